@@ -1,14 +1,14 @@
-//! The best elements of a row so far, in order: no function, but like a tile a loop that compiled kernels call, compiled
-//! once per CPU level.
+//! The best elements of a row so far, in order: like tiles, these are loops that compiled kernels call, compiled once per
+//! CPU level.
 //!
 //! ```text
-//! row ──a block of it compared with the last one held──▶ nothing better, nearly always
-//!                                    └─▶ what is better, one by one ──▶ into its place among those held
+//! row ──compare a block with the last element held──▶ nothing better, in most cases
+//!                                    └─▶ each better element ──▶ inserted among those held
 //! ```
 //!
-//! What is held lies in memory between two calls, so that a row may come in strips, and those of several rows in turn.
-//! Or many rows come together, one element of each at a time: then it lies place by place, and what is compared are the
-//! elements of neighbouring rows, each with the last one held for it.
+//! The elements held stay in memory between two calls, so a row may come in strips, and strips of several rows in turn.
+//! Many rows may also come together, one element of each at a time. Then the elements held are stored place by place, and
+//! the elements of neighbouring rows are compared at once, each with the last element held for its row.
 #![allow(unsafe_code, reason = "entry points called by compiled kernels, and their dispatch by CPU level")]
 
 use crate::element::ElementType;
@@ -16,21 +16,21 @@ use crate::level::CpuLevel;
 use crate::pairs::Extreme;
 use std::marker::PhantomData;
 
-/// The entry point: takes `count` more elements of a row, of which `seen` were taken before.
+/// The entry point for one row: takes `count` more elements of a row of which `seen` elements were taken before.
 ///
-/// Of all that were taken, the best `k` (or all, if they are fewer) are held in `values`, best first, and their indices
-/// in `indices`: those of the first element of this call is `first`, of the next one more. Element `i` lies
-/// `i * stride` bytes behind `source`. Nothing needs alignment.
+/// The best `k` of all elements taken so far (or all, if there are fewer) are in `values`, best first, and their indices
+/// in `indices`. The first element of this call has the index `first`, the next one `first + 1`, and so on. Element `i`
+/// is `i * stride` bytes after `source`. Nothing needs alignment.
 ///
-/// A NaN is better than all numbers. As values, -0 is less than +0; but indices are those of the row in an order in
-/// which zeros are equal, and of equal elements the one that was taken first is better. So an index is always that of an
-/// element that is equal to the value, and of one element each is what a `maximum` and a search for it give.
+/// NaN is better than all numbers. As values, -0 is less than +0; indices follow an order in which zeros are equal. Of
+/// equal elements, the one that was taken first is better. So an index always refers to an element that is equal to the
+/// value beside it, and for `k = 1` the results are those of `maximum` and a search for it.
 ///
 /// # Safety
 ///
-/// The elements must be valid for reads, `values` and `indices` for reads and writes of `k` elements, and overlap
-/// nothing; if `seen` is not zero, they must be as the last call for this row left them. The CPU must support the level
-/// for which [`best_function`] returned the pointer.
+/// The elements must be valid for reads. `values` and `indices` must be valid for reads and writes of `k` elements and
+/// overlap nothing; if `seen` is not zero, they must be as the last call for this row left them. The CPU must support
+/// the level for which [`best_function`] returned the pointer.
 pub type BestFn = unsafe extern "C" fn(
     values: *mut u8,
     indices: *mut i64,
@@ -42,15 +42,16 @@ pub type BestFn = unsafe extern "C" fn(
     count: usize,
 );
 
-/// The entry point for many rows at once: takes one more element of each of `count` rows, of which `seen` were taken
-/// before. That of row `i` lies `i` elements behind `source`, and all have the same index.
+/// The entry point for many rows at once: takes one more element of each of `count` rows of which `seen` elements were
+/// taken before. The element of row `i` is `i` elements after `source`, and all have the same index.
 ///
-/// What is held is what a [`BestFn`] would hold for each row. That of row `i` in a place lies `i` elements behind the
-/// start of the place, which is so many bytes behind that of the place before. Nothing needs alignment.
+/// The results are those that a [`BestFn`] would hold for each row. A place has one element for each row: that of row
+/// `i` is `i` elements after the start of the place. Places are `values_apart` and `indices_apart` bytes apart. Nothing
+/// needs alignment.
 ///
 /// # Safety
 ///
-/// As [`BestFn`], for all rows; the CPU must support the level for which [`best_rows_function`] returned the pointer.
+/// As for [`BestFn`], for all rows; the CPU must support the level for which [`best_rows_function`] returned the pointer.
 pub type BestRowsFn = unsafe extern "C" fn(
     values: *mut u8,
     values_apart: usize,
@@ -63,13 +64,13 @@ pub type BestRowsFn = unsafe extern "C" fn(
     count: usize,
 );
 
-/// The loop for elements of a type, at a level: all levels give the same. There is none for floats of 16 bits, which
-/// kernels compare as `f32`.
+/// Returns the loop for elements of a type at a CPU level; all levels give the same results. There is none for floats of
+/// 16 bits, which kernels compare as `f32`.
 pub fn best_function(of: ElementType, extreme: Extreme, level: CpuLevel) -> Option<BestFn> {
     of_type(of, extreme, level).map(|loops| loops.of_row)
 }
 
-/// The loop for elements of many rows, of a type, at a level, as [`best_function`] has them.
+/// Returns the loop for many rows of a type at a CPU level, like [`best_function`].
 pub fn best_rows_function(of: ElementType, extreme: Extreme, level: CpuLevel) -> Option<BestRowsFn> {
     of_type(of, extreme, level).map(|loops| loops.of_rows)
 }
@@ -126,7 +127,7 @@ macro_rules! entries {
 
             /// # Safety
             ///
-            /// As [`BestFn`].
+            /// As for [`BestFn`].
             $(#[$attribute])*
             unsafe extern "C" fn of_row<T: Element, const GREATEST: bool>(
                 values: *mut u8,
@@ -140,13 +141,13 @@ macro_rules! entries {
             ) {
                 let (values, indices) = (Places::of::<T>(values), Places::of::<i64>(indices.cast()));
                 let held = Held::<T, GREATEST> { values, indices, k, count: seen.min(k), of: PhantomData };
-                // SAFETY: the caller's.
+                // SAFETY: by the contract of the caller.
                 unsafe { push(held, Source { start: source, stride, first, count }) }
             }
 
             /// # Safety
             ///
-            /// As [`BestRowsFn`].
+            /// As for [`BestRowsFn`].
             $(#[$attribute])*
             unsafe extern "C" fn of_rows<T: Element, const GREATEST: bool>(
                 values: *mut u8,
@@ -163,7 +164,7 @@ macro_rules! entries {
                 let indices = Places { start: indices, apart: indices_apart };
                 let held = Held::<T, GREATEST> { values, indices, k, count: seen.min(k), of: PhantomData };
                 let source = Source { start: source, stride: size_of::<T>() as isize, first: index, count };
-                // SAFETY: the caller's.
+                // SAFETY: by the contract of the caller.
                 unsafe { push_across(held, source) }
             }
         }
@@ -184,42 +185,42 @@ entries!(
 
 /// An element that has a place in the order.
 trait Element: Copy + PartialOrd + 'static {
-    /// Whether a block may have an element that is to be held where `last` is the last one held: true of every block
-    /// that has, and of few others.
+    /// Returns whether a block may have an element to be held when `last` is the last one held: true for every block
+    /// that has one, and for few others.
     fn may_beat<const GREATEST: bool>(block: &[Self; BLOCK], last: Self) -> bool;
 
-    /// Whether it comes before another: zeros are equal.
+    /// Returns whether it comes before another in the order in which zeros are equal.
     #[inline(always)]
     fn beats<const GREATEST: bool>(self, other: Self) -> bool {
         if GREATEST { self > other } else { self < other }
     }
 
-    /// Whether it comes before another as a value: of zeros, the sign counts.
+    /// Returns whether it comes before another as a value: -0 is less than +0.
     #[inline(always)]
     fn exceeds<const GREATEST: bool>(self, other: Self) -> bool {
         self.beats::<GREATEST>(other)
     }
 
-    /// The value that is held for it.
+    /// Returns the value that is held for it.
     #[inline(always)]
     fn held(self) -> Self {
         self
     }
 
-    /// Whether both orders are that of its type for it, whatever it is compared with: so it is for all but zeros and
-    /// NaNs.
+    /// Returns whether both orders agree with the operators of its type on this element, whatever it is compared with:
+    /// true for all elements except zeros and NaNs.
     #[inline(always)]
     fn is_plain(self) -> bool {
         true
     }
 }
 
-/// Elements that are compared with the last one held at once: 16 elements are a vector or two, and after one that is
-/// better so many are looked at one by one.
+/// The number of elements that are compared with the last one held at once: one or two vectors. If one of them is better,
+/// all of them are compared one by one.
 const BLOCK: usize = 16;
-/// Rows whose elements are compared with the last one held for each before any is taken.
+/// The number of rows whose elements are compared, each with the last one held for its row, before any is taken.
 const ACROSS: usize = 64;
-/// Elements of so many blocks that are compared before it is asked whether any is better.
+/// The number of blocks that are compared before a branch on whether any element is better.
 const BLOCKS: usize = 8;
 
 macro_rules! integers {
@@ -239,7 +240,7 @@ macro_rules! floats {
         impl Element for $float {
             #[inline(always)]
             fn may_beat<const GREATEST: bool>(block: &[Self; BLOCK], last: Self) -> bool {
-                // Nothing is better than a NaN, which is no worse than anything; and a zero is better than the other one.
+                // Nothing is better than NaN, and no element is worse than another NaN. One zero is better than the other.
                 if last.is_nan() {
                     false
                 } else if last == 0.0 && last.is_sign_negative() == GREATEST {
@@ -259,8 +260,8 @@ macro_rules! floats {
 
             #[inline(always)]
             fn exceeds<const GREATEST: bool>(self, other: Self) -> bool {
-                // Without branches, for vectors. A NaN is no worse than anything; of what is equal, only zeros differ in
-                // their bits.
+                // No branches, so that LLVM can vectorise it. NaN is at least as good as anything; equal elements
+                // differ in their bits only if they are zeros.
                 let is_better = !(if GREATEST { self <= other } else { self >= other });
                 let (bits, other_bits) = (self.to_bits().cast_signed(), other.to_bits().cast_signed());
                 let by_sign = if GREATEST { bits > other_bits } else { bits < other_bits };
@@ -281,40 +282,40 @@ macro_rules! floats {
 }
 floats!(f32 f64);
 
-/// The places of what is held, best first.
+/// The places of the elements held, or of their indices, best first.
 #[derive(Clone, Copy)]
 struct Places {
     start: *mut u8,
-    /// Bytes from one place to the next.
+    /// The number of bytes from one place to the next.
     apart: usize,
 }
 
 impl Places {
-    /// Places side by side.
+    /// Returns adjacent places.
     #[inline(always)]
     fn of<T>(start: *mut u8) -> Places {
         Places { start, apart: size_of::<T>() }
     }
 
-    /// Where a place of the row lies that is so many elements behind the first one.
+    /// Returns the address of a place of a row.
     #[inline(always)]
     fn at<T>(self, place: usize, row: usize) -> *mut T {
         self.start.wrapping_add(place * self.apart + row * size_of::<T>()).cast()
     }
 }
 
-/// The best elements so far, of a row or of each of several.
+/// The best elements so far of one row, or of each of several rows.
 #[derive(Clone, Copy)]
 struct Held<T, const GREATEST: bool> {
     values: Places,
     indices: Places,
     k: usize,
-    /// How many there are.
+    /// The number of elements held.
     count: usize,
     of: PhantomData<T>,
 }
 
-/// Elements that are taken.
+/// The elements to take.
 struct Source {
     start: *const u8,
     stride: isize,
@@ -325,19 +326,19 @@ struct Source {
 impl Source {
     /// # Safety
     ///
-    /// As [`BestFn`], for the element `at`.
+    /// As for [`BestFn`], for the element `at`.
     #[inline(always)]
     unsafe fn element<T: Copy>(&self, at: usize) -> T {
-        // SAFETY: the caller's.
+        // SAFETY: by the contract of the caller.
         unsafe { self.start.wrapping_offset(at as isize * self.stride).cast::<T>().read_unaligned() }
     }
 
     /// # Safety
     ///
-    /// As [`BestFn`], for a block of elements that lie side by side from `at` on.
+    /// As for [`BestFn`], for a block of contiguous elements that starts at `at`.
     #[inline(always)]
     unsafe fn block<T: Copy>(&self, at: usize) -> [T; BLOCK] {
-        // SAFETY: the caller's.
+        // SAFETY: by the contract of the caller.
         unsafe { self.start.wrapping_add(at * size_of::<T>()).cast::<[T; BLOCK]>().read_unaligned() }
     }
 }
@@ -345,22 +346,22 @@ impl Source {
 impl<T: Element, const GREATEST: bool> Held<T, GREATEST> {
     /// # Safety
     ///
-    /// As [`BestFn`] or [`BestRowsFn`], and `place` must be below the count.
+    /// As for [`BestFn`] or [`BestRowsFn`], and `place` must be below the count.
     #[inline(always)]
     unsafe fn value(&self, place: usize, row: usize) -> T {
-        // SAFETY: the caller's.
+        // SAFETY: by the contract of the caller.
         unsafe { self.values.at::<T>(place, row).read_unaligned() }
     }
 
-    /// Puts an element into its place, if it has one: by the order in which zeros are equal its index, and by that of
-    /// values its value.
+    /// Inserts an element, if it has a place: its index by the order in which zeros are equal, its value by the order of
+    /// values.
     ///
     /// # Safety
     ///
-    /// As [`BestFn`] or [`BestRowsFn`].
+    /// As for [`BestFn`] or [`BestRowsFn`].
     #[inline(always)]
     unsafe fn take(&self, row: usize, element: T, index: i64) {
-        // SAFETY: places are below the count, or the next one, if that is below k.
+        // SAFETY: places are below the count, or equal to it if that is below k.
         unsafe {
             let mut place = self.count;
             if element.is_plain() {
@@ -388,28 +389,28 @@ impl<T: Element, const GREATEST: bool> Held<T, GREATEST> {
         }
     }
 
-    /// Puts something into a place, if there is one.
+    /// Writes to a place, if it exists.
     ///
     /// # Safety
     ///
-    /// As [`BestFn`] or [`BestRowsFn`].
+    /// As for [`BestFn`] or [`BestRowsFn`].
     #[inline(always)]
     unsafe fn put<U: Copy>(&self, places: Places, place: usize, row: usize, what: U) {
         if place < self.k {
-            // SAFETY: the caller's.
+            // SAFETY: by the contract of the caller.
             unsafe { places.at::<U>(place, row).write_unaligned(what) };
         }
     }
 
-    /// Moves what is in a place to the next one, or out of the last.
+    /// Moves the content of a place to the next place, if that exists.
     ///
     /// # Safety
     ///
-    /// As [`BestFn`] or [`BestRowsFn`], and `place` must be below the count.
+    /// As for [`BestFn`] or [`BestRowsFn`], and `place` must be below the count.
     #[inline(always)]
     unsafe fn make_way<U: Copy>(&self, places: Places, place: usize, row: usize) {
         if place + 1 < self.k {
-            // SAFETY: the caller's.
+            // SAFETY: by the contract of the caller.
             unsafe {
                 places.at::<U>(place + 1, row).write_unaligned(places.at::<U>(place, row).read_unaligned())
             };
@@ -419,7 +420,7 @@ impl<T: Element, const GREATEST: bool> Held<T, GREATEST> {
 
 /// # Safety
 ///
-/// As [`BestFn`].
+/// As for [`BestFn`].
 #[inline(always)]
 unsafe fn push<T: Element, const GREATEST: bool>(mut held: Held<T, GREATEST>, source: Source) {
     if held.k == 0 {
@@ -427,7 +428,7 @@ unsafe fn push<T: Element, const GREATEST: bool>(mut held: Held<T, GREATEST>, so
     }
     let is_dense = source.stride == size_of::<T>() as isize;
     let mut at = 0;
-    // SAFETY: elements below the count are the caller's, and so is what is held.
+    // SAFETY: by the contract of the caller, elements below the count can be read, and those held can be written.
     unsafe {
         while at < source.count {
             let is_full = held.count == held.k;
@@ -443,7 +444,7 @@ unsafe fn push<T: Element, const GREATEST: bool>(mut held: Held<T, GREATEST>, so
                     continue;
                 }
             }
-            // Some of these may be better, block by block, for what is held changes.
+            // Some of these may be better. They are compared block by block, because the last element held changes.
             let end = source.count.min(at + BLOCKS * BLOCK);
             while at < end {
                 let stop = end.min(at + BLOCK);
@@ -465,18 +466,18 @@ unsafe fn push<T: Element, const GREATEST: bool>(mut held: Held<T, GREATEST>, so
     }
 }
 
-/// Takes an element of each of several rows, which lie side by side and have the same index.
+/// Takes one element of each of several rows; the elements are contiguous and have the same index.
 ///
 /// # Safety
 ///
-/// As [`BestRowsFn`].
+/// As for [`BestRowsFn`].
 #[inline(always)]
 unsafe fn push_across<T: Element, const GREATEST: bool>(held: Held<T, GREATEST>, source: Source) {
     if held.k == 0 {
         return;
     }
     let index = source.first;
-    // SAFETY: elements below the count are the caller's, and so is what is held.
+    // SAFETY: by the contract of the caller, elements below the count can be read, and those held can be written.
     unsafe {
         let is_full = held.count == held.k;
         let mut at = 0;
@@ -495,7 +496,7 @@ unsafe fn push_across<T: Element, const GREATEST: bool>(held: Held<T, GREATEST>,
                 // While places are free, every element gets one.
                 is_better[..end - at].fill(1);
             }
-            // Few are: those that are not are passed over by many.
+            // Few elements are better, so 16 flags are tested at once.
             for (word, flags) in is_better.as_chunks::<16>().0.iter().enumerate() {
                 let mut left = u128::from_le_bytes(*flags);
                 while left != 0 {

@@ -1,22 +1,23 @@
-//! Rows in order, and places in rows that are: no functions, but like tiles loops that compiled kernels call.
+//! Sorting of rows and binary search in sorted rows: like tiles, these are loops that compiled kernels call.
 //!
 //! ```text
-//! sort       elements ──key──▶ integers in the same order ──sorted where they stand──▶ elements
+//! sort       elements ──key──▶ integers in the same order ──sorted in place──▶ elements
 //! argsort    (key, index) in one integer of 64 bits ──sorted──▶ indices; ties of keys that were cut, by the elements
 //! search     halves of a row, by keys
 //! ```
 //!
-//! The key of a float has its bits so that integers compare as floats do, a NaN above all. Nothing is allocated: there is
-//! no memory to ask for in the middle of a kernel. All CPU levels share the loops, for a sort is bound by its branches.
+//! The key of a float is an integer; keys compare as the floats do, and the key of NaN is above all others. Nothing is
+//! allocated, because a running kernel has nowhere to get memory from. All CPU levels share the loops, because a sort
+//! spends its time on branches.
 #![allow(unsafe_code, reason = "entry points called by compiled kernels")]
 
 use crate::element::ElementType;
 
-/// The entry point of a sort: puts the `count` elements of `source` in order into `target`, or their indices (i64).
+/// The entry point of a sort: writes the `count` elements of `source`, or their indices (i64), to `target` in order.
 ///
-/// The order is ascending: -0 before +0, and NaNs behind all numbers, as the one quiet NaN. Indices are those of a stable
-/// sort that takes zeros for equal, and NaNs. Descending order is that order of keys reversed, so that NaNs come first;
-/// equal elements stay in the order of their indices.
+/// Ascending order has -0 before +0, and NaNs after all numbers, each written as the quiet NaN. Indices are those of a
+/// stable sort in which all zeros are equal, and all NaNs. Descending order reverses the order of keys, so NaNs come
+/// first; equal elements stay in the order of their indices.
 ///
 /// # Safety
 ///
@@ -24,28 +25,29 @@ use crate::element::ElementType;
 /// reads and writes of as many; they must not overlap.
 pub type SortFn = unsafe extern "C" fn(target: *mut u8, source: *const u8, count: usize);
 
-/// The entry point of a search: how many of the `count` elements of a sorted row are less than a value, or not greater.
-/// Element `i` lies `i * stride` bytes behind `table`; the value is given by its bits. Nothing needs alignment.
+/// The entry point of a search: returns how many of the `count` elements of a sorted row are less than a value, or less
+/// than or equal to it. Element `i` is `i * stride` bytes after `table`; the value is given by its bits. Nothing needs
+/// alignment.
 ///
-/// The range of places, `0..=count` at first, is halved at `first + (last - first) / 2`, rounded down, until it is one
-/// place; so a row that is not sorted has a place as well, the same everywhere. Zeros are equal, and a NaN is above all
-/// numbers.
+/// The range of places starts as `0..=count` and is halved at `first + (last - first) / 2`, rounded down, until one place
+/// is left. This defines the result for rows that are not sorted, too: it is the same on every machine. Zeros are equal,
+/// and NaN is above all numbers.
 ///
 /// # Safety
 ///
 /// The elements of the table must be valid for reads.
 pub type SearchFn = unsafe extern "C" fn(table: *const u8, stride: isize, count: usize, value: u64) -> i64;
 
-/// What a sort leaves.
+/// The kind of a sort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Sorting {
-    /// The indices of the elements, rather than themselves.
+    /// Whether it writes the indices of the elements instead of the elements.
     pub indices: bool,
-    /// The greatest first.
+    /// Whether the greatest element comes first.
     pub descending: bool,
 }
 
-/// The sort of elements of a type.
+/// Returns the sort for elements of a type.
 pub fn sort_function(of: ElementType, sorting: Sorting) -> SortFn {
     match (sorting.indices, sorting.descending) {
         (false, false) => of_type(of).ascending,
@@ -55,12 +57,12 @@ pub fn sort_function(of: ElementType, sorting: Sorting) -> SortFn {
     }
 }
 
-/// The search among elements of a type: behind those that are equal (`right`), or before them.
+/// Returns the search for elements of a type: for the place after equal elements (`right`), or before them.
 pub fn search_function(of: ElementType, right: bool) -> SearchFn {
     if right { of_type(of).right } else { of_type(of).left }
 }
 
-/// The loops for a type.
+/// The loops for a type of elements.
 struct Loops {
     ascending: SortFn,
     descending: SortFn,
@@ -100,14 +102,14 @@ fn loops<E: Element>() -> Loops {
 
 /// An unsigned integer as wide as an element.
 trait Bits: Copy + Ord + 'static {
-    /// The sign of what is signed.
+    /// The sign bit.
     const SIGN: Self;
     const ALL: Self;
     fn flipped(self, by: Self) -> Self;
-    /// Without a sign.
+    /// The bits without the sign bit.
     fn magnitude(self) -> Self;
     fn wide(self) -> u64;
-    /// The lower bits of a wide integer.
+    /// Returns the lower bits of a wide integer.
     fn narrow(wide: u64) -> Self;
 }
 
@@ -138,20 +140,20 @@ macro_rules! bits {
 
 bits!(u8 u16 u32 u64);
 
-/// A type of elements, by bits.
+/// A type of elements, handled as bits.
 trait Element: 'static {
     type Bits: Bits;
-    /// An integer that compares as the element does, by the sign of zeros as well. All NaNs are one.
+    /// Returns an integer that compares as the element does: -0 is below +0, and all NaNs are equal.
     fn key(bits: Self::Bits) -> Self::Bits;
-    /// The element of a key.
+    /// Returns the element that has a key.
     fn of_key(key: Self::Bits) -> Self::Bits;
-    /// The key, with zeros equal.
+    /// Returns a key in whose order the two zeros are equal.
     fn rank(bits: Self::Bits) -> Self::Bits;
 }
 
 struct Unsigned<B>(B);
 struct Signed<B>(B);
-/// `INFINITY` are the bits of infinity.
+/// A float type; `INFINITY` has the bits of infinity.
 struct Float<B, const INFINITY: u64>(B);
 
 impl<B: Bits> Element for Unsigned<B> {
@@ -196,7 +198,7 @@ impl<B: Bits, const INFINITY: u64> Element for Float<B, INFINITY> {
     }
 
     fn of_key(key: B) -> B {
-        // The quiet NaN: of its mantissa the highest bit.
+        // The quiet NaN has the highest bit of the mantissa.
         let quiet = INFINITY | (INFINITY & INFINITY.wrapping_neg()) >> 1;
         let is_positive = key.flipped(B::SIGN) < key;
         let bits = key.flipped(if is_positive { B::SIGN } else { B::ALL });
@@ -209,24 +211,24 @@ impl<B: Bits, const INFINITY: u64> Element for Float<B, INFINITY> {
     }
 }
 
-/// Of what a descending order is the ascending one.
+/// Returns a key whose ascending order is the descending order of the original.
 fn turned<B: Bits, const DESCENDING: bool>(key: B) -> B {
     if DESCENDING { key.flipped(B::ALL) } else { key }
 }
 
-/// The integers that were written to a row, as a slice.
+/// Returns the integers that were written to a row as a slice.
 ///
 /// # Safety
 ///
-/// `target` must be valid for reads and writes of `count` integers that are initialised, aligned, and nobody else's.
+/// `target` must be valid for reads and writes of `count` initialised, aligned integers that nothing else refers to.
 unsafe fn written<'a, B: Bits>(target: *mut B, count: usize) -> &'a mut [B] {
-    // SAFETY: the caller's.
+    // SAFETY: by the contract of the caller.
     unsafe { std::slice::from_raw_parts_mut(target, count) }
 }
 
 /// # Safety
 ///
-/// As [`SortFn`].
+/// As for [`SortFn`].
 unsafe extern "C" fn sort<E: Element, const DESCENDING: bool>(
     target: *mut u8,
     source: *const u8,
@@ -237,13 +239,13 @@ unsafe extern "C" fn sort<E: Element, const DESCENDING: bool>(
     }
     let (source, target) = (source.cast::<E::Bits>(), target.cast::<E::Bits>());
     for index in 0..count {
-        // SAFETY: the caller's; `index` is below `count`.
+        // SAFETY: by the contract of the caller; `index` is below `count`.
         unsafe {
             let key = E::key(source.add(index).read_unaligned());
             target.add(index).write(turned::<_, DESCENDING>(key));
         }
     }
-    // SAFETY: the caller's; all of it was written just now.
+    // SAFETY: by the contract of the caller; the loop above has written all integers.
     let keys = unsafe { written(target, count) };
     keys.sort_unstable();
     for key in keys {
@@ -253,7 +255,7 @@ unsafe extern "C" fn sort<E: Element, const DESCENDING: bool>(
 
 /// # Safety
 ///
-/// As [`SortFn`].
+/// As for [`SortFn`].
 unsafe extern "C" fn argsort<E: Element, const DESCENDING: bool>(
     target: *mut u8,
     source: *const u8,
@@ -262,7 +264,7 @@ unsafe extern "C" fn argsort<E: Element, const DESCENDING: bool>(
     let Some(last) = count.checked_sub(1) else { return };
     let source = source.cast::<E::Bits>();
     let rank = |index: u64| {
-        // SAFETY: the caller's, for `index` is below `count` wherever this is called.
+        // SAFETY: by the contract of the caller; `index` is below `count` in every call.
         let bits = unsafe { source.add(index as usize).read_unaligned() };
         turned::<_, DESCENDING>(E::rank(bits)).wide()
     };
@@ -271,18 +273,19 @@ unsafe extern "C" fn argsort<E: Element, const DESCENDING: bool>(
         .clone()
         .map(rank)
         .fold((u64::MAX, 0), |(least, greatest), rank| (rank.min(least), rank.max(greatest)));
-    // The index takes the lower bits, what is left of them the rank less the least one; what does not fit is cut off.
+    // The index takes the lower bits, and the rank minus the least rank takes the rest; low bits of the rank that do not
+    // fit are cut off.
     let index_bits = u64::BITS - (last as u64).leading_zeros();
     let rank_bits = u64::BITS - (greatest - least).leading_zeros();
     let cut = (rank_bits + index_bits).saturating_sub(u64::BITS);
     let target = target.cast::<u64>();
     for index in indices {
-        // There may be no bits for an index, of one element, or none left for a rank.
+        // The index of a single element needs no bits, and indices may leave none for the rank.
         let rank = ((rank(index) - least).checked_shr(cut).unwrap_or(0)).checked_shl(index_bits).unwrap_or(0);
-        // SAFETY: the caller's; `index` is below `count`.
+        // SAFETY: by the contract of the caller; `index` is below `count`.
         unsafe { target.add(index as usize).write(rank | index) };
     }
-    // SAFETY: the caller's; all of it was written just now.
+    // SAFETY: by the contract of the caller; the loop above has written all integers.
     let pairs = unsafe { written(target, count) };
     pairs.sort_unstable();
     let rank_of = |pair: u64| pair.checked_shr(index_bits).unwrap_or(0);
@@ -290,7 +293,7 @@ unsafe extern "C" fn argsort<E: Element, const DESCENDING: bool>(
     for equal in pairs.chunk_by_mut(|left, right| rank_of(*left) == rank_of(*right)) {
         equal.iter_mut().for_each(|pair| *pair = index_of(*pair));
         if cut > 0 && equal.len() > 1 {
-            // Equal as far as they were compared.
+            // Their ranks are equal only in the bits that were kept.
             equal.sort_unstable_by_key(|index| (rank(*index), *index));
         }
     }
@@ -298,7 +301,7 @@ unsafe extern "C" fn argsort<E: Element, const DESCENDING: bool>(
 
 /// # Safety
 ///
-/// As [`SearchFn`].
+/// As for [`SearchFn`].
 unsafe extern "C" fn search<E: Element, const RIGHT: bool>(
     table: *const u8,
     stride: isize,
@@ -309,7 +312,7 @@ unsafe extern "C" fn search<E: Element, const RIGHT: bool>(
     let (mut first, mut last) = (0, count);
     while first < last {
         let middle = first + (last - first) / 2;
-        // SAFETY: the caller's; `middle` is below `count`.
+        // SAFETY: by the contract of the caller; `middle` is below `count`.
         let bits =
             unsafe { table.offset(stride.wrapping_mul(middle as isize)).cast::<E::Bits>().read_unaligned() };
         let rank = E::rank(bits);

@@ -4,10 +4,10 @@
 use broadloom::{DType, Scalar, bf16, f16};
 use broadloom_ir::dtype::AnyNumber;
 
-/// The most digits after the point.
+/// The maximum number of digits after the point.
 const PRECISION: usize = 8;
 
-/// The value, exactly.
+/// Returns the exact value.
 fn wide(value: Scalar) -> f64 {
     match value.number() {
         AnyNumber::Float(float) => float,
@@ -15,8 +15,8 @@ fn wide(value: Scalar) -> f64 {
     }
 }
 
-/// The shortest text `d.ddde-5` that parses to the value in its dtype. Of two equally near texts it takes the one with an
-/// even last digit, as NumPy does and the standard library does not.
+/// Returns the shortest text `d.ddde-5` that parses to the value in its dtype. Of two equally near texts it takes the one
+/// with an even last digit, like NumPy and unlike the standard library.
 fn shortest(value: Scalar) -> String {
     let with = |digits: usize| format!("{:.digits$e}", wide(value));
     let is_same = |text: &String| match value {
@@ -37,7 +37,7 @@ fn shortest(value: Scalar) -> String {
     Some(with(digits.saturating_sub(1))).filter(is_same).unwrap_or(text)
 }
 
-/// Sign and digits without the point, and the exponent of the first digit.
+/// Returns sign and digits without the point, and the exponent of the first digit.
 fn digits(value: Scalar) -> (bool, String, i32) {
     let text = shortest(value);
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -45,7 +45,7 @@ fn digits(value: Scalar) -> (bool, String, i32) {
     (mantissa.starts_with('-'), digits, exponent.parse().unwrap_or(0))
 }
 
-/// The parts before and after the point.
+/// Returns the parts before and after the point.
 fn positional(value: Scalar, most: Option<usize>) -> (String, String) {
     let (is_negative, digits, exponent) = digits(value);
     let after = (digits.len() as i64 - 1 - i64::from(exponent)).max(0);
@@ -66,7 +66,7 @@ fn positional(value: Scalar, most: Option<usize>) -> (String, String) {
     (before.to_owned(), after.trim_end_matches('0').to_owned())
 }
 
-/// Sign and first digit, digits after the point, and the exponent.
+/// Returns sign and first digit, the digits after the point, and the exponent.
 fn scientific(value: Scalar, most: Option<usize>) -> (String, String, i32) {
     let (_, all, _) = digits(value);
     let text = match most {
@@ -83,7 +83,7 @@ fn parts(text: &str) -> (String, String, i32) {
     (before.to_owned(), after.to_owned(), power.parse().unwrap_or(0))
 }
 
-/// Formats with a sign and at least this many digits.
+/// Formats an exponent with a sign and at least this many digits.
 fn power(power: i32, width: usize) -> String {
     let sign = if power < 0 { '-' } else { '+' };
     format!("e{sign}{:0>width$}", power.unsigned_abs())
@@ -98,14 +98,14 @@ fn not_finite(value: f64) -> Option<&'static str> {
     }
 }
 
-/// A single value.
+/// Formats a single value.
 pub fn alone(value: Scalar) -> String {
     let float = wide(value);
     if let Some(word) = not_finite(float) {
         return word.to_owned();
     }
     let absolute = float.abs();
-    // As Python's own floats.
+    // Like Python's own floats.
     let end = if value.dtype() == DType::F64 { 1e16 } else { cutoff(value.dtype()) };
     if absolute == 0.0 || (1e-4..end).contains(&absolute) {
         let (before, after) = positional(value, None);
@@ -119,15 +119,16 @@ pub fn alone(value: Scalar) -> String {
 /// The format of floats in a column.
 #[derive(Debug)]
 pub struct Floats {
-    /// Digits of the exponent, if there is one.
+    /// The number of digits of the exponent, if there is one.
     exponent: Option<usize>,
-    /// Characters before and after the point.
+    /// The numbers of characters before and after the point.
     before: usize,
     after: usize,
 }
 
 impl Floats {
-    /// What fits all values that `each` passes to a function: twice, so that none of them has to be kept.
+    /// Returns the format that fits all values that `each` passes to a function. It calls `each` twice, so that no value has
+    /// to be kept.
     pub fn of(dtype: DType, each: &mut super::Elements<'_>) -> Floats {
         let (mut least, mut largest, mut widest) = (f64::INFINITY, 0.0f64, 0);
         each(&mut |value| match not_finite(wide(value)) {
@@ -160,7 +161,7 @@ impl Floats {
         floats
     }
 
-    /// Characters after the point.
+    /// Returns the number of characters after the point.
     fn right(&self) -> usize {
         self.after + self.exponent.map_or(0, |digits| digits + 2)
     }
@@ -183,7 +184,7 @@ impl Floats {
     }
 }
 
-/// The value from which exponents are used: the decimal digits of the dtype.
+/// Returns the value from which exponents are used, which depends on the decimal digits of the dtype.
 fn cutoff(dtype: DType) -> f64 {
     match dtype {
         DType::Bf16 => 1e2,

@@ -26,7 +26,7 @@ fn table(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// The elements of a result in columns, in one format.
+/// Returns the elements of a result in columns, in one format.
 fn cells(array: &AnyArray) -> Vec<Vec<String>> {
     let view = array.into_array_view();
     let (rows, columns) = (array.shape().first().copied().unwrap_or(1), array.shape().get(1).copied());
@@ -47,13 +47,13 @@ fn cells(array: &AnyArray) -> Vec<Vec<String>> {
     }
 }
 
-/// The cell of a name; an empty name is quoted to be visible.
+/// Returns the cell of a name; an empty name is quoted to be visible.
 fn shown(name: &str) -> String {
     if name.is_empty() { "\"\"".to_owned() } else { name.escape_debug().to_string() }
 }
 
-/// Results with the same names along their leading axis, side by side under their own names; a matrix has the names of
-/// its columns.
+/// Puts results with the same names along their leading axis side by side under their own names; a matrix has the names
+/// of its columns.
 ///
 /// `None` if the results do not have this form.
 pub fn results(results: &[(&str, &AnyArray)], labels: &Labels) -> Option<String> {

@@ -15,14 +15,14 @@ use float::Floats;
 pub use labelled::results as labelled;
 use std::io::{self, Write};
 
-/// Longest line.
+/// The maximum length of a line.
 const WIDTH: usize = 75;
-/// Most elements that are printed one by one.
+/// The maximum number of elements that are printed in full.
 const THRESHOLD: usize = 1000;
-/// Elements that are shown at each end of an axis of a larger array.
+/// The number of elements shown at each end of an axis of a larger array.
 const EDGE: usize = 3;
 
-/// The element at an index.
+/// Returns the element at an index.
 pub fn element(array: &ArrayView<'_>, index: &[usize]) -> Option<Scalar> {
     macro_rules! typed {
         ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
@@ -34,8 +34,8 @@ pub fn element(array: &ArrayView<'_>, index: &[usize]) -> Option<Scalar> {
     for_each_dtype!(typed)
 }
 
-/// A value such that reading it gives the same value: of floats the shortest such text. Truth values are 1 and 0, so
-/// that a column of them is one of numbers.
+/// Formats a value so that reading it gives the same value: for floats, the shortest such text. Truth values are 1 and 0,
+/// so that a column of them is a column of numbers.
 pub fn exact(value: Scalar) -> String {
     match value.number() {
         AnyNumber::Int(int) => int.to_string(),
@@ -43,8 +43,8 @@ pub fn exact(value: Scalar) -> String {
     }
 }
 
-/// Writes the array as NumPy prints it; a large one with `...` for most of it, unless it is wanted as a whole. Nothing is
-/// kept but a line.
+/// Writes the array as NumPy prints it. Most elements of a large array become `...`, unless the whole array is wanted.
+/// Only one line is kept in memory.
 pub fn array(out: &mut dyn Write, array: &ArrayView<'_>, is_whole: bool) -> io::Result<()> {
     let shape = array.shape();
     let count = shape.iter().fold(1usize, |count, size| count.saturating_mul(*size));
@@ -69,7 +69,7 @@ pub fn array(out: &mut dyn Write, array: &ArrayView<'_>, is_whole: bool) -> io::
     printer.axis(out, 0, " ", WIDTH)
 }
 
-/// How all elements of an array are written, in one width.
+/// The format of all elements of an array, with one width.
 #[derive(Debug)]
 enum Format {
     Bool,
@@ -77,11 +77,11 @@ enum Format {
     Float(Floats),
 }
 
-/// Hands each element of an array to a function, in order.
+/// Passes each element of an array to a function, in order.
 type Elements<'a> = dyn FnMut(&mut dyn FnMut(Scalar)) + 'a;
 
 impl Format {
-    /// What fits all values that `each` passes to a function.
+    /// Returns the format that fits all values that `each` passes to a function.
     fn of(dtype: DType, each: &mut Elements<'_>) -> Format {
         match dtype.class() {
             Class::Bool => Format::Bool,
@@ -118,7 +118,7 @@ struct Printer<'a, 'd> {
     index: Vec<usize>,
 }
 
-/// What is shown along an axis.
+/// A part of an axis that is shown: an element, or the dots in place of several.
 enum Item {
     At(usize),
     Dots,
@@ -138,7 +138,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Passes on the elements that are shown.
+    /// Passes the elements that are shown to a function.
     fn visit(&mut self, axis: usize, visit: &mut dyn FnMut(Scalar)) {
         if axis == self.shape.len() {
             element(self.array, &self.index).into_iter().for_each(visit);
@@ -152,7 +152,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// What stands between the brackets of an axis, with them.
+    /// Writes an axis with its brackets.
     fn axis(&mut self, out: &mut dyn Write, axis: usize, indent: &str, width: usize) -> io::Result<()> {
         out.write_all(b"[")?;
         let left = self.shape.len() - axis;
@@ -176,11 +176,11 @@ impl Printer<'_, '_> {
         out.write_all(b"]")
     }
 
-    /// The elements of the last axis, in lines.
+    /// Writes the elements of the last axis, in lines.
     fn row(&mut self, out: &mut dyn Write, indent: &str, width: usize) -> io::Result<()> {
         let axis = self.shape.len() - 1;
         let mut line = indent.to_owned();
-        // The brackets stand in place of the indent of the first line.
+        // The brackets replace the indent of the first line.
         let mut written = indent.len();
         for (at, item) in self.items(axis).enumerate() {
             let word = match item {

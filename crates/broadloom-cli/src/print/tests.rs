@@ -1,4 +1,4 @@
-//! Against what NumPy printed: numpy.txt, which generate.py writes.
+//! Compares with the output of NumPy, numpy.txt, which generate.py writes.
 
 use crate::io::argument::raw_layout;
 use crate::io::memory::{Array, Memory, Owned};

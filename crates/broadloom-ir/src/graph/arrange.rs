@@ -454,7 +454,7 @@ impl Graph {
     ) -> Result<ExprId, Problem> {
         let first = if is_before { width.checked_neg() } else { Some(size) };
         let first = first.map(|first| first.rem_euclid(period)).ok_or(Problem::TooManyElements)?;
-        // At the turn, each element is met a second time, unless only the last one is the turn.
+        // Positions run to the end of the axis and back; `Symmetric` repeats the last element.
         let turn = Scalar::I64(if period == 2 * size { period - 1 } else { period });
         let [first, period_value, turn] =
             [Scalar::I64(first), Scalar::I64(period), turn].map(|value| self.insert_constant(value, site));

@@ -47,7 +47,7 @@ impl Graph {
         let is_rising = self.try_elementwise(Op::LessEqual, &[first, last], site)?;
         let turned = self.part(edges, 0, None, None, -1, site)?;
         let rising = self.passed(operand, edges, !right, site)?;
-        // In decreasing order, count the bounds that the element is below: those that are not passed on the way up.
+        // For decreasing bounds, count those above the element: all that it does not pass in increasing order.
         let passed = self.passed(operand, turned, !right, site)?;
         let length = self.try_size(length, site)?;
         let falling = self.try_elementwise(Op::Subtract, &[length, passed], site)?;

@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{self, InstBuilder, StackSlotData, StackSlotKind};
 use smallvec::SmallVec;
 
 impl Generator<'_, '_, '_> {
-    /// A stride in units of `size` bytes.
+    /// Returns a stride in units of `size` bytes.
     pub(super) fn stride(&mut self, stride: Stride, size: usize) -> LaneStride {
         match stride {
             Stride::Constant(1) => LaneStride::Unit,
@@ -22,7 +22,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// A stride in bytes.
+    /// Returns a stride in bytes.
     pub(super) fn stride_bytes(&mut self, stride: Stride, size: i64) -> ir::Value {
         match stride {
             Stride::Constant(stride) => self.constant(stride.wrapping_mul(size)),
@@ -43,8 +43,8 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// `start + sum(position * stride)` in units of `size` bytes, outermost axis first, so that inner loops find the
-    /// outer part ready.
+    /// Returns `start + sum(position * stride)` in units of `size` bytes, with the outermost axis first, so that the outer
+    /// part is computed outside the inner loops.
     fn moved(&mut self, start: ir::Value, access: AccessId, size: usize) -> ir::Value {
         let kernel = self.kernel;
         let mut address = start;
@@ -63,22 +63,22 @@ impl Generator<'_, '_, '_> {
         address
     }
 
-    /// So many elements behind the current position of an access.
+    /// Returns the address some elements after the current position of an access.
     pub(super) fn address(&mut self, access: AccessId, delta: i64) -> ir::Value {
         let address = self.origin(access);
         let size = self.kernel.accesses[access.index()].dtype.size() as i64;
         self.ins().iadd_imm_s(address, delta * size)
     }
 
-    /// The current position of an access.
+    /// Returns the address of the current position of an access.
     pub(super) fn origin(&mut self, access: AccessId) -> ir::Value {
         let size = self.kernel.accesses[access.index()].dtype.size();
-        // Accesses that are addressed have a buffer, by the verifier.
+        // The verifier checks that such accesses have a buffer.
         let base = self.bases[access.index()].unwrap_or(self.scratch);
         self.moved(base, access, size)
     }
 
-    /// The row-major position of an access without a buffer, at a lane of the vector loop over `axis`.
+    /// Returns the row-major position of an access without a buffer, at a lane of the vector loop over `axis`.
     pub(super) fn position(&mut self, access: AccessId, axis: Option<AxisId>, lane: usize) -> ir::Value {
         let kernel = self.kernel;
         let entry = &kernel.accesses[access.index()];
@@ -100,7 +100,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// How the lanes of the vector loop around step through an access; `None` if they all see one element.
+    /// Returns how the lanes of the surrounding vector loop step through an access; `None` if all use the same element.
     pub(super) fn lane_stride(&mut self, access: AccessId) -> Option<(usize, LaneStride)> {
         let (axis, lanes) = self.vector?;
         let entry = &self.kernel.accesses[access.index()];
@@ -112,7 +112,7 @@ impl Generator<'_, '_, '_> {
         let dtype = self.kernel.accesses[access.index()].dtype;
         let (lanes, stride) = self.lane_stride(access).unwrap_or((1, LaneStride::Unit));
         let address = self.origin(access);
-        // Deltas were made to fit 32 bits of bytes.
+        // Lowering makes only deltas whose number of bytes fits in 32 bits.
         self.emit.load(address, (delta * dtype.size() as i64) as i32, dtype, lanes, stride)
     }
 
@@ -121,17 +121,17 @@ impl Generator<'_, '_, '_> {
         let (lanes, stride) = self.lane_stride(access).unwrap_or((1, LaneStride::Unit));
         let address = self.origin(access);
         let value = self.get(value);
-        // Lanes that would all go to one element are those of an array without elements.
+        // All lanes would use the same element only in an array without elements.
         let value = if lanes == 1 { self.emit.lane(&value, 0) } else { self.emit.splat(&value, lanes) };
         self.emit.store(address, (delta * size as i64) as i32, &value, stride);
     }
 
-    /// The first element of a row.
+    /// Returns the address of the first element of a row.
     pub(super) fn row_start(&mut self, row: RowId) -> ir::Value {
         self.row_at(row, 0)
     }
 
-    /// The start of one of several rows.
+    /// Returns the start of one of several rows.
     pub(super) fn row_at(&mut self, row: RowId, part: usize) -> ir::Value {
         let entry = &self.kernel.rows[row.index()];
         let offset = entry.offset + part * entry.length * entry.dtype.size();
@@ -139,19 +139,19 @@ impl Generator<'_, '_, '_> {
         self.ins().iadd_imm_s(scratch, offset as i64)
     }
 
-    /// Bytes from one of several rows to the next.
+    /// Returns the number of bytes from one of several rows to the next.
     pub(super) fn row_bytes(&self, row: RowId) -> i64 {
         let entry = &self.kernel.rows[row.index()];
         (entry.length * entry.dtype.size()) as i64
     }
 
-    /// The element of a row at the current position of its axis.
+    /// Returns the address of the element of a row at the current position of its axis.
     pub(super) fn row_address(&mut self, row: RowId, axis: AxisId) -> ir::Value {
         let start = self.row_within(row, 0, axis);
         self.row_element(start, self.kernel.rows[row.index()].dtype, axis)
     }
 
-    /// The start of the current strip of an axis in one of several rows.
+    /// Returns the start of the current strip of an axis in one of several rows.
     pub(super) fn row_within(&mut self, row: RowId, part: usize, axis: AxisId) -> ir::Value {
         let start = self.row_at(row, part);
         let Row { span, dtype, .. } = self.kernel.rows[row.index()];
@@ -182,7 +182,7 @@ impl Generator<'_, '_, '_> {
         self.ins().iadd(start, bytes)
     }
 
-    /// The element at the current position of an axis, of a row that starts at an address.
+    /// Returns the address of the element at the current position of an axis in a row that starts at an address.
     pub(super) fn row_element(&mut self, start: ir::Value, dtype: DType, axis: AxisId) -> ir::Value {
         let (first, _) = self.bounds(axis);
         let position = self.positions[&axis];
@@ -197,7 +197,7 @@ impl Generator<'_, '_, '_> {
         self.emit.load(address, 0, self.kernel.rows[row.index()].dtype, lanes, LaneStride::Unit)
     }
 
-    /// Elements of a table at indices, each checked, lane by lane.
+    /// Loads elements of a table at indices, lane by lane. Each index is checked.
     pub(super) fn take(
         &mut self,
         value: &Value,
@@ -250,8 +250,8 @@ impl Generator<'_, '_, '_> {
         self.emit.from_lanes(value.dtype, &elements)
     }
 
-    /// Loads a scalar from a table, or a zero if the table has no elements along its axis: then every index has been
-    /// reported, and there is nothing to read.
+    /// Loads a scalar from a table, or a zero if the table has no elements along its axis: then there is nothing to read,
+    /// and every index has been reported.
     fn load_present(&mut self, address: ir::Value, extent: ir::Value, size: Extent, dtype: DType) -> Val {
         if matches!(size, Extent::Constant(1..)) {
             return self.emit.load(address, 0, dtype, 1, LaneStride::Unit);
@@ -264,7 +264,7 @@ impl Generator<'_, '_, '_> {
         self.emit.load(address, 0, dtype, 1, LaneStride::Unit)
     }
 
-    /// The address of new bytes on the stack.
+    /// Returns the address of new bytes on the stack.
     pub(super) fn stack(&mut self, bytes: u32) -> ir::Value {
         let slot = self.emit.builder.create_sized_stack_slot(StackSlotData::new(
             StackSlotKind::ExplicitSlot,

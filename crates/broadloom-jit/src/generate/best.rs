@@ -27,7 +27,7 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// Takes the elements of a strip of an axis that begins at `start`.
+    /// Takes the elements of a strip of an axis that starts at `start`.
     fn push_best(&mut self, best: &Best, start: ir::Value, (first, last): (ir::Value, ir::Value)) {
         let Row { dtype, length, .. } = self.kernel.rows[best.values.index()];
         let extreme = extreme(best.largest);
@@ -67,7 +67,7 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// Takes the elements of a step of an axis that begins at `start`, one for each step of the strip.
+    /// Takes the elements of a step of an axis that starts at `start`, one for each step of the strip.
     fn push_best_rows(&mut self, best: &BestRows, start: ir::Value, position: ir::Value) {
         let Row { dtype, count: k, .. } = self.kernel.rows[best.values.index()];
         let extreme = extreme(best.largest);
@@ -85,7 +85,7 @@ impl Generator<'_, '_, '_> {
         self.call_host(function as usize, &args);
     }
 
-    /// Fills all places, where there are fewer elements, with what stands for those that are missing.
+    /// Fills the places that get no element, because there are too few, with the values for missing elements.
     fn clear_best(
         &mut self,
         rows: [RowId; 2],
@@ -111,7 +111,7 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// The function that compares elements of a dtype.
+    /// Returns the function that compares elements of a dtype.
     fn comparing<T>(
         &mut self,
         dtype: DType,

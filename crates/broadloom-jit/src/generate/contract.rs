@@ -2,18 +2,18 @@
 //!
 //! ```text
 //! for block of axis {
-//!   prologue                                   unless the rows hold what it fills them with
+//!   prologue                                   unless the rows already hold its results
 //!   rows_prologue
-//!   for 4 or 6 steps i of rows {               what they read stays in the first-level cache
-//!     for a vector j of strip {                what it reads comes from the second-level cache
+//!   for 4 or 6 steps i of rows {               their operands stay in the first-level cache
+//!     for a vector j of strip {                its operands come from the second-level cache
 //!       for r in block { accumulators[i][j] }  in registers
 //!     }
 //!   }
 //! }
 //! ```
 //!
-//! By the tree, the lanes of a block are taken one after the other, each over its steps `r`, `r + 16`, .. What a register
-//! tile has of each lane stays on the stack, in the first-level cache, until all of them are folded at once.
+//! For the tree, a tile processes the lanes of a block one after the other, each over its steps `r`, `r + 16`, .. Its
+//! results for each lane stay on the stack, in the first-level cache, until all lanes are folded at once.
 
 mod extremes;
 mod ranks;
@@ -30,9 +30,9 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use std::collections::HashSet;
 
-/// Steps that are computed at once where only what is accumulated needs registers, and where more does: with 16 vector
-/// registers, and with 32. With 9 or 12 steps, products of matrices take longer: each step reads elsewhere, and general
-/// purpose registers for that become short.
+/// The number of steps computed at once where only accumulators need registers, and where other values need some too:
+/// with 16 vector registers, and with 32. With 9 or 12 steps, products of matrices take longer: each step reads at another
+/// address, and there are too few general-purpose registers for these.
 const STEPS_AT_ONCE: [[usize; 2]; 2] = [[6, 4], [6, 6]];
 
 const _: () = assert!(
@@ -42,33 +42,33 @@ const _: () = assert!(
         && CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[1][1])
 );
 
-/// Registers of one accumulator, for each step.
+/// The number of registers of one accumulator, for each step.
 const ACCUMULATOR_REGISTERS: usize = 2;
 
 /// The steps of two axes that are computed at once.
 struct Tile<'k> {
     contract: &'k Contract,
-    /// What is read of rows that were filled for a block, with the rows.
+    /// The values read from rows that were filled for a block, with these rows.
     filled: Vec<(ValueId, RowId)>,
-    /// The same of rows over the steps of the axis of rows.
+    /// The values read from rows over the steps of the axis of rows.
     beside: Vec<(ValueId, RowId)>,
-    /// The other definitions that the steps of the axis of rows share, and those that they do not.
+    /// The other definitions: those that the steps of the axis of rows share, and those that they do not.
     shared: Vec<ValueId>,
     own: Vec<ValueId>,
-    /// How many steps of the axis of rows, and of that of the strip.
+    /// The number of steps of the axis of rows, and of the axis of the strip.
     steps: usize,
     lanes: usize,
-    /// For each accumulator the dtype that it has in registers, and how many elements fit into all of these.
+    /// For each accumulator, its dtype in registers, and the number of elements that such lanes can add without overflow.
     lane_dtypes: Vec<DType>,
     narrow: Option<i64>,
-    /// Stack memory for the lanes of a block, for each accumulator: all steps of one lane after those of another.
+    /// Stack memory for the lanes of a block, for each accumulator: all steps of one lane, then those of the next.
     slots: Vec<ir::Value>,
 }
 
-/// Where a tile is.
+/// The position of a tile.
 #[derive(Clone, Copy)]
 struct Place<'p> {
-    /// Steps of the axis of rows; the last of the strip over and over behind its end.
+    /// The steps of the axis of rows; beyond the end of the strip, its last step is repeated.
     rows: &'p [ir::Value],
     /// The first lane.
     lane: ir::Value,
@@ -77,16 +77,16 @@ struct Place<'p> {
 }
 
 impl Generator<'_, '_, '_> {
-    /// The tiles of a contraction, and what takes their results out of registers, if that is not left to rows.
+    /// Emits the tiles of a contraction, and the code that takes their results from registers unless rows hold them.
     pub(super) fn contract(&mut self, contract: &Contract, taken: Option<&Stream>) {
         let (start, end) = self.bounds(contract.axis);
         let by_blocks = self.goes_by_blocks(contract.axis, contract.order);
         let tile = self.tile(contract);
         match contract.order {
             _ if taken.is_some() => {}
-            // Each block continues with what the one before has left.
+            // Each block continues with the results of the block before.
             Order::Free => self.fill_results(&tile),
-            // Of an axis without steps, no tile is written.
+            // If the axis has no steps, no tile writes the results.
             _ => {
                 let is_empty = self.ins().icmp(IntCC::SignedGreaterThanOrEqual, start, end);
                 self.when(is_empty, |generator| generator.fill_results(&tile));
@@ -131,7 +131,7 @@ impl Generator<'_, '_, '_> {
         let several = contract.accumulators.len() > 1;
         let registers = self.emit.host.vector_registers();
         let steps = STEPS_AT_ONCE[usize::from(registers > 16)][usize::from(computes || several)];
-        // As many registers whatever their width.
+        // The number of registers is the same for every width.
         let narrow = |entry: &Contracted| match contract.order {
             Order::Free => entry.accumulator.narrow(&kernel.values),
             _ => None,
@@ -155,8 +155,8 @@ impl Generator<'_, '_, '_> {
         Tile { contract, filled, beside, shared, own, steps, lanes, lane_dtypes, narrow: fitting, slots }
     }
 
-    /// Fills rows for the current block of the axis, unless they hold already what they are filled with: the same
-    /// elements of the same arrays.
+    /// Fills rows for the current block of the axis, unless they already hold these values: the same elements of the same
+    /// arrays.
     fn fill_rows(&mut self, contract: &Contract, first: ir::Value) {
         let kernel = self.kernel;
         let (strip, end) = self.bounds(contract.strip);
@@ -180,8 +180,8 @@ impl Generator<'_, '_, '_> {
         self.when(is_other, |generator| generator.body(&contract.prologue));
     }
 
-    /// Memory for what the rows of contractions hold: the length of their strip, its position and that of the block, and
-    /// where in the arrays they were met. Before the first time, there is no such strip.
+    /// Reserves memory that describes the content of the rows of contractions: the length and position of the strip, the
+    /// position of the block, and the addresses in the arrays. Initially, it describes a strip that does not exist.
     pub(super) fn remember_rows(&mut self) {
         let kernel = self.kernel;
         for stmt in kernel.statements() {
@@ -193,7 +193,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// All tiles of the strips, over a block of the axis.
+    /// Emits all tiles of the strips, over a block of the axis.
     fn tiles(
         &mut self,
         tile: &Tile<'_>,
@@ -275,7 +275,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// The accumulators of a tile before the first element, those of one step after those of another.
+    /// Returns the accumulators of a tile before the first element: those of one step, then those of the next.
     fn begin_tile(&mut self, tile: &Tile<'_>) -> State {
         let entries = tile.contract.accumulators.iter().zip(&tile.lane_dtypes);
         let begin: State = entries
@@ -287,7 +287,7 @@ impl Generator<'_, '_, '_> {
         (0..tile.steps).flat_map(|_| begin.clone()).collect()
     }
 
-    /// The elements of a range of the axis, so far apart.
+    /// Adds the elements of a range of the axis that are at equal distances.
     fn along(
         &mut self,
         tile: &Tile<'_>,
@@ -301,7 +301,7 @@ impl Generator<'_, '_, '_> {
         let is_before = |generator: &mut Self, state: &[ir::Value]| {
             generator.ins().icmp(IntCC::SignedLessThan, state[0], end)
         };
-        // The rows of these steps lie behind each other, unless those are steps of different lanes.
+        // The rows of these steps are contiguous, unless the steps belong to different lanes.
         let (mut behind, mut elsewhere) = (Vec::new(), [Vec::new(), Vec::new()]);
         for (beside, of_rows) in [&tile.filled, &tile.beside].into_iter().enumerate() {
             for (value, row) in of_rows {
@@ -356,8 +356,8 @@ impl Generator<'_, '_, '_> {
         looped.carried
     }
 
-    /// Reads an element of a row, or so many, some elements behind an address. Behind the end of a strip there are
-    /// others, for rows are as long as the steps that are computed at once.
+    /// Reads one or more elements of a row, some elements after an address. Elements beyond the end of a strip can be read,
+    /// because rows are at least as long as the steps that are computed at once.
     fn read_behind(&mut self, value: ValueId, row: RowId, address: ir::Value, elements: usize, lanes: usize) {
         let dtype = self.kernel.rows[row.index()].dtype;
         let offset = (elements * dtype.size()) as i32;
@@ -372,7 +372,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// A block of the tree: lane after lane, and then all of them folded.
+    /// Reduces a block of the tree: lane after lane, then folds all lanes.
     fn by_lanes(
         &mut self,
         tile: &Tile<'_>,
@@ -401,8 +401,8 @@ impl Generator<'_, '_, '_> {
             .collect()
     }
 
-    /// Combines the lanes of a block: the first with the ninth, the fifth with the thirteenth, both of these, and so on.
-    /// The results are where those of the first lane were.
+    /// Combines the lanes of a block: the first with the ninth, the fifth with the thirteenth, the two results, and so on.
+    /// The results replace those of the first lane.
     fn fold_slots(&mut self, tile: &Tile<'_>) {
         for (slots, entry) in tile.slots.iter().zip(&tile.contract.accumulators) {
             let accumulator = std::slice::from_ref(&entry.accumulator);
@@ -422,8 +422,8 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// The lanes `first`, `first + apart`, .. of a block as one: those that are combined last have the least distance.
-    /// Depth first, so that few of them are in registers at once.
+    /// Combines the lanes `first`, `first + apart`, .. of a block; the lanes combined last are the closest to each other.
+    /// It works depth first, so that few lanes are in registers at once.
     fn fold_lanes(
         &mut self,
         accumulator: &[Accumulator],
@@ -439,7 +439,7 @@ impl Generator<'_, '_, '_> {
         self.combine(accumulator, &halves[0], &halves[1]).remove(0)
     }
 
-    /// Where the values of a tile are that belong to a lane of the block.
+    /// Returns the address of the values of a tile that belong to a lane of the block.
     fn slot_places(&mut self, tile: &Tile<'_>, lane: ir::Value) -> Vec<(ir::Value, i32)> {
         let sizes: Vec<usize> = dtypes(tile.contract).take(tile.slots.len()).map(DType::size).collect();
         let starts: Vec<(ir::Value, usize)> = tile
@@ -456,7 +456,7 @@ impl Generator<'_, '_, '_> {
             .collect()
     }
 
-    /// Where the results of a tile are, for each step those of all accumulators.
+    /// Returns the addresses of the results of a tile: for each step, those of all accumulators.
     fn places(&mut self, tile: &Tile<'_>, place: Place<'_>) -> Vec<(ir::Value, i32)> {
         let (first_row, _) = self.bounds(tile.contract.rows);
         let number = self.ins().isub(place.first, first_row);
@@ -480,7 +480,7 @@ impl Generator<'_, '_, '_> {
             .collect()
     }
 
-    /// What is in the rows of results.
+    /// Loads the rows of results.
     fn results(&mut self, tile: &Tile<'_>, place: Place<'_>) -> State {
         let places = self.places(tile, place);
         let read = places.into_iter().zip(dtypes(tile.contract));
@@ -490,7 +490,7 @@ impl Generator<'_, '_, '_> {
         .collect()
     }
 
-    /// Adds what was accumulated in narrower lanes to the results of a tile.
+    /// Adds the sums in narrow lanes to the results of a tile.
     fn add_to_results(&mut self, tile: &Tile<'_>, place: Place<'_>, state: &[Val]) {
         let places = self.places(tile, place);
         let entries = tile.contract.accumulators.iter().cycle();
@@ -503,8 +503,8 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// Stores the results of a tile. Those of a block of a sum are no negative zeros any more, which does not matter for
-    /// what follows.
+    /// Stores the results of a tile. The result of a block of a sum is then never a negative zero, which makes no difference
+    /// to later additions.
     fn leave(&mut self, tile: &Tile<'_>, place: Place<'_>, state: &[Val]) {
         let places = self.places(tile, place);
         let entries = tile.contract.accumulators.iter().cycle();
@@ -514,7 +514,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// The end of a sum of some elements: of squares and of absolute values it is no negative zero anyway.
+    /// Ends a sum of at least one element; a sum of squares or absolute values is never a negative zero.
     fn finish_tile(&mut self, entry: &Contracted, value: &Val) -> Val {
         let is_positive = match entry.accumulator.operand {
             Contribution::Product(x, y) => x == y,
@@ -527,13 +527,13 @@ impl Generator<'_, '_, '_> {
     }
 }
 
-/// What the prologue reads.
+/// The accesses that the prologue reads.
 fn packed<'k>(kernel: &'k Kernel, contract: &'k Contract) -> impl Iterator<Item = AccessId> {
     let accesses = statements(&contract.prologue).flat_map(|stmt| stmt.accesses(&kernel.values));
     accesses.map(|(access, _)| access)
 }
 
-/// The dtypes of accumulators, over and over.
+/// Returns the dtypes of accumulators, repeated without end.
 fn dtypes(contract: &Contract) -> impl Iterator<Item = DType> {
     contract.accumulators.iter().map(|entry| entry.accumulator.dtype).cycle()
 }

@@ -3,20 +3,20 @@
 //! ```text
 //! mod.rs      the function, loops, strips, statements
 //! address.rs  where accesses and rows point at the current position
-//! reduce.rs   reductions into values: in vectors, along their axis, by the tree
+//! reduce.rs   reductions into values: in vectors, along their axis, by the fixed tree
 //! tree.rs     the parts of the fixed tree: lanes of a block, the counter over blocks
 //! stream.rs   reductions into scratch rows: their steps; stream/ends.rs: before and after them
-//! contract.rs reductions of what two axes move, into rows for both
+//! contract.rs reductions whose operands move with two other axes, into rows
 //! best.rs     the best elements along an axis
-//! rows.rs     what comes into scratch rows: element by element, in blocks, gathered
-//! scan.rs     running results along a strip
+//! rows.rs     filling of scratch rows: element by element, in blocks, gathered
+//! scan.rs     scans along a strip
 //! scatter.rs  rows of a table into their segments
 //! ```
 //!
 //! The generated function is `fn(args, first, last, scratch, failure)`: it runs the steps `first..last` of the
 //! kernel's parallel axis. Statements are emitted in one of two ways, scalar or for several neighbours of the axis of
-//! the vector loop around them; a value that does not vary along that axis stays scalar in both. Cranelift hoists
-//! address arithmetic and constants out of loops; loads stand where the schedule has put them.
+//! the surrounding vector loop; a value that does not vary along that axis stays scalar in both. Cranelift hoists address
+//! arithmetic and constants out of loops; loads stay where the schedule has put them.
 
 mod address;
 mod best;
@@ -46,7 +46,7 @@ use scatter::Place;
 use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeSet, HashMap};
 
-/// The signature of every kernel.
+/// Returns the signature of every kernel.
 pub(crate) fn signature(call_conv: CallConv) -> Signature {
     let mut signature = Signature::new(call_conv);
     signature.params.extend([AbiParam::new(types::I64); 5]);
@@ -56,7 +56,7 @@ pub(crate) fn signature(call_conv: CallConv) -> Signature {
 /// Emits the body of a kernel into an empty function of the [`signature`].
 ///
 /// # Errors
-/// Returns an error if a statement cannot be generated, in words. Such a schedule is not verified.
+/// Returns a description of the problem if a statement cannot be generated. A verified schedule has no such statement.
 pub(crate) fn generate(
     mut builder: FunctionBuilder<'_>,
     kernel: &Kernel,
@@ -101,7 +101,7 @@ pub(crate) fn generate(
     refused.map_or(Ok(()), Err)
 }
 
-/// Lanes of the vectors for what is left of an inner loop: the fewest that there are.
+/// The number of lanes of the vectors for the remainder of an inner loop: the fewest that are supported.
 const SHORT_LANES: usize = 4;
 
 struct Generator<'a, 'f, 'k> {
@@ -110,23 +110,23 @@ struct Generator<'a, 'f, 'k> {
     level: CpuLevel,
     call_conv: CallConv,
     params: Vec<ir::Value>,
-    /// Base pointer of every access that has a buffer.
+    /// The base pointer of every access that has a buffer.
     bases: Vec<Option<ir::Value>>,
     /// The steps of the parallel axis to run.
     range: (ir::Value, ir::Value),
     scratch: ir::Value,
     failure: ir::Value,
-    /// Values in scope.
+    /// The values in scope.
     env: HashMap<ValueId, Val>,
-    /// The step of every axis in whose loop we are; for a vector loop, the first of its lanes.
+    /// The step of the axis of every surrounding loop; for a vector loop, the step of its first lane.
     positions: HashMap<AxisId, ir::Value>,
     /// The bounds of the current strip of an axis.
     strips: HashMap<AxisId, (ir::Value, ir::Value)>,
-    /// For each contraction, by its first rows of results: memory that says what the rows hold which were filled for it.
+    /// For each contraction, by its first rows of results: memory that describes the content of the rows filled for it.
     met: HashMap<RowId, ir::Value>,
-    /// The axis and the lanes of the vector loop around.
+    /// The axis and the lanes of the surrounding vector loop.
     vector: Option<(AxisId, usize)>,
-    /// Why there is no code for some statement.
+    /// The reason why a statement cannot be generated.
     refused: Option<String>,
 }
 
@@ -164,7 +164,7 @@ impl<'f> Generator<'_, 'f, '_> {
         }
     }
 
-    /// The steps of an axis to run: those of its strip, of its group, of the caller's range, or all.
+    /// Returns the steps of an axis to run: those of its strip, of its group, of the caller's range, or all.
     fn bounds(&mut self, axis: AxisId) -> (ir::Value, ir::Value) {
         if let Some(&strip) = self.strips.get(&axis) {
             return strip;
@@ -174,7 +174,7 @@ impl<'f> Generator<'_, 'f, '_> {
         }
         let Axis { extent, group, stretched, .. } = self.kernel.axes[axis.index()];
         if let Some((along, steps)) = stretched {
-            // A strip is not empty, so there are steps to divide by.
+            // A strip is not empty, so the divisor is not zero.
             let (start, end) = self.bounds(along);
             let steps = self.extent(steps);
             let first = self.ins().udiv(start, steps);
@@ -195,7 +195,7 @@ impl<'f> Generator<'_, 'f, '_> {
         self.ins().select(less, x, y)
     }
 
-    /// A loop `for i in (start..end).step_by(step)` that runs while a whole step fits, carrying values. Gives the
+    /// Emits a loop `for i in (start..end).step_by(step)` that runs while a whole step fits and carries values. Returns the
     /// first `i` that was not run, and the values.
     fn repeat(
         &mut self,
@@ -218,7 +218,7 @@ impl<'f> Generator<'_, 'f, '_> {
         .into_single()
     }
 
-    /// A loop over integers and values, tested before the first turn and after each.
+    /// Emits a loop that carries integers and values, with a test before the first iteration and after each.
     fn loop_while(
         &mut self,
         state: &[ir::Value],
@@ -243,7 +243,7 @@ impl<'f> Generator<'_, 'f, '_> {
         Looped { state, carried }
     }
 
-    /// `if condition { then } else { otherwise }`, giving values of the shapes of `like`.
+    /// Emits `if condition { then } else { otherwise }` and returns values of the types of `like`.
     fn branch(
         &mut self,
         condition: ir::Value,
@@ -265,7 +265,7 @@ impl<'f> Generator<'_, 'f, '_> {
         self.unflatten(join, 0, like).1
     }
 
-    /// `if condition { then }`.
+    /// Emits `if condition { then }`.
     fn when(&mut self, condition: ir::Value, then: impl FnOnce(&mut Self)) {
         let then = |generator: &mut Self| {
             then(generator);
@@ -295,7 +295,7 @@ impl<'f> Generator<'_, 'f, '_> {
         (state, values)
     }
 
-    /// Runs `emit`; what it brings into scope is forgotten afterwards.
+    /// Runs `emit`; values that it brings into scope are not visible afterwards.
     fn scoped<T>(&mut self, emit: impl FnOnce(&mut Self) -> T) -> T {
         let outer = self.env.clone();
         let result = emit(self);
@@ -348,7 +348,7 @@ impl<'f> Generator<'_, 'f, '_> {
         }
     }
 
-    /// Emits a loop over an axis for several lanes at once, and for what then remains.
+    /// Emits a loop over an axis for several lanes at once, and for the remainder.
     fn steps(&mut self, axis: AxisId, lanes: usize, mut body: impl FnMut(&mut Self)) {
         let (mut start, end) = self.bounds(axis);
         for lanes in self.passes(axis, lanes) {
@@ -361,9 +361,9 @@ impl<'f> Generator<'_, 'f, '_> {
         }
     }
 
-    /// The lanes of the loops that go over an axis one after the other, each as far as its vectors fit: what the many
-    /// lanes of bytes leave goes by as many as most loops have. An inner loop has one for short vectors: it ends once for
-    /// each step around it.
+    /// Returns the lanes of the loops that run over an axis one after the other, each as long as its vectors fit. After
+    /// the many lanes of bytes, the remainder runs with as many lanes as most loops have. An inner loop is followed by a
+    /// loop with short vectors, because its remainder recurs in each step around it.
     fn passes(&self, axis: AxisId, lanes: usize) -> SmallVec<[usize; 4]> {
         let mut passes: SmallVec<[usize; 4]> = smallvec![lanes, lanes.min(LANES), self.short_lanes(lanes), 1];
         passes.dedup();
@@ -379,12 +379,12 @@ impl<'f> Generator<'_, 'f, '_> {
         passes
     }
 
-    /// The lanes of the vectors for what is left of a loop over so many, or 1.
+    /// Returns the lanes of the vectors for the remainder of a loop with some number of lanes, or 1.
     fn short_lanes(&self, lanes: usize) -> usize {
         if self.positions.is_empty() { 1 } else { SHORT_LANES.min(lanes) }
     }
 
-    /// The steps of an axis that is run as a whole, if that is a number.
+    /// Returns the number of steps of an axis that is run as a whole, if it is a constant.
     fn whole_extent(&self, axis: AxisId) -> Option<i64> {
         let Axis { extent, group, stretched, .. } = self.kernel.axes[axis.index()];
         let is_part = group.is_some() || stretched.is_some() || self.strips.contains_key(&axis);
@@ -394,7 +394,7 @@ impl<'f> Generator<'_, 'f, '_> {
         }
     }
 
-    /// Emits code at a position of an axis, for as many of its neighbours.
+    /// Emits code at a position of an axis, for `lanes` neighbours.
     fn at<T>(
         &mut self,
         axis: AxisId,
@@ -439,7 +439,7 @@ impl<'f> Generator<'_, 'f, '_> {
         });
     }
 
-    /// A loop over blocks of a range, the last of which may be shorter.
+    /// Emits a loop over blocks of a range; the last block may be shorter.
     fn blocks(
         &mut self,
         start: ir::Value,
@@ -461,7 +461,7 @@ impl<'f> Generator<'_, 'f, '_> {
         .carried
     }
 
-    /// Lanes of values along an axis, here.
+    /// Returns the number of lanes of values along an axis at this place.
     fn lanes_along(&self, axis: Option<AxisId>) -> usize {
         self.vector.filter(|(vector, _)| Some(*vector) == axis).map_or(1, |(_, lanes)| lanes)
     }
@@ -515,7 +515,7 @@ impl<'f> Generator<'_, 'f, '_> {
         }
     }
 
-    /// An i64 that is at hand, as a value.
+    /// Returns an i64 as a value.
     fn integer(&mut self, value: ir::Value) -> Val {
         self.emit.iota(value, 1, DType::I64)
     }
@@ -533,7 +533,7 @@ impl<'f> Generator<'_, 'f, '_> {
         }
     }
 
-    /// Calls the host if something went wrong, out of the way of what goes right.
+    /// Calls the host if there is an error, in a block outside the common path.
     fn report(
         &mut self,
         bad: ir::Value,
@@ -558,7 +558,7 @@ impl<'f> Generator<'_, 'f, '_> {
         self.call_host_for(address, args, &[]);
     }
 
-    /// Calls the host for results of these types.
+    /// Calls a function of the host that returns values of these types.
     fn call_host_for(&mut self, address: usize, args: &[ir::Value], results: &[ir::Type]) -> ir::Inst {
         let mut signature = Signature::new(self.call_conv);
         signature.params.extend(args.iter().map(|_| AbiParam::new(types::I64)));
@@ -587,7 +587,7 @@ impl<'f> Generator<'_, 'f, '_> {
         self.call_host(address, &[target, first, second, length]);
     }
 
-    /// Where the current strip of an axis begins in an operand.
+    /// Returns the start of the current strip of an axis in an operand.
     fn operand(&mut self, operand: Operand, axis: AxisId) -> ir::Value {
         match operand {
             Operand::Row(row) => self.row_within(row, 0, axis),
@@ -631,7 +631,7 @@ impl<'f> Generator<'_, 'f, '_> {
     }
 }
 
-/// What a loop leaves behind.
+/// The results of a loop.
 struct Looped {
     state: Vec<ir::Value>,
     carried: Vec<Val>,
@@ -648,7 +648,7 @@ fn flatten(state: &[ir::Value], values: &[Val]) -> Vec<ir::BlockArg> {
     state.iter().chain(regs).map(|value| ir::BlockArg::Value(*value)).collect()
 }
 
-/// The precision of tile functions on a float dtype.
+/// Returns the precision of tile functions for a float dtype.
 fn precision(dtype: DType) -> Precision {
     if dtype == DType::F64 { Precision::F64 } else { Precision::F32 }
 }

@@ -8,7 +8,7 @@ use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 
-/// The running state of accumulators: one value each, and for arg-reductions the index behind it.
+/// The running state of accumulators: one value each, followed by an index for arg-reductions.
 pub(super) type State = Vec<Val>;
 
 impl Generator<'_, '_, '_> {
@@ -37,12 +37,12 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// Lanes of the vector loop around a reduction.
+    /// Returns the number of lanes of the vector loop around a reduction.
     fn around(&self) -> usize {
         self.vector.map_or(1, |(_, lanes)| lanes)
     }
 
-    /// The end of a sum: no sum is the negative zero it began with.
+    /// Ends a sum: it begins with a negative zero, which must not be a result.
     pub(super) fn finish(&mut self, op: ReduceOp, value: &Val) -> Val {
         match op.finish(value.dtype) {
             Some(zero) => {
@@ -53,8 +53,8 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// Accumulators before the first element. An index begins at `first`: if every element is as bad as the
-    /// identity, the first one is the answer. One that is compared with other indices begins above all of them.
+    /// Returns accumulators before the first element. An index starts at `first`: if no element is better than the
+    /// identity, the first one is the result. An index that is compared with other indices starts above all of them.
     pub(super) fn begin(&mut self, accumulators: &[Accumulator], lanes: usize, first: ir::Value) -> State {
         let mut state = State::new();
         for accumulator in accumulators {
@@ -72,7 +72,7 @@ impl Generator<'_, '_, '_> {
         state
     }
 
-    /// Accumulators that lose against every element, for the elements left over by whole vectors.
+    /// Returns accumulators that lose against every element, for the elements that whole vectors leave.
     pub(super) fn begin_behind(&mut self, accumulators: &[Accumulator]) -> State {
         let mut state = State::new();
         for accumulator in accumulators {
@@ -85,7 +85,7 @@ impl Generator<'_, '_, '_> {
         state
     }
 
-    /// One step: what the elements at the current position contribute.
+    /// Adds the elements at the current position: one step.
     pub(super) fn accumulate(&mut self, axis: AxisId, accumulators: &[Accumulator], state: &[Val]) -> State {
         let mut old = state.iter();
         let mut new = State::new();
@@ -129,7 +129,7 @@ impl Generator<'_, '_, '_> {
         new
     }
 
-    /// Two partial states as one, the elements of `left` before those of `right`.
+    /// Combines two partial states; the elements of `left` come before those of `right`.
     pub(super) fn combine(&mut self, accumulators: &[Accumulator], left: &[Val], right: &[Val]) -> State {
         let mut both = left.iter().zip(right);
         let mut combined = State::new();
@@ -147,7 +147,7 @@ impl Generator<'_, '_, '_> {
         combined
     }
 
-    /// Elements of a range one by one, in index order.
+    /// Adds the elements of a range one by one, in index order.
     pub(super) fn in_order(
         &mut self,
         reduce: &Reduce,
@@ -176,7 +176,7 @@ impl Generator<'_, '_, '_> {
         })
     }
 
-    /// Each pass over the axis has a state of its own: what it is about to begin with is known before any has run.
+    /// Each pass over the axis has its own state, whose initial value is known before any pass has run.
     fn in_any_order(&mut self, reduce: &Reduce, start: ir::Value, end: ir::Value) -> State {
         let accumulators = &reduce.accumulators;
         if reduce.lanes == 1 {
@@ -215,9 +215,9 @@ impl Generator<'_, '_, '_> {
         result
     }
 
-    /// A range in steps of several vectors of lanes, each with a state of its own, as far as they fit. One waits for what
-    /// the one before it has left: where little is computed, several keep the machine busy, as long as there are registers
-    /// for them. Gives where it stops.
+    /// Adds a range in steps of several vectors, each with its own state, as long as whole steps fit. A single state would
+    /// wait for the result of its last addition; where elements need little computation, several states keep the machine
+    /// busy, as long as there are registers for them. Returns the position where it stops.
     fn several_at_once(
         &mut self,
         reduce: &Reduce,
@@ -230,10 +230,10 @@ impl Generator<'_, '_, '_> {
         let is_short = reduce.body.len() <= MAX_INTERLEAVED_STATEMENTS && reduce.body.iter().all(is_let);
         let registers: usize = state.iter().map(|value| value.regs.len()).sum();
         let together = (INTERLEAVED_REGISTERS / registers).clamp(1, MAX_INTERLEAVED_BLOCKS);
-        // A power of two, as lanes and registers are.
+        // A power of two, because the numbers of lanes and registers are.
         let group = (together * lanes) as i64;
         let is_long = self.whole_extent(reduce.axis).is_none_or(|extent| extent >= group);
-        // Counts begin anew in each pass.
+        // Counts start again in each pass.
         if together == 1 || !is_short || !is_long || !self.counts(reduce).is_empty() {
             return (start, state);
         }
@@ -267,7 +267,7 @@ impl Generator<'_, '_, '_> {
         (stop, state)
     }
 
-    /// A range by blocks, each with its prologue, or as one if there is none.
+    /// Adds a range block by block, each with its prologue, or at once if there is no prologue.
     fn in_blocks(
         &mut self,
         reduce: &Reduce,
@@ -287,9 +287,9 @@ impl Generator<'_, '_, '_> {
         })
     }
 
-    /// A range in steps of so many lanes, as far as they fit. Gives where it stops.
+    /// Adds a range in steps of `lanes` elements, as long as whole steps fit. Returns the position where it stops.
     ///
-    /// Counts are kept in lanes as narrow as the masks, for as many steps as those can hold.
+    /// Counts are kept in lanes as narrow as the masks, for as many steps as such lanes can hold.
     fn pass(
         &mut self,
         reduce: &Reduce,
@@ -326,7 +326,7 @@ impl Generator<'_, '_, '_> {
         (whole, state)
     }
 
-    /// The counts of a state, by their places in it, with lanes as narrow as the masks.
+    /// Returns the counts of a state, by their positions in it, with lanes as narrow as the masks.
     fn counts(&self, reduce: &Reduce) -> Vec<(usize, Narrow)> {
         let places = reduce.accumulators.iter().scan(0, |place, accumulator| {
             let at = *place;
@@ -340,7 +340,7 @@ impl Generator<'_, '_, '_> {
         narrow.collect()
     }
 
-    /// What is added to an accumulator: to one with narrower lanes, what it has before it is cast to the dtype of the sum.
+    /// Returns the value to add to an accumulator: for narrow lanes, the operand of the cast to the dtype of the sum.
     fn added(&mut self, value: ValueId, dtype: DType, lanes: DType) -> Val {
         match widened(&self.kernel.values, value) {
             Some(source) if lanes != dtype => {
@@ -366,7 +366,7 @@ impl Generator<'_, '_, '_> {
         })
     }
 
-    /// The lanes of a state combined by halves.
+    /// Combines the lanes of a state by halves.
     pub(super) fn fold(&mut self, accumulators: &[Accumulator], state: &[Val], lanes: usize) -> State {
         if lanes == broadloom_ir::reduce::LANES && !accumulators.iter().any(has_index) {
             let values = accumulators.iter().zip(state);
@@ -382,14 +382,14 @@ impl Generator<'_, '_, '_> {
         parts.swap_remove(0)
     }
 
-    /// The fixed tree: in index order up to the limit, else by blocks.
+    /// Reduces by the fixed tree: in index order up to the limit, otherwise by blocks.
     fn by_the_tree(&mut self, reduce: &Reduce, start: ir::Value, end: ir::Value) -> State {
         let extent = self.kernel.axes[reduce.axis.index()].extent;
         let limit = SEQUENTIAL_LIMIT as i64;
         if matches!(extent, Extent::Constant(extent) if extent > limit) {
             return self.by_blocks(reduce, start, end);
         }
-        // The length of the whole axis decides, not that of a group of it.
+        // The length of the whole axis decides, not the length of a group of it.
         let length = self.extent(extent);
         let short = self.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, length, limit);
         let like = self.begin(&reduce.accumulators, 1, start);
@@ -404,7 +404,7 @@ impl Generator<'_, '_, '_> {
         )
     }
 
-    /// Partial results of groups in index order: the upper part of the tree.
+    /// Combines partial results of groups in index order: the upper part of the tree.
     fn by_the_counter(&mut self, reduce: &Reduce, start: ir::Value, end: ir::Value) -> State {
         let counter = self.counter(&reduce.accumulators);
         let zero = self.constant(0);

@@ -10,11 +10,11 @@ use broadloom_math::transpose_function;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 
-/// Elements that are gathered at once.
+/// The number of elements gathered at once.
 const COPIED_LANES: usize = 8;
 
 impl Generator<'_, '_, '_> {
-    /// Copies what the strips of two axes meet of an array into rows.
+    /// Copies the part of an array in the strips of two axes into rows.
     pub(super) fn transpose(&mut self, access: AccessId, delta: i64, row: RowId, rows: AxisId, axis: AxisId) {
         let size = self.kernel.accesses[access.index()].dtype.size();
         let Some(function) = transpose_function(size) else {
@@ -40,7 +40,7 @@ impl Generator<'_, '_, '_> {
         };
         let all = self.bounds(rows);
         match self.kernel.rows[row.index()].span {
-            // The steps of neighbouring lanes, as often as each lane has one.
+            // The steps of neighbouring lanes, as often as each lane has a step.
             Span::Block { by_lanes: true, .. } => {
                 let apart = ROWS_OF_LANE as i64 * row_bytes;
                 let length = self.constant(LANES as i64);
@@ -65,7 +65,7 @@ impl Generator<'_, '_, '_> {
                 self.emit.store(address, 0, &value, LaneStride::Unit);
             }
             Span::Periodic { along, .. } => {
-                // Over and over, but not more often than there are elements.
+                // Repeated, but not more often than there are elements.
                 let Extent::Constant(period) = self.kernel.axes[axis.index()].extent else { return };
                 let (first, last) = self.bounds(along);
                 let needed = self.ins().isub(last, first);
@@ -83,7 +83,7 @@ impl Generator<'_, '_, '_> {
                     Extent::Constant(_) | Extent::Param(_) => STRETCH,
                 };
                 let value = self.emit.splat(&value, width);
-                // The steps of the strip that are this one's; what is filled beyond them is so by the next one again.
+                // The steps of the strip that belong to this row; the next row fills what lies beyond them again.
                 let (first, last) = self.bounds(along);
                 let steps = self.extent(steps);
                 let position = self.positions[&axis];
@@ -99,7 +99,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// Copies what the strip of an axis that stands for two meets of an array, step by step of the outer one.
+    /// Copies the part of an array in the strip of a merged axis, one step of the outer axis at a time.
     pub(super) fn gather(
         &mut self,
         (access, delta): (AccessId, i64),
@@ -115,7 +115,7 @@ impl Generator<'_, '_, '_> {
         let steps = self.extent(steps);
         let [outer, inner_bytes] = [outer, inner].map(|stride| self.stride_bytes(stride, size));
         let lane_stride = self.stride(inner, dtype.size());
-        // A strip is not empty, so there are steps to divide by.
+        // A strip is not empty, so the divisor is not zero.
         let step = self.ins().udiv(first, steps);
         let start = self.ins().imul(step, steps);
         let offset = self.ins().imul(step, outer);

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 const ROWS_AT_ONCE: usize = 4;
 
 impl Generator<'_, '_, '_> {
-    /// Writes the one element of a row.
+    /// Writes the only element of a row.
     pub(super) fn begin_scan(&mut self, row: RowId, value: ValueId) {
         let (value, address) = (self.get(value), self.row_start(row));
         self.emit.store(address, 0, &value, LaneStride::Unit);
@@ -53,7 +53,7 @@ impl Generator<'_, '_, '_> {
         operands.map(|operand| self.operand(operand, axis))
     }
 
-    /// Scans along the strip of an axis, several side by side.
+    /// Scans along the strip of an axis, several rows at once.
     fn run_along(&mut self, op: ReduceOp, state: RowId, axis: AxisId, rows: &[Running]) {
         let dtype = self.kernel.rows[state.index()].dtype;
         let (start, end) = self.bounds(axis);

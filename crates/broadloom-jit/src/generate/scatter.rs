@@ -1,4 +1,4 @@
-//! Combines rows of a table with the elements of their segments, which data determine.
+//! Combines rows of a table with the elements of their segments, which the data determine.
 
 use super::Generator;
 use crate::emit::{LaneStride, Val};
@@ -8,7 +8,7 @@ use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 
-/// Where a [`Stmt::Scatter`] combines what.
+/// The elements that a [`Stmt::Scatter`] combines rows with.
 pub(super) struct Place {
     pub access: AccessId,
     pub delta: i64,
@@ -18,7 +18,7 @@ pub(super) struct Place {
 }
 
 impl Generator<'_, '_, '_> {
-    /// Indices that are all below the size; if one is not, each that is not is reported, and all become 0.
+    /// Returns indices that are all below the size. If any is out of range, each such index is reported, and all become 0.
     pub(super) fn segment(&mut self, value: &Value, index: &Val, size: Extent, position: AccessId) -> Val {
         let extent = self.extent(size);
         let outside: Vec<(ir::Value, ir::Value)> = (0..index.lanes)
@@ -65,8 +65,8 @@ impl Generator<'_, '_, '_> {
         );
     }
 
-    /// Neighbours along an axis of the buffer at once; neighbours among the rows of the table one after the other,
-    /// because they may belong to one segment.
+    /// Combines neighbours along an axis of the buffer at once, and neighbouring rows of the table one after the other,
+    /// because they may belong to the same segment.
     fn combine_in_memory(&mut self, place: &Place, op: ReduceOp, value: ValueId) {
         let dtype = self.kernel.accesses[place.access.index()].dtype;
         let start = self.origin(place.access);

@@ -9,7 +9,7 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 use smallvec::SmallVec;
 
 impl Generator<'_, '_, '_> {
-    /// Puts the row at the current position in order.
+    /// Sorts the row at the current position.
     pub(super) fn sort(&mut self, sort: &SortRow) {
         let dtype = self.kernel.accesses[sort.source.index()].dtype;
         let sorting = Sorting { indices: sort.indices, descending: sort.descending };
@@ -21,7 +21,7 @@ impl Generator<'_, '_, '_> {
         self.call_host(address, &[target, source, count]);
     }
 
-    /// The places of values in a sorted table, lane by lane.
+    /// Returns the places of values in a sorted table, lane by lane.
     pub(super) fn search(
         &mut self,
         access: AccessId,
@@ -46,7 +46,7 @@ impl Generator<'_, '_, '_> {
         self.emit.from_lanes(DType::I64, &places)
     }
 
-    /// The bits of a scalar in an integer of 64 bits.
+    /// Returns the bits of a scalar as an integer of 64 bits.
     fn wide_bits(&mut self, value: ir::Value, dtype: DType) -> ir::Value {
         let bits = match dtype {
             DType::F64 => return self.ins().bitcast(types::I64, ir::MemFlagsData::new(), value),

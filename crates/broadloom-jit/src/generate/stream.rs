@@ -31,7 +31,7 @@ impl Generator<'_, '_, '_> {
         self.finish_rows(stream);
     }
 
-    /// Whether what is accumulated goes onto the lanes of blocks, or onto the state in order.
+    /// Returns whether elements are accumulated in the lanes of blocks, or in the state in order.
     pub(super) fn goes_by_blocks(&mut self, axis: AxisId, order: Order) -> ByBlocks {
         let extent = self.kernel.axes[axis.index()].extent;
         let limit = SEQUENTIAL_LIMIT as i64;
@@ -40,7 +40,7 @@ impl Generator<'_, '_, '_> {
             (Order::Blocks, _) => ByBlocks::Always,
             (Order::Tree, Extent::Constant(extent)) if extent > limit => ByBlocks::Always,
             (Order::Tree, _) => {
-                // The length of the whole axis decides, not that of a group of it.
+                // The length of the whole axis decides, not the length of a group of it.
                 let length = self.extent(extent);
                 ByBlocks::If(self.ins().icmp_imm_s(IntCC::SignedGreaterThan, length, limit))
             }
@@ -55,7 +55,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// The lanes that elements are dealt onto: one code for those of a block and for the state alone.
+    /// Returns the lanes among which elements are distributed: the same code serves the lanes of a block and the state.
     fn lanes_of(&mut self, stream: &Stream, by_blocks: ByBlocks) -> Lanes {
         let one = self.constant(1);
         let many = self.constant(LANES as i64);
@@ -89,8 +89,8 @@ impl Generator<'_, '_, '_> {
         Lanes { count, at_once, dense, starts }
     }
 
-    /// Whether short rows of the table are walked several at once here, if the strip has all of a row; and how many at
-    /// most: a power of two, 1 if they are not.
+    /// Returns whether several short rows of the table are walked at once here, which requires that the strip has a whole
+    /// row, and how many at most: a power of two, or 1 if they are not.
     fn dense_rows(&mut self, stream: &Stream) -> (Dense, ir::Value) {
         let (start, end) = self.bounds(stream.strip);
         let length = self.ins().isub(end, start);
@@ -98,7 +98,7 @@ impl Generator<'_, '_, '_> {
         let is_whole = self.ins().icmp(IntCC::Equal, length, extent);
         let is_short = self.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, length, MAX_DENSE_ROW);
         let holds = self.ins().band(is_whole, is_short);
-        // Ahead of a reduction over the strip, which may be empty, too.
+        // This runs before a reduction over the strip, which may be empty.
         let one = self.constant(1);
         let has_some = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, length, 0);
         let divisor = self.ins().select(has_some, length, one);
@@ -107,7 +107,7 @@ impl Generator<'_, '_, '_> {
         let room = filled.map(|(row, _)| self.kernel.rows[row.index()].length).min();
         let most = match room {
             None => self.constant(LANES as i64),
-            // The power of two of rows of the table that the scratch rows have room for.
+            // The greatest power of two of rows of the table for which the scratch rows have room.
             Some(room) => {
                 let room = self.constant(room as i64);
                 let rows = self.ins().udiv(room, divisor);
@@ -120,7 +120,7 @@ impl Generator<'_, '_, '_> {
         (Dense { holds, length }, self.ins().select(holds, most, one))
     }
 
-    /// Bytes from the row of one lane to that of the next: dense rows have dense lanes.
+    /// Returns the number of bytes from the row of one lane to that of the next: dense rows have dense lanes.
     fn lane_bytes(&mut self, lanes: &Lanes, row: RowId) -> ir::Value {
         let apart = self.row_bytes(row);
         let apart = self.constant(apart);
@@ -133,7 +133,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// Runs `emit` with a strip of as many rows of the table, one behind the other.
+    /// Runs `emit` with a strip that covers `rows` consecutive rows of the table.
     fn over_rows(&mut self, stream: &Stream, lanes: &Lanes, rows: ir::Value, emit: impl FnOnce(&mut Self)) {
         let Some(Dense { length, .. }) = lanes.dense else { return emit(self) };
         let (start, _) = self.bounds(stream.strip);
@@ -142,7 +142,7 @@ impl Generator<'_, '_, '_> {
         self.within(stream.strip, (start, end), emit);
     }
 
-    /// Elements of the reduction axis onto lanes, with what runs ahead of so many of them.
+    /// Distributes elements of the reduction axis among lanes, and emits what runs ahead of every few steps.
     fn deal(&mut self, stream: &Stream, first: ir::Value, last: ir::Value, lanes: &Lanes) {
         if let Some(contract) = self.ahead_of_extremes(stream) {
             let length = self.constant(CONTRACTED_ROWS as i64);
@@ -157,7 +157,7 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// Runs `emit` for steps of an axis: for all at once, or for as many as there is something ahead of, after that.
+    /// Runs `emit` for steps of an axis: for all at once, or, after the code that runs ahead, for the steps that it covers.
     pub(super) fn behind(
         &mut self,
         axis: AxisId,
@@ -179,8 +179,8 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// Steps of the reduction axis onto lanes, of which the first gets that at `origin`. While several steps of every
-    /// lane are left, a lane takes as many at once: its row is loaded and stored once for all of them.
+    /// Distributes steps of the reduction axis among lanes; the first lane gets the step at `origin`. While every lane has
+    /// several steps left, it takes several at once: its row is loaded and stored once for all of them.
     fn deal_steps(
         &mut self,
         stream: &Stream,
@@ -214,7 +214,7 @@ impl Generator<'_, '_, '_> {
         if stream.steps > 1 {
             let steps = stream.steps as i64;
             let group = self.ins().imul_imm_s(lanes.count, steps);
-            // Short rows of a table stream through memory one after the other.
+            // Short rows of a table follow each other in memory.
             let (start, end) = self.bounds(stream.strip);
             let length = self.ins().isub(end, start);
             let long = self.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, length, MIN_STEPPED_ROW);
@@ -245,8 +245,8 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// As many steps of the reduction axis, so far apart, from a position on: every element of the strip onto the
-    /// rows that start at `targets`. What is left of the strip beside whole vectors goes step by step.
+    /// Adds several steps of the reduction axis, at equal distances from a position on: every element of the strip goes to
+    /// the rows that start at `targets`. The elements of the strip that whole vectors leave are added one by one.
     fn step(
         &mut self,
         stream: &Stream,
@@ -286,8 +286,8 @@ impl Generator<'_, '_, '_> {
         self.branch(left, &[], one_by_one, |_| Vec::new());
     }
 
-    /// What steps of the reduction axis need before they walk along the strip: the position of each, and the values
-    /// that are in scope then.
+    /// Prepares steps of the reduction axis before they walk along the strip: the position of each, and the values that
+    /// are then in scope.
     fn before_walk(
         &mut self,
         stream: &Stream,
@@ -312,7 +312,8 @@ impl Generator<'_, '_, '_> {
         around
     }
 
-    /// Walks along a part of the strip, so many lanes at once, as far as they go. Gives where it has stopped.
+    /// Walks along a part of the strip, `lanes` elements at a time, as long as they fit. Returns the position where it
+    /// stops.
     fn walk(
         &mut self,
         stream: &Stream,
@@ -326,7 +327,7 @@ impl Generator<'_, '_, '_> {
         let outer = self.env.clone();
         let over = |generator: &mut Self| {
             let zero = generator.constant(0);
-            // The shapes of the state; the values are dead code.
+            // Only the types of this state are used; its values are dead code.
             let like = generator.begin(&accumulators, 1, zero);
             let addresses: Vec<ir::Value> = like
                 .iter()
@@ -359,7 +360,7 @@ impl Generator<'_, '_, '_> {
     }
 }
 
-/// Whether elements go onto the lanes of blocks.
+/// Where elements are accumulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ByBlocks {
     Always,
@@ -370,27 +371,27 @@ pub(super) enum ByBlocks {
 /// A step of the reduction axis.
 struct Around {
     position: ir::Value,
-    /// The values that are in scope, those of the step among them.
+    /// The values in scope, including those of the step.
     env: HashMap<ValueId, Val>,
 }
 
-/// The lanes that elements are dealt onto.
+/// The lanes among which elements are distributed.
 struct Lanes {
-    /// How many there are: 1, or [`LANES`].
+    /// Their number: 1 or [`LANES`].
     count: ir::Value,
-    /// How many one walk along the strip goes over: a power of two.
+    /// The number of lanes that one walk along the strip covers: a power of two.
     at_once: ir::Value,
-    /// For a stream over dense rows of a table.
+    /// Set for a stream over dense rows of a table.
     dense: Option<Dense>,
-    /// For each row of the state where that of the first lane starts, and the rows of the lanes if there are several.
+    /// For each row of the state, the start of the row of the first lane, and the rows of the lanes if there are several.
     starts: Vec<(ir::Value, Option<RowId>)>,
 }
 
 /// Rows of a table that may be walked as one.
 #[derive(Clone, Copy)]
 struct Dense {
-    /// Whether they are: the strip has all of a row, and that is short.
+    /// Whether they are walked as one: the strip has a whole row, and the row is short.
     holds: ir::Value,
-    /// Elements of the strip.
+    /// The number of elements of the strip.
     length: ir::Value,
 }

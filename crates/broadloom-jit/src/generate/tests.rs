@@ -21,7 +21,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use host::{Sizes, arrays, bytes, symbols};
 use std::collections::BTreeSet;
 
-/// Adds a kernel to a program. Gives its place there, if it calls nothing.
+/// Adds a kernel to a program. Returns its position there, unless it calls a function.
 fn define(program: &mut Program<'_>, kernel: &Kernel, level: CpuLevel, isa: &dyn TargetIsa) -> Option<usize> {
     let config = isa.frontend_config();
     let call_conv = config.default_call_conv;
@@ -35,7 +35,7 @@ fn define(program: &mut Program<'_>, kernel: &Kernel, level: CpuLevel, isa: &dyn
     program.define(&mut context, isa).unwrap_or_else(|error| panic!("{error}\n{clif}"))
 }
 
-/// The kernels of a schedule on the same memory. In it are scratch, then the buffers.
+/// Runs the kernels of a schedule on the same memory: scratch memory, followed by the buffers.
 fn job<'c>(
     schedule: &Schedule,
     places: &[usize],
@@ -123,7 +123,7 @@ fn kernels_for_aarch64_agree_with_the_interpreter() {
             let dense = LowerOptions::dense(&graph, level.is_fused());
             let options = LowerOptions { vectorize, target: target_of(level), ..dense };
             let schedule = lower(&graph, &options).expect("a schedule");
-            // All are compiled, whether or not one calls something.
+            // All are compiled, including those that call functions.
             let places: Vec<Option<usize>> =
                 schedule.kernels.iter().map(|kernel| define(&mut program, kernel, level, &*isa)).collect();
             compiled += places.len();
@@ -140,7 +140,7 @@ fn kernels_for_aarch64_agree_with_the_interpreter() {
                     let Array { dtype, elements, shape } = &expected[output];
                     for (at, expected) in elements.iter().enumerate() {
                         let got = get(found, at, *dtype);
-                        // Any NaN for a NaN: another machine makes other ones.
+                        // Any NaN stands for any other: machines make different NaNs.
                         assert!(
                             got.same(*expected),
                             "{name}, output {output}, {level:?}, vectorize {vectorize}: element {at} of {shape:?} is {got} and not {expected}"

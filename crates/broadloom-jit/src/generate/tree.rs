@@ -12,13 +12,13 @@ fn is_let(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Let(_))
 }
 
-/// Stack memory for states: an array per component of a state, of as many elements as there are slots.
+/// Stack memory for states: an array for each component of a state, with an element for each slot.
 pub(super) struct Slots {
     arrays: Vec<(ir::Value, Val)>,
 }
 
 impl Generator<'_, '_, '_> {
-    /// Memory for `count` states of accumulators.
+    /// Reserves memory for `count` states of accumulators.
     fn slots(&mut self, accumulators: &[Accumulator], count: usize) -> Slots {
         let zero = self.constant(0);
         let like = self.begin(accumulators, 1, zero);
@@ -32,7 +32,7 @@ impl Generator<'_, '_, '_> {
         Slots { arrays }
     }
 
-    /// The binary counter: a slot for every rank that a block result can have.
+    /// Reserves the binary counter: a slot for every rank that the result of a block can have.
     pub(super) fn counter(&mut self, accumulators: &[Accumulator]) -> Slots {
         self.slots(accumulators, RANKS)
     }
@@ -57,7 +57,7 @@ impl Generator<'_, '_, '_> {
         self.ins().iadd(array, bytes)
     }
 
-    /// All slots as vectors, in order.
+    /// Returns all slots as vectors, in order.
     fn read_lanes(&mut self, slots: &Slots, lanes: usize, first: usize) -> State {
         let read = slots.arrays.iter().map(|(array, like)| {
             self.emit.load(*array, (first * like.dtype.size()) as i32, like.dtype, lanes, LaneStride::Unit)
@@ -71,7 +71,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// The result of a range of whole blocks and one that may be shorter.
+    /// Reduces a range of whole blocks and a last block that may be shorter.
     pub(super) fn by_blocks(&mut self, reduce: &Reduce, start: ir::Value, end: ir::Value) -> State {
         let accumulators = &reduce.accumulators;
         let counter = self.counter(accumulators);
@@ -97,8 +97,9 @@ impl Generator<'_, '_, '_> {
         self.collect(accumulators, &counter, count)
     }
 
-    /// How many whole blocks go through a loop at once. The lanes of one wait for each other: where little is computed,
-    /// those of several keep the machine busy, as long as there are registers for them.
+    /// Returns the number of whole blocks that one loop processes at once. The lanes of a single block wait for each
+    /// other's additions; where elements need little computation, several blocks keep the machine busy, as long as there are
+    /// registers for them.
     fn blocks_together(&mut self, reduce: &Reduce) -> i64 {
         let is_short = reduce.body.len() <= MAX_INTERLEAVED_STATEMENTS && reduce.body.iter().all(is_let);
         if reduce.lanes == 1 || !reduce.prologue.is_empty() || !is_short {
@@ -111,7 +112,8 @@ impl Generator<'_, '_, '_> {
         if extent.is_some_and(|extent| extent < together * BLOCK as i64) { 1 } else { together }
     }
 
-    /// Whole blocks, so many at once, as far as they go. Gives where they stop, and the count of blocks.
+    /// Reduces whole blocks, several at once, as long as they fit. Returns the position where it stops, and the number of
+    /// blocks.
     fn blocks_at_once(
         &mut self,
         reduce: &Reduce,
@@ -151,7 +153,7 @@ impl Generator<'_, '_, '_> {
         (looped.state[0], looped.state[1])
     }
 
-    /// One step of every part of a state, each so far behind a position.
+    /// Adds one step to every part of a state; the steps are at equal distances from a position on.
     pub(super) fn parts(
         &mut self,
         reduce: &Reduce,
@@ -173,7 +175,7 @@ impl Generator<'_, '_, '_> {
         new
     }
 
-    /// The lanes of a block, in parts that have all components of a state each, as one state.
+    /// Combines the lanes of a block, given in parts that each have all components of a state, into one state.
     fn fold_block(&mut self, accumulators: &[Accumulator], state: &[Val], components: usize) -> State {
         let whole: State = (0..components)
             .map(|component| {
@@ -185,7 +187,7 @@ impl Generator<'_, '_, '_> {
         self.fold(accumulators, &whole, LANES)
     }
 
-    /// A loop over blocks that counts them; `body` gives the count after its block.
+    /// Emits a loop over blocks that counts them; `body` returns the count after its block.
     pub(super) fn counted(
         &mut self,
         start: ir::Value,
@@ -208,7 +210,7 @@ impl Generator<'_, '_, '_> {
         (looped.state[1], looped.state[0])
     }
 
-    /// The lanes of a block in memory, element by element.
+    /// Reduces a block with its lanes in memory, element by element.
     fn block_in_memory(
         &mut self,
         reduce: &Reduce,
@@ -223,7 +225,7 @@ impl Generator<'_, '_, '_> {
         self.fold(&reduce.accumulators, &state, LANES)
     }
 
-    /// Adds elements of a range that starts at a multiple of the number of lanes within its block, so many at once.
+    /// Adds the elements of a range that starts at a multiple of the number of lanes within its block, several at once.
     fn rest_in_memory(
         &mut self,
         reduce: &Reduce,
@@ -248,7 +250,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// The lanes of a block in registers, all lanes at once, the elements left over through memory.
+    /// Reduces a block with its lanes in registers, all lanes at once. The elements left over go through memory.
     fn block_in_vectors(
         &mut self,
         reduce: &Reduce,
@@ -284,7 +286,7 @@ impl Generator<'_, '_, '_> {
         self.fold_block(accumulators, &state, part.len())
     }
 
-    /// Adds a block result to the counter: equal ranks merge as soon as both exist. Gives the new count.
+    /// Adds the result of a block to the counter: equal ranks merge as soon as both exist. Returns the new count.
     pub(super) fn push(
         &mut self,
         accumulators: &[Accumulator],
@@ -300,8 +302,8 @@ impl Generator<'_, '_, '_> {
         self.ins().iadd_imm_s(count, 1)
     }
 
-    /// Emits what merges a block result with that of each rank that is held below the first free one, after so many
-    /// blocks. Gives the free rank.
+    /// Merges the result of a block with the results of all ranks below the first free rank, given the number of blocks
+    /// before it. Returns the free rank.
     pub(super) fn merging_ranks(
         &mut self,
         count: ir::Value,
@@ -322,7 +324,7 @@ impl Generator<'_, '_, '_> {
         (merged.state[1], merged.carried)
     }
 
-    /// Emits what merges the results of all ranks that are held, from right to left.
+    /// Merges the results of all ranks in use, from right to left.
     pub(super) fn merging_held_ranks(
         &mut self,
         held: ir::Value,
@@ -350,7 +352,7 @@ impl Generator<'_, '_, '_> {
         self.ins().icmp_imm_s(IntCC::NotEqual, odd, 0)
     }
 
-    /// What the counter holds in the end, from right to left.
+    /// Returns the content of the counter at the end, merged from right to left.
     pub(super) fn collect(
         &mut self,
         accumulators: &[Accumulator],

@@ -1,4 +1,4 @@
-//! Calls: arguments to parameters, and functions to calls of the builder.
+//! Calls: assigns arguments to parameters, and turns functions into calls of the graph builder.
 
 use super::{Outcome, Resolver, Value, mistake, refused};
 use crate::absent;
@@ -17,12 +17,12 @@ use broadloom_ir::ops::Op;
 pub(super) struct Call {
     pub(super) function: &'static str,
     pub(super) span: Span,
-    /// The names of the parameters without marks, and what is given for each.
+    /// The names of the parameters without marks, and the arguments for each.
     given: Vec<(&'static str, Vec<Id>)>,
 }
 
 impl Call {
-    /// What is given for a parameter; nothing if it was left out.
+    /// Returns the arguments for a parameter; none if it was left out.
     pub(super) fn all(&self, parameter: &str) -> &[Id] {
         self.given.iter().find(|(name, _)| *name == parameter).map_or(&[], |(_, ids)| ids)
     }
@@ -36,13 +36,13 @@ impl Call {
     }
 }
 
-/// The mistake of a function that there is not, with what to write instead, or why there is none.
+/// Returns the mistake for an unknown function, with what to write instead, or why the function is missing.
 fn missing(of: NameOf, name: &Name) -> Box<Mistake> {
     let problem = Problem::Unknown { of, name: name.text.clone() };
     Box::new(Mistake::new(problem, name.span).help(absent::instead(&name.text)))
 }
 
-/// Whether a function that is no row of the op table computes with the numbers of all its operands.
+/// Returns whether a function that is not a row of the op table computes with the numbers of all its operands.
 fn computes(function: Function) -> bool {
     matches!(
         function,
@@ -117,7 +117,7 @@ impl Resolver<'_> {
             (function, call.get("x"))
         {
             return match (function, self.value(x)) {
-                // Sizes as values of their own dtype, whatever they meet.
+                // A size becomes a value with its own dtype, whatever it is combined with.
                 (Function::Size, Value::Size(_) | Value::Literal(_)) => {
                     let size = self.size(x)?;
                     self.build(span, |graph, site| graph.size_value(size, site)).map(Value::Tensor)
@@ -132,7 +132,7 @@ impl Resolver<'_> {
         self.apply(function, &call).map(|expr| expr.map_or(Value::Poison, Value::Tensor))
     }
 
-    /// `f32(1.5)`: a number of a dtype of its own, or a conversion.
+    /// Resolves `f32(1.5)`: a number with its own dtype, or a conversion.
     fn convert(&mut self, dtype: DType, arguments: &[Argument], span: Span) -> Outcome<Value> {
         let call = self.bind(dtype.name(), &["x"], None, arguments, span)?;
         let Some(id) = call.get("x") else { return Ok(Value::Poison) };
@@ -149,7 +149,7 @@ impl Resolver<'_> {
         self.build(span, |graph, site| graph.cast(expr, dtype, site)).map(Value::Tensor)
     }
 
-    /// Arguments to parameters, which are marked as in [`names`].
+    /// Assigns arguments to parameters, which have marks as in [`names`].
     fn bind(
         &self,
         function: &'static str,
@@ -205,7 +205,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The expression that a call makes; nothing if it is poisoned.
+    /// Returns the expression of a call; `None` if it is poisoned.
     fn apply(&mut self, function: Function, call: &Call) -> Outcome<Option<ExprId>> {
         let span = call.span;
         if computes(function) {
@@ -268,7 +268,7 @@ impl Resolver<'_> {
                 let axis = self.axis(call)?;
                 let taken = self.build(span, |graph, site| match (function, axis) {
                     (Function::Take, Some(axis)) => graph.take(x, indices, axis, site),
-                    // Of all elements in row-major order.
+                    // From all elements in row-major order.
                     (Function::Take, None) => {
                         let all = graph.reshape(x, &[None], site);
                         graph.take(all, indices, 0, site)
@@ -292,7 +292,7 @@ impl Resolver<'_> {
             }
             Function::Cast => {
                 let Some(dtype) = self.dtype(call)? else { return call.refuse("needs `dtype`") };
-                // An expression of its own, which is numbers and no column of text.
+                // A separate expression, which has numbers and is not a column of text.
                 let x = match self.texts.contains_key(&x) {
                     true => self.build(span, |graph, site| graph.elementwise(Op::Positive, &[x], site))?,
                     false => x,
@@ -335,7 +335,7 @@ impl Resolver<'_> {
         made.map(Some)
     }
 
-    /// The best elements along an axis, the last one if none is given, or their indices.
+    /// Returns the best elements along an axis, by default the last one, or their indices.
     fn best(&mut self, function: Function, call: &Call) -> Outcome<Option<ExprId>> {
         let (k, axis) = (self.integers(call.all("k"))?, self.axis(call)?.unwrap_or(-1));
         let largest = call.get("largest").is_none() || self.flag(call, "largest")?;
@@ -348,7 +348,7 @@ impl Resolver<'_> {
         best.map(Some)
     }
 
-    /// A tensor in the dtype that is given, if one is.
+    /// Returns a tensor converted to the dtype argument, if there is one.
     pub(super) fn cast_to(&mut self, x: ExprId, dtype: Option<DType>, span: Span) -> Outcome<ExprId> {
         match dtype {
             Some(dtype) => self.build(span, |graph, site| graph.cast(x, dtype, site)),
@@ -382,7 +382,7 @@ impl Resolver<'_> {
         Ok(value.expr())
     }
 
-    /// An op of which the smaller operand stands at an axis of the other.
+    /// Builds an op that aligns its smaller operand at an axis of the other.
     fn placed(&mut self, op: Op, ids: &[Id], axis: i64, call: &Call) -> Outcome<Option<ExprId>> {
         let Some(exprs) = self.tensors(ids)? else { return Ok(None) };
         let [left, right] = exprs[..] else { return call.refuse("takes two operands") };
@@ -407,7 +407,7 @@ impl Resolver<'_> {
         joined.map(Some)
     }
 
-    /// The axes that are given; nothing for all.
+    /// Returns the axes argument; `None` means all axes.
     pub(super) fn axes(&self, call: &Call) -> Outcome<Option<Vec<i64>>> {
         let ids = call.all("axis");
         match ids.first().map(|id| &self.values[id.0 as usize]) {
@@ -416,7 +416,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The one axis that is given.
+    /// Returns the axis argument.
     pub(super) fn axis(&self, call: &Call) -> Outcome<Option<i64>> {
         match self.axes(call)?.as_deref() {
             None => Ok(None),
@@ -447,7 +447,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// What a text that is given means, of some that there are; nothing if none is given.
+    /// Returns the meaning of a text argument, one of several texts; `None` if there is no argument.
     pub(super) fn meaning_of<T: Copy>(
         &self,
         call: &Call,
@@ -473,7 +473,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// An argument that is given, and not as `None`.
+    /// Returns an argument, unless it was left out or is `None`.
     pub(super) fn given(&self, call: &Call, parameter: &str) -> Option<Id> {
         call.get(parameter).filter(|id| *self.value(*id) != Value::None)
     }
@@ -485,7 +485,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Sizes of which some are left open: to inference by -1 in a reshape, as they are by `None` in a rebind.
+    /// Returns sizes, some of which are left open: -1 in a reshape is inferred, and `None` in a rebind keeps the size.
     pub(super) fn sizes_to_infer(&self, call: &Call, function: Function) -> Outcome<Vec<Option<Dim>>> {
         if let [id] = call.all("shape")
             && let Value::Sizes(sizes) = self.value(*id)
@@ -502,7 +502,7 @@ impl Resolver<'_> {
     }
 }
 
-/// The permutation that exchanges the last two axes, if there are two.
+/// Returns the permutation that exchanges the last two axes, if there are at least two.
 fn last_swapped(rank: usize) -> Vec<i64> {
     let mut axes: Vec<i64> = (0..rank as i64).collect();
     if rank >= 2 {

@@ -1,4 +1,4 @@
-//! Functions with several results, of which an index takes one, as in NumPy: `meshgrid(x, y)[0]`.
+//! Functions with several results; an index selects one, as in NumPy: `meshgrid(x, y)[0]`.
 
 use super::call::Call;
 use super::{Outcome, Resolver, Value, as_size};
@@ -13,11 +13,11 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Bins, Literal, SliceSpec, Spacing};
 use broadloom_ir::ops::Op;
 
-/// Most parts that an axis is split into.
+/// The maximum number of parts of a split axis.
 const MOST_PARTS: i64 = 4096;
 
 impl Resolver<'_> {
-    /// The results of a call; poison if an operand is.
+    /// Returns the results of a call; poison if an operand is poisoned.
     pub(super) fn several(&mut self, function: Several, call: &Call) -> Outcome<Value> {
         let made = match function {
             Several::Divmod => self.divmod(call)?,
@@ -29,7 +29,7 @@ impl Resolver<'_> {
             Several::Unstack => self.unstack(call)?,
             Several::Histogram => self.histogram(call)?,
             Several::UnravelIndex => self.unravel_index(call)?,
-            // Of one axis it is one tensor.
+            // Along a single axis, the result is one tensor.
             Several::Gradient => match self.gradient(call)? {
                 Some(slopes) if slopes.len() == 1 => {
                     return Ok(slopes.first().map_or(Value::Poison, |slope| Value::Tensor(*slope)));
@@ -40,7 +40,7 @@ impl Resolver<'_> {
         Ok(made.map_or(Value::Poison, Value::Several))
     }
 
-    /// One of several results, by a constant.
+    /// Returns one of several results, selected by a constant.
     pub(super) fn one_of(&self, results: &[ExprId], items: &[(Item, Span)], span: Span) -> Outcome<Value> {
         let number = match items {
             [(Item::At(id), _)] => as_size(self.value(*id)).and_then(|size| size.as_constant()),
@@ -79,7 +79,7 @@ impl Resolver<'_> {
         Ok(Some(vec![part, whole]))
     }
 
-    /// The tensors that are given, as arguments or as one list.
+    /// Returns the tensor arguments, which may be passed as one list.
     fn tensors_given(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
         let ids = call.all("arrays");
         if let [id] = ids
@@ -97,7 +97,7 @@ impl Resolver<'_> {
         Ok(Some(exprs))
     }
 
-    /// NumPy's grid: the first vector goes along the second axis, unless `indexing='ij'`.
+    /// Builds NumPy's grids: the first vector runs along the second axis, unless `indexing='ij'`.
     fn meshgrid(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
         let is_turned = self.meaning_of(call, "indexing", [("xy", true), ("ij", false)])?.unwrap_or(true);
         if self.flag(call, "sparse")? {
@@ -123,7 +123,7 @@ impl Resolver<'_> {
         Ok(Some(results))
     }
 
-    /// What one call of the builder after the other makes.
+    /// Returns the results of several calls of the builder.
     fn build_several(
         &mut self,
         span: Span,
@@ -133,13 +133,13 @@ impl Resolver<'_> {
         (0..count).map(|number| self.build(span, |graph, site| make(graph, number, site))).collect()
     }
 
-    /// The parts of an axis of constant size: so many, or between positions. Not of one size, they differ by 1, the
-    /// longer ones first.
+    /// Splits an axis into a number of parts, or at positions. If parts of equal size are impossible and not required, sizes
+    /// differ by 1, with longer parts first.
     fn split(&mut self, along: Option<i64>, is_uneven: bool, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
         let shape = self.graph.shape(x);
         let axis = match along {
-            // Of a vector, its elements.
+            // A vector has only one axis to split.
             Some(1) if shape.rank() == 1 => 0,
             Some(axis) => axis,
             None => self.axis(call)?.unwrap_or(0),
@@ -189,7 +189,7 @@ impl Resolver<'_> {
         Ok(Some(results))
     }
 
-    /// The elements of an axis of constant size, each without it.
+    /// Returns the elements along an axis of constant size, each without this axis.
     fn unstack(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
         let axis = self.own_axis(self.axis(call)?.unwrap_or(0), x, call)?;
@@ -203,7 +203,7 @@ impl Resolver<'_> {
         Ok(Some(results))
     }
 
-    /// An axis that is counted from the beginning or, if negative, from the end.
+    /// Returns an axis counted from the beginning; negative axes count from the end.
     fn own_axis(&self, axis: i64, x: ExprId, call: &Call) -> Outcome<usize> {
         let rank = self.graph.shape(x).rank();
         let own = if axis < 0 { axis.checked_add_unsigned(rank as u64) } else { Some(axis) };
@@ -235,7 +235,7 @@ impl Resolver<'_> {
         Ok(Some(results))
     }
 
-    /// `range=(low, high)`.
+    /// Returns the ends of `range=(low, high)`.
     fn bounds(&self, call: &Call) -> Outcome<Option<[f64; 2]>> {
         let Some(id) = self.given(call, "range") else { return Ok(None) };
         let numbers = match self.value(id) {
@@ -250,7 +250,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The places along each axis of positions among all elements.
+    /// Returns the indices along each axis for positions among all elements.
     fn unravel_index(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
         let sizes = match call.get("shape").map(|id| self.value(id)) {
             Some(Value::Sizes(sizes)) => sizes.clone(),
@@ -263,7 +263,7 @@ impl Resolver<'_> {
         Ok(Some(results))
     }
 
-    /// Along each axis, or those that are given; one step for all, or one for each, or places.
+    /// Returns gradients along each axis or the given ones. Spacings are one step for all axes, or a step or positions for each.
     fn gradient(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
         if self.integer(call, "edge_order", 1)? != 1 {
             return call.refuse("supports only first-order differences at the ends: `edge_order=1`");
@@ -296,7 +296,7 @@ impl Resolver<'_> {
         Ok(Some(results))
     }
 
-    /// The mistake of several results where one is needed.
+    /// Returns the mistake for several results in place of one.
     pub(super) fn stray_results<T>(&self, span: Span) -> Outcome<T> {
         let problem = Problem::Kind { expected: "a tensor or a number", found: "several results" };
         let code = self.source.slice(span);
@@ -305,7 +305,7 @@ impl Resolver<'_> {
         ))
     }
 
-    /// The number of results.
+    /// Returns the number of results.
     pub(super) fn count_of(&self, results: &[ExprId]) -> Value {
         Value::Literal(Literal::Int(results.len() as i128))
     }

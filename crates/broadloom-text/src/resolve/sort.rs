@@ -1,4 +1,4 @@
-//! What is in order: sorts, places in a sorted table, medians and quantiles.
+//! Sorting and functions that need it: sorts, places in a sorted table, medians and quantiles.
 
 use super::call::Call;
 use super::{Outcome, Resolver, Value};
@@ -6,7 +6,7 @@ use broadloom_ir::ExprId;
 use broadloom_ir::graph::{QuantileMethod, Quantiles};
 
 impl Resolver<'_> {
-    /// `sort(x)`, `sort(x, axis=None)`, `sort(x, axis=0, descending=True)`.
+    /// Resolves `sort(x)`, `sort(x, axis=None)`, `sort(x, axis=0, descending=True)`.
     pub(super) fn sort(&mut self, indices: bool, call: &Call) -> Outcome<Option<ExprId>> {
         // Every sort is stable.
         let kinds = ["quicksort", "mergesort", "heapsort", "stable"];
@@ -27,7 +27,7 @@ impl Resolver<'_> {
         sorted.map(Some)
     }
 
-    /// `searchsorted(bounds, x, side='right')`.
+    /// Resolves `searchsorted(bounds, x, side='right')`.
     pub(super) fn search(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let right = self.meaning_of(call, "side", [("left", false), ("right", true)])?.unwrap_or(false);
         let Some(exprs) = self.tensors(&[call.all("x"), call.all("v")].concat())? else { return Ok(None) };
@@ -43,7 +43,7 @@ impl Resolver<'_> {
         median.map(Some)
     }
 
-    /// `quantile(x, 0.5)`, `quantile(x, [0.25, 0.75], axis=0, method='lower')`.
+    /// Resolves `quantile(x, 0.5)`, `quantile(x, [0.25, 0.75], axis=0, method='lower')`.
     pub(super) fn quantile(&mut self, percents: bool, numbers: bool, call: &Call) -> Outcome<Option<ExprId>> {
         let methods = QuantileMethod::ALL.iter().map(|method| (method.name(), *method));
         let method = self.meaning_of(call, "method", methods)?.unwrap_or_default();

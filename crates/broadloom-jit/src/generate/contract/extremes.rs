@@ -1,7 +1,7 @@
 //! Extremes over the axis of rows, which take the results of a tile from its registers, without storing them in
 //! rows.
 //!
-//! If the axis has no more steps, a tile repeats the last one, unless its operands come from rows, and it computes
+//! After the last step of the axis, a tile repeats that step, unless its operands come from rows; and a tile computes
 //! beyond the end of the strip. The repetition changes no extreme, and nothing reads the results beyond the end.
 
 use super::{Place, Tile};
@@ -13,8 +13,8 @@ use broadloom_loops::kernel::*;
 use cranelift_codegen::ir;
 
 impl Generator<'_, '_, '_> {
-    /// The contraction ahead of extremes that can take its results out of tiles: one whose tiles have all of a sum, ahead
-    /// of extremes of what is computed of its results, and of nothing that an array holds along the strip.
+    /// Returns the contraction before extremes that can take its results from the registers of tiles: its tiles compute
+    /// whole sums, and the extremes are of values computed from its results and from no array along the strip.
     pub(in crate::generate) fn ahead_of_extremes<'s>(&self, stream: &'s Stream) -> Option<&'s Contract> {
         let kernel = self.kernel;
         let [Stmt::Contract(contract)] = stream.ahead.as_slice() else { return None };
@@ -42,7 +42,7 @@ impl Generator<'_, '_, '_> {
         fits.then_some(contract)
     }
 
-    /// Whether a statement can run for lanes behind the end of the strip.
+    /// Returns whether a statement can run for lanes beyond the end of the strip.
     fn goes_behind(&self, stmt: &Stmt, strip: AxisId) -> bool {
         let kernel = self.kernel;
         let Stmt::Let(id) = stmt else { return false };
@@ -52,7 +52,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// The steps of a tile onto the state of extremes.
+    /// Adds the steps of a tile to the state of extremes.
     pub(super) fn take_extremes(
         &mut self,
         tile: &Tile<'_>,
@@ -74,7 +74,7 @@ impl Generator<'_, '_, '_> {
                 .collect()
         });
         let zero = self.constant(0);
-        // The shapes of the state; the values are dead code.
+        // Only the types of this state are used; its values are dead code.
         let like = self.begin(&accumulators, 1, zero);
         let mut state: State = like
             .iter()
@@ -103,7 +103,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// A statement, with results in the place of rows that would hold them.
+    /// Emits a statement with results in place of the rows that would hold them.
     fn of_results(&mut self, stmt: &Stmt, results: &[(RowId, Val)]) {
         if let Stmt::Let(id) = stmt
             && let Def::Row(row, _) = self.kernel.values[id.index()].def

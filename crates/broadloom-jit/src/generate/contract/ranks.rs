@@ -1,4 +1,4 @@
-//! The results of blocks of an axis, by rank: rows of results behind those of the steps of a [`Contract`], and how equal
+//! The results of blocks of an axis, by rank: rows of results after those for the steps of a [`Contract`], and how equal
 //! ranks merge.
 
 use super::Tile;
@@ -10,7 +10,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 
 impl Generator<'_, '_, '_> {
-    /// Emits what is necessary only where the axis has more than a block.
+    /// Emits code that runs only if the axis has more than one block.
     pub(super) fn if_several_blocks(&mut self, contract: &Contract, emit: impl FnOnce(&mut Self)) {
         if contract.is_ranked(&self.kernel.axes) {
             let (start, end) = self.bounds(contract.axis);
@@ -20,8 +20,9 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// The steps of a strip that is cut for a contraction: as many as there are groups of rows for the results and for
-    /// each rank that the axis needs. Those of a single block stay in the first-level cache.
+    /// Returns the number of steps of a strip that is cut for a contraction: the number of groups of rows that are
+    /// available for the results and for each rank that the axis needs. The rows of a single block stay in the first-level
+    /// cache.
     pub(in crate::generate) fn steps_for_ranks(&mut self, contract: &Contract, most: usize) -> ir::Value {
         let fewest = self.constant(most.min(CONTRACTED_ROWS) as i64);
         if most <= CONTRACTED_ROWS {
@@ -42,7 +43,7 @@ impl Generator<'_, '_, '_> {
         self.ins().select(are_several, steps, fewest)
     }
 
-    /// Fills the rows of results with those of nothing.
+    /// Fills the rows of results with the result of no elements.
     pub(super) fn fill_results(&mut self, tile: &Tile<'_>) {
         for entry in &tile.contract.accumulators {
             let Accumulator { op, dtype, .. } = entry.accumulator;
@@ -57,7 +58,8 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// The bytes of the rows of a result: one for each step of the strip, and for each of the tiles that reach beyond it.
+    /// Returns the number of bytes of the rows of a result: one row for each step of the strip, and for each step of tiles
+    /// beyond its end.
     fn bytes_of_results(&mut self, tile: &Tile<'_>, entry: &Contracted) -> ir::Value {
         let (first, last) = self.bounds(tile.contract.rows);
         let steps = self.ins().isub(last, first);
@@ -67,7 +69,7 @@ impl Generator<'_, '_, '_> {
         self.ins().imul_imm_s(tiles, bytes)
     }
 
-    /// Runs `emit` with the offset in bytes of each vector of the rows of a result.
+    /// Runs `emit` with the offset in bytes of each vector in the rows of a result.
     fn over_results(
         &mut self,
         tile: &Tile<'_>,
@@ -76,7 +78,7 @@ impl Generator<'_, '_, '_> {
     ) {
         let size = entry.accumulator.dtype.size();
         let lanes = (self.emit.host.vector_bytes / size).clamp(LEAST_LANES, LANES);
-        // Rows are whole numbers of vectors.
+        // Rows consist of whole vectors.
         let end = self.bytes_of_results(tile, entry);
         let zero = self.constant(0);
         self.repeat(zero, end, (lanes * size) as i64, &[], |generator, offset, _| {
@@ -102,7 +104,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// Combines what a rank holds with the rows of results, which come after it.
+    /// Combines the content of a rank with the rows of results, which come after it.
     fn merge_rank(&mut self, tile: &Tile<'_>, rank: ir::Value) {
         for entry in &tile.contract.accumulators {
             let (target, ranks) = self.ends(tile, entry, rank);
@@ -118,7 +120,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// Where the rows of results begin, and those of a rank.
+    /// Returns the start of the rows of results, and of the rows of a rank.
     fn ends(&mut self, tile: &Tile<'_>, entry: &Contracted, rank: ir::Value) -> (ir::Value, ir::Value) {
         let (target, bytes) = (self.row_start(entry.target), self.bytes_of_results(tile, entry));
         let before = self.ins().iadd_imm_s(rank, 1);
@@ -126,9 +128,9 @@ impl Generator<'_, '_, '_> {
         (target, self.ins().iadd(target, offset))
     }
 
-    /// What the ranks hold in the end, from right to left.
+    /// Combines the ranks at the end, from right to left.
     pub(super) fn collect_ranks(&mut self, tile: &Tile<'_>, count: ir::Value) {
-        // The last block went into the lowest rank that is held, and is in the rows of results as well.
+        // The last block went into the lowest rank in use, and is also in the rows of results.
         let all = self.ins().iadd_imm_s(count, -1);
         let above = self.ins().band(count, all);
         self.merging_held_ranks(above, &[], |generator, rank, _| {

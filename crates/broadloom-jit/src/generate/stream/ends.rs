@@ -1,7 +1,7 @@
 //! The parts of a reduction into scratch rows before its steps, after each block of steps, and at the end.
 //!
-//! All of these walk over whole scratch rows once for many steps, so short code matters more than speed: few lanes
-//! at a time, and one loop for all accumulators of a kind.
+//! These parts walk over whole scratch rows once for many steps, so short code matters more than speed: few lanes at a
+//! time, and one loop for all accumulators of a kind.
 
 use super::{Generator, Lanes};
 use crate::emit::{LaneStride, Val};
@@ -11,19 +11,19 @@ use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 
-/// Vector lanes of these walks.
+/// The number of lanes of these walks.
 const FEW_LANES: usize = 4;
-/// Fewer accumulators of a kind have code each.
+/// The least number of accumulators of a kind that share a loop; fewer have separate code.
 const WORTH_A_LOOP: usize = 3;
 
-/// Accumulators of one kind whose rows begin equally far apart.
+/// Accumulators of one kind whose rows start at equal distances.
 struct Alike<'s> {
     entries: &'s [StreamAccumulator],
-    /// Bytes from the rows of one to those of the next.
+    /// The number of bytes from the rows of one to the rows of the next.
     apart: Option<Apart>,
 }
 
-/// Bytes between the rows of two accumulators.
+/// The number of bytes between the rows of two accumulators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Apart {
     state: i64,
@@ -31,7 +31,7 @@ struct Apart {
     ranks: i64,
 }
 
-/// Where the rows of an accumulator begin. Without blocks, there are no lanes and ranks.
+/// The starts of the rows of an accumulator. Without blocks, there are no lanes and ranks.
 #[derive(Clone, Copy)]
 struct Begins {
     state: ir::Value,
@@ -83,7 +83,7 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// What the counters hold in the end, from right to left, onto the state.
+    /// Adds the content of the counters to the state at the end, from right to left.
     pub(super) fn collect_rows(&mut self, stream: &Stream, count: ir::Value) {
         self.for_trees(stream, |generator, entry, tree, begins| {
             generator.merging_held_ranks(count, &[], |generator, rank, _| {
@@ -94,7 +94,7 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// From the states of all accumulators to their results.
+    /// Turns the states of all accumulators into their results.
     pub(super) fn finish_rows(&mut self, stream: &Stream) {
         let is_due = |entry: &StreamAccumulator| {
             let Accumulator { op, dtype, .. } = entry.accumulator;
@@ -117,8 +117,7 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// Emits code for every accumulator for which something is to be done: one loop for those of a kind, if there are
-    /// several.
+    /// Emits code for every accumulator that needs it: one loop for those of a kind, if there are several.
     fn for_alike(
         &mut self,
         stream: &Stream,
@@ -153,7 +152,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// The same for those that add by blocks.
+    /// Does the same for accumulators that add by blocks.
     fn for_trees(
         &mut self,
         stream: &Stream,
@@ -167,7 +166,7 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// The first accumulators that have code in common.
+    /// Returns the first accumulators that share code.
     fn first_alike<'s>(&self, entries: &'s [StreamAccumulator]) -> Option<Alike<'s>> {
         let first = entries.first()?;
         let apart = entries.get(1).and_then(|second| self.apart(first, second));
@@ -181,7 +180,7 @@ impl Generator<'_, '_, '_> {
         Some(Alike { entries: &entries[..count], apart })
     }
 
-    /// How far the rows of two accumulators begin apart, if they are of one kind.
+    /// Returns the distance between the rows of two accumulators, if they are of one kind.
     fn apart(&self, one: &StreamAccumulator, other: &StreamAccumulator) -> Option<Apart> {
         let (a, b) = (&one.accumulator, &other.accumulator);
         let (&[from], &[to]) = (&one.state[..], &other.state[..]) else { return None };
@@ -226,7 +225,7 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// `target[j] = change(sources[0][j], ..)` over the strip.
+    /// Emits `target[j] = change(sources[0][j], ..)` over the strip.
     fn each(
         &mut self,
         stream: &Stream,
@@ -247,7 +246,7 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// Combines two rows, the elements of the first before those of the second.
+    /// Combines two rows; the elements of the first come before those of the second.
     fn combine_rows(
         &mut self,
         stream: &Stream,
@@ -262,14 +261,14 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// The start of the row of a rank that is known at run time.
+    /// Returns the start of the row of a rank that is known at run time.
     fn rank(&mut self, tree: StreamTree, begins: Begins, rank: ir::Value) -> ir::Value {
         let bytes = self.row_bytes(tree.ranks);
         let offset = self.ins().imul_imm_s(rank, bytes);
         self.ins().iadd(begins.ranks, offset)
     }
 
-    /// The lanes of a block, so many bytes apart, combined by halves into the first.
+    /// Combines the lanes of a block, which are `bytes` apart, by halves into the first.
     fn fold_rows(&mut self, stream: &Stream, entry: &StreamAccumulator, lanes: ir::Value, bytes: ir::Value) {
         let Accumulator { op, dtype, .. } = entry.accumulator;
         self.over_strip(stream, |generator, count| {
@@ -284,7 +283,7 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// Every `apart`-th lane from one on, combined by halves, so that few are held at a time.
+    /// Combines every `apart`-th lane from one on, by halves, so that few are in registers at a time.
     fn folded(
         &mut self,
         op: ReduceOp,
@@ -301,7 +300,7 @@ impl Generator<'_, '_, '_> {
         self.emit.accumulate(op, dtype, &low, &high)
     }
 
-    /// Adds the block result in the first lane to the counter.
+    /// Adds the result of a block, which is in the first lane, to the counter.
     fn push_row(
         &mut self,
         stream: &Stream,
