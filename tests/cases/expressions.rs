@@ -129,6 +129,15 @@ pub const CASES: &[(&str, Build)] = &[
         let sum = b.reduce(ReduceOp::Sum, e, &[1], true);
         vec![b.op(Op::Divide, &[e, sum])]
     }),
+    ("sums of columns of a part", |b| {
+        let x = b.input("x", F32, &["n", "20"]);
+        let part = b.inner(x);
+        vec![b.reduce(ReduceOp::Sum, part, &[0], false)]
+    }),
+    ("first extremes of short rows", |b| {
+        let x = b.input("x", DType::I32, &["n", "5"]);
+        vec![b.reduce(ReduceOp::ArgMin, x, &[1], false), b.reduce(ReduceOp::ArgMax, x, &[1], false)]
+    }),
     ("standardised columns", |b| {
         let x = b.input("x", F64, &["n", "m"]);
         let mean = b.reduce(ReduceOp::Mean, x, &[0], true);
@@ -227,6 +236,12 @@ pub const JOINS: &[(&str, Build)] = &[
         let joined = b.concat(&[e, y], 0);
         let (one, two) = (b.op(Op::Add, &[joined, bias]), b.op(Op::Multiply, &[joined, joined]));
         vec![one, two]
+    }),
+    ("concat of rows, flipped", |b| {
+        let (x, y) = (b.input("x", F32, &["n", "m"]), b.input("y", F32, &["k", "m"]));
+        let joined = b.concat(&[x, y], 0);
+        let flipped = b.flip(joined);
+        vec![b.op(Op::Negative, &[flipped])]
     }),
     ("concat of columns", |b| {
         let (x, y) = (b.input("x", F32, &["n", "m"]), b.input("y", F32, &["n", "5"]));

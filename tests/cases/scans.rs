@@ -40,6 +40,11 @@ pub const SCANS: &[(&str, Build)] = &[
         let running = b.scan(ReduceOp::Sum, sums, 1);
         vec![running, b.scan(ReduceOp::Prod, running, 0)]
     }),
+    ("running sums without the ends", |b| {
+        let x = b.input("x", F32, &["n", "40"]);
+        let running = b.scan(ReduceOp::Sum, x, 1);
+        vec![b.inner(running)]
+    }),
     ("running results that are reduced", |b| {
         let x = b.input("x", F64, &["n", "m"]);
         let running = b.scan(ReduceOp::Min, x, 1);

@@ -21,6 +21,10 @@ const MATH_TILES: &[&str] = &["-p", "broadloom-math", "--test", "math", "tiles"]
 const MATH_PAIRS: &[&str] = &["-p", "broadloom-math", "--test", "math", "pairs"];
 const MATH_ORDER: &[&str] = &["-p", "broadloom-math", "--test", "math", "order"];
 const MATH_BEST: &[&str] = &["-p", "broadloom-math", "--test", "math", "best"];
+const VERIFIER: &[&str] = &["-p", "broadloom-loops", "--test", "verify"];
+const SCHEDULES: &[&str] = &["-p", "broadloom-loops", "--test", "schedules", "store_nothing"];
+const COUNTS: &[&str] = &["-p", "broadloom", "--test", "counts", "of_bytes"];
+const KERNELS_OF_SCANS: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "running_results"];
 const RULES: &[&str] = &["-p", "broadloom-ir", "--test", "transform"];
 const INTERPRETER: &[&str] = &["-p", "broadloom-ir", "--test", "interpreter"];
 const IN_PLACE: &[&str] = &["-p", "broadloom-loops", "--test", "alias"];
@@ -172,6 +176,55 @@ pub const FAULTS: &[Fault] = &[
         new: "rest",
         test: KERNELS_OF_RESHAPES,
     },
+    Fault {
+        what: "the verifier accepts a row that was filled in another strip",
+        file: "crates/broadloom-loops/src/verify/rows.rs",
+        place: "Span::Strip => ⟦written_in == strip⟧,",
+        new: "true",
+        test: VERIFIER,
+    },
+    Fault {
+        what: "counts overflow their bytes",
+        file: "crates/broadloom-loops/src/kernel/narrow.rs",
+        place: "⟦(1 << (8 * dtype.size())) - 1⟧",
+        new: "(1 << (8 * dtype.size() + 4)) - 1",
+        test: COUNTS,
+    },
+    Fault {
+        what: "a scan that is read from its second element starts there",
+        file: "crates/broadloom-loops/src/nest/scan.rs",
+        place: "⟦index.step == 1 && index.start.is_zero() && !of.reduction && of.extent == *size⟧",
+        new: "index.step == 1 && !of.reduction",
+        test: KERNELS_OF_SCANS,
+    },
+    Fault {
+        what: "an unrolled argmin takes the last of equal elements",
+        file: "crates/broadloom-loops/src/nest/reductions.rs",
+        place: "⟦self.op(compare, smallvec![arg, best], node)⟧",
+        new: "self.op(if compare == Op::Less { Op::LessEqual } else { Op::GreaterEqual }, smallvec![arg, best], node)",
+        test: KERNELS,
+    },
+    Fault {
+        what: "an unrolled sum of products rounds each product at fused levels",
+        file: "crates/broadloom-loops/src/nest/reductions.rs",
+        place: "node: FlatId) -> ValueId {\n        if ⟦self.flat.fused⟧ {",
+        new: "false",
+        test: KERNELS,
+    },
+    Fault {
+        what: "rows of a table with gaps are walked as one",
+        file: "crates/broadloom-loops/src/place/dense.rs",
+        place: "⟦across.is_one() && down == *row || across.is_zero() && down.is_zero()⟧",
+        new: "across.is_one() || across.is_zero() && down.is_zero()",
+        test: KERNELS,
+    },
+    Fault {
+        what: "a flipped join is cut where the unflipped one would be, and is stored",
+        file: "crates/broadloom-loops/src/pieces.rs",
+        place: "⟦index.start.sub(end)?.add(&Dim::ONE)?⟧",
+        new: "end.clone()",
+        test: SCHEDULES,
+    },
     // Code generation.
     Fault {
         what: "masks are compared as if true were 1",
@@ -235,6 +288,13 @@ pub const FAULTS: &[Fault] = &[
         place: "merging_ranks(count, state, |generator, rank, carried| {\n            let older = ⟦generator.read(counter, rank, 1)⟧;",
         new: "carried.iter().cloned().collect()",
         test: KERNELS,
+    },
+    Fault {
+        what: "scans of several rows continue with the total of the first",
+        file: "crates/broadloom-jit/src/generate/scan.rs",
+        place: "⟦rows.iter().map(|row| load(self, row.address)).collect()⟧",
+        new: "rows.iter().map(|_| load(self, rows[0].address)).collect()",
+        test: KERNELS_OF_SCANS,
     },
     // The back end for wide vectors.
     Fault {

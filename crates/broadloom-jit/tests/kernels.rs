@@ -109,7 +109,8 @@ fn running_results_are_those_of_the_interpreter() {
         [("n", 1), ("m", 1)].into(),
         [("n", 70), ("m", 0)].into(),
         [("n", 0), ("m", 3)].into(),
-        [("n", 3), ("m", 2100)].into(),
+        // Several rows at once, over several strips.
+        [("n", 7), ("m", 2100)].into(),
         [("n", 1100), ("m", 18)].into(),
     ];
     for (name, build) in expressions::SCANS {

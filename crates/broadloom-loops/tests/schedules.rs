@@ -78,6 +78,7 @@ fn facts(name: &str) -> (usize, usize, usize) {
 #[test]
 fn joins_that_are_written_in_pieces_store_nothing() {
     assert_eq!(facts("concat of functions"), (2, 0, 1));
+    assert_eq!(facts("concat of rows, flipped"), (2, 0, 0));
     assert_eq!(facts("concat of columns"), (2, 0, 0));
     assert_eq!(facts("stack"), (3, 0, 0));
     // Sixteen pieces a kernel, twice.

@@ -205,3 +205,54 @@ pub(crate) fn with_scratch<R, E: From<OutOfMemory>>(
         Err(_) => action(Block::new(bytes)?.as_mut_ptr()),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_that_were_written_are_the_storage() {
+        let mut storage = Storage::allocate(DType::I32, 3).unwrap();
+        assert_eq!(storage.as_slice::<i32>(), Some([].as_slice()));
+        for at in 0..3 {
+            // SAFETY: there is room for three elements.
+            unsafe { storage.as_mut_ptr().cast::<i32>().add(at).write(at as i32 + 5) };
+        }
+        // SAFETY: all three have been written.
+        unsafe { storage.assume_written(3) };
+        storage.append(Storage::of(vec![1i32; 70])).unwrap();
+        assert_eq!(storage.as_slice::<u8>(), None);
+        let storage = storage.into_vec::<f32>().unwrap_err();
+        let vec = storage.into_vec::<i32>().unwrap();
+        assert_eq!((vec.len(), &vec[..4]), (73, [5, 6, 7, 1].as_slice()));
+        // Memory that no kernel has written to is freed like any other.
+        drop(Storage::allocate(DType::F64, 100).unwrap());
+        assert!(Storage::allocate(DType::F64, usize::MAX / 2).is_err());
+    }
+
+    #[test]
+    fn scratch_memory_is_aligned_and_kept_and_nested_calls_have_their_own() {
+        let fill = |bytes: usize, value: u8| {
+            with_scratch(bytes, |scratch| {
+                assert_eq!(scratch.addr() % 64, 0);
+                // SAFETY: as many bytes were asked for.
+                unsafe { scratch.write_bytes(value, bytes) };
+                Ok::<usize, OutOfMemory>(scratch.addr())
+            })
+            .unwrap()
+        };
+        let kept = fill(1000, 1);
+        assert_eq!(fill(500, 2), kept);
+        let inner = with_scratch(1000, |scratch| {
+            // SAFETY: 1000 bytes were asked for.
+            unsafe { scratch.write_bytes(3, 1000) };
+            let inner = fill(4000, 4);
+            // SAFETY: the first byte was written above.
+            assert_eq!(unsafe { *scratch }, 3);
+            Ok::<usize, OutOfMemory>(inner)
+        });
+        assert_ne!(inner.unwrap(), kept);
+        fill(100_000, 5);
+        assert!(with_scratch(0, |scratch| Ok::<bool, OutOfMemory>(scratch.is_null())).unwrap());
+    }
+}

@@ -16,7 +16,8 @@ fn value(dtype: DType, state: &mut u64) -> Scalar {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     let bits = *state >> 33;
     match dtype {
-        _ if dtype.is_float() => Scalar::F64((bits % 2000) as f64 / 256.0 - 4.0).cast(dtype),
+        // With as many bits as the dtype has, so that it matters where products are rounded.
+        _ if dtype.is_float() => Scalar::F64((bits % 2000) as f64 / 300.0 - 4.0).cast(dtype),
         _ => Scalar::I64((bits % 8) as i64 - 4).cast(dtype),
     }
 }

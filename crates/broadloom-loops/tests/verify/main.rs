@@ -131,6 +131,17 @@ const CASES: &[(&str, &str, Break)] = &[
             _ => false,
         });
     }),
+    ("Row", "tile call", |schedule| {
+        // The row is filled in one walk over strips, and read in another.
+        let body = &mut schedule.kernels[0].body;
+        body.push(body[0].clone());
+        let [Stmt::Strip { body: filling, .. }, Stmt::Strip { body: reading, .. }] = body.as_mut_slice()
+        else {
+            panic!("two walks over strips")
+        };
+        filling.truncate(1);
+        reading.remove(0);
+    }),
     ("Row", "bias", |schedule| {
         // The row is filled for the strips of a loop around, not for those that read it.
         let body = &mut schedule.kernels[0].body;

@@ -328,3 +328,62 @@ pub(super) fn describe(f: &mut fmt::Formatter<'_>, geometry: &Geometry) -> fmt::
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::view::{ArrayView, ArrayViewMut};
+    use super::*;
+
+    /// Returns the position of each element in row-major order, by quotients and remainders.
+    fn positions(shape: &[usize], offset: usize, strides: &[isize]) -> Vec<usize> {
+        let place = |mut element: usize| {
+            let mut position = offset as isize;
+            for (size, stride) in shape.iter().zip(strides).rev() {
+                position += (element % size) as isize * stride;
+                element /= size;
+            }
+            position as usize
+        };
+        (0..shape.iter().product()).map(place).collect()
+    }
+
+    #[test]
+    fn elements_are_copied_to_their_places_and_nowhere_else() {
+        let layouts: [(&[usize], usize, &[isize]); 11] = [
+            (&[], 3, &[]),
+            (&[0], 0, &[1]),
+            (&[2, 0, 3], 5, &[7, 1, 9]),
+            (&[24], 0, &[1]),
+            (&[24], 23, &[-1]),
+            (&[3, 8], 0, &[8, 1]),
+            (&[8, 3], 0, &[1, 8]),
+            (&[4, 3], 20, &[-6, 2]),
+            (&[2, 3, 4], 23, &[-12, -4, -1]),
+            (&[4, 1, 3], 1, &[6, 100, 2]),
+            (&[1, 1], 23, &[-1000, 1000]),
+        ];
+        for (shape, offset, strides) in layouts {
+            let places = positions(shape, offset, strides);
+            let source: Vec<f32> = (1..=places.len()).map(|number| number as f32).collect();
+            let mut expected = [0.0f32; 24];
+            places.iter().zip(&source).for_each(|(place, value)| expected[*place] = *value);
+
+            let mut target = [0.0f32; 24];
+            let array = ArrayViewMut::strided(&mut target, offset, shape, strides).unwrap();
+            // SAFETY: the source has as many elements as the array, and is other memory.
+            unsafe { copy_to_array(source.as_ptr().cast(), array.pointer(), array.geometry()) };
+            assert_eq!(target, expected, "{shape:?} {strides:?}");
+
+            let view = ArrayView::strided(&target, offset, shape, strides).unwrap();
+            assert_eq!(view.to_vec(), Some(source), "{shape:?} {strides:?}");
+            let bytes = view.geometry().addresses(view.pointer());
+            let all = [places.iter().min(), places.iter().max()].map(|place| place.copied());
+            if let [Some(first), Some(last)] = all {
+                let start = target.as_ptr().addr();
+                assert_eq!(bytes, start + first * 4..start + last * 4 + 4, "{shape:?} {strides:?}");
+            } else {
+                assert!(bytes.is_empty());
+            }
+        }
+    }
+}

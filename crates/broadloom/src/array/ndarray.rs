@@ -59,3 +59,60 @@ impl<T: Element, D: Dimension> FromArray for ArrayBase<OwnedRepr<T>, D> {
         array.into_dimensionality().map_err(|_| mismatch)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::copy_to_array;
+    use super::*;
+    use ndarray::{Array2, Array3, ArrayD, Axis, s};
+
+    #[test]
+    fn views_of_any_strides_have_the_elements() {
+        let table = Array2::from_shape_fn((4, 6), |(i, j)| (10 * i + j) as i32);
+        let row = table.row(2);
+        let mut backwards = table.view();
+        backwards.invert_axis(Axis(1));
+        for part in [
+            table.view(),
+            table.t(),
+            backwards,
+            table.slice(s![..;-1, ..;-2]),
+            table.slice(s![1..3, 2..5]),
+            table.slice(s![..0, ..]),
+            row.broadcast((3, 6)).unwrap(),
+        ] {
+            let elements: Vec<i32> = part.iter().copied().collect();
+            assert_eq!((&part).into_array_view().to_vec(), Some(elements.clone()));
+            assert_eq!(part.into_array_view().to_vec(), Some(elements));
+        }
+    }
+
+    #[test]
+    fn what_is_written_reaches_the_part_and_nothing_else() {
+        let mut whole = Array3::<f32>::zeros((3, 2, 4));
+        let mut expected = whole.clone();
+        let values: Vec<f32> = (1..=12).map(|number| number as f32).collect();
+        let part = |array: &mut Array3<f32>, write: &dyn Fn(ndarray::ArrayViewMut2<'_, f32>)| {
+            let mut part = array.index_axis_mut(Axis(1), 1);
+            part.invert_axis(Axis(0));
+            write(part.reversed_axes());
+        };
+        part(&mut whole, &|part| {
+            let view = part.into_array_view_mut().unwrap();
+            // SAFETY: twelve elements each.
+            unsafe { copy_to_array(values.as_ptr().cast(), view.pointer(), view.geometry()) };
+        });
+        part(&mut expected, &|mut part| {
+            part.iter_mut().zip(&values).for_each(|(element, value)| *element = *value);
+        });
+        assert_eq!(whole, expected);
+    }
+
+    #[test]
+    fn results_become_arrays_of_their_rank() {
+        let any = || AnyArray::from(super::super::Array::new(vec![1u8, 2, 3, 4, 5, 6], &[2, 3]).unwrap());
+        assert_eq!(Array2::<u8>::from_array(any()).unwrap(), ndarray::array![[1, 2, 3], [4, 5, 6]]);
+        assert_eq!(ArrayD::<u8>::from_array(any()).unwrap().shape(), [2, 3]);
+        assert!(Array3::<u8>::from_array(any()).is_err() && Array2::<i8>::from_array(any()).is_err());
+    }
+}

@@ -475,3 +475,86 @@ impl fmt::Debug for ArrayViewMut<'_> {
         describe(f, &self.geometry)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::owned::{AnyArray, Array};
+    use super::super::{IntoArrayView, IntoArrayViewMut};
+    use super::*;
+
+    #[test]
+    fn rows_of_every_layout_have_their_elements() {
+        let data: Vec<i32> = (0..24).collect();
+        let dense = ArrayView::new(&data, &[6, 4]).unwrap();
+        let turned = ArrayView::strided(&data, 0, &[4, 6], &[1, 4]).unwrap();
+        let backwards = ArrayView::strided(&data, 23, &[6, 4], &[-4, -1]).unwrap();
+        let repeated = ArrayView::strided(&data, 5, &[3, 2], &[0, 1]).unwrap();
+        assert_eq!(dense.rows(2..4).unwrap().to_vec(), Some((8..16).collect::<Vec<i32>>()));
+        assert_eq!(turned.rows(3..4).unwrap().to_vec(), Some(vec![3, 7, 11, 15, 19, 23]));
+        assert_eq!(backwards.rows(4..6).unwrap().to_vec(), Some(vec![7, 6, 5, 4, 3, 2, 1, 0]));
+        assert_eq!(repeated.rows(1..3).unwrap().to_vec(), Some(vec![5, 6, 5, 6]));
+        assert_eq!(dense.rows(6..6).unwrap().to_vec(), Some(Vec::<i32>::new()));
+        assert!(dense.rows(5..7).is_none() && ArrayView::scalar(1).rows(0..0).is_none());
+    }
+
+    #[test]
+    fn a_number_moves_with_its_view() {
+        let views: Vec<ArrayView<'_>> =
+            vec![ArrayView::scalar(2.5f64), ArrayView::scalar(true), ArrayView::scalar(-3i16)];
+        let moved: Vec<ArrayView<'_>> = views.into_iter().rev().collect();
+        assert_eq!(moved[0].get::<i16>(&[]), Some(-3));
+        assert_eq!(moved[1].to_vec(), Some(vec![true]));
+        assert_eq!(moved[2].clone().get::<f64>(&[]), Some(2.5));
+        assert_eq!(moved[2].get::<f32>(&[]), None);
+    }
+
+    #[test]
+    fn threads_share_a_view_and_write_to_their_own() {
+        let mut data = [1u16, 2, 3, 4, 5, 6, 7, 8];
+        let (left, right) = data.split_at_mut(4);
+        let views = [left, right].map(|half| ArrayViewMut::strided(half, 3, &[4], &[-1]).unwrap());
+        std::thread::scope(|scope| {
+            for view in views {
+                scope.spawn(move || {
+                    for at in 0..4 {
+                        // SAFETY: the four elements from the last one backwards are this view's.
+                        unsafe { *view.pointer().cast::<u16>().offset(-at) += 100 * at as u16 };
+                    }
+                });
+            }
+        });
+        assert_eq!(data, [301, 202, 103, 4, 305, 206, 107, 8]);
+        let view = ArrayView::new(&data, &[2, 4]).unwrap();
+        let sums = std::thread::scope(|scope| {
+            let sum = |row: usize| (0..4).filter_map(|at| view.get::<u16>(&[row, at])).sum::<u16>();
+            let threads = [0, 1].map(|row| scope.spawn(move || sum(row)));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        assert_eq!(sums, [610, 626]);
+    }
+
+    #[test]
+    fn what_is_lent_comes_back_changed() {
+        let mut array = Array::new(vec![1.0f32, 2.0, 3.0, 4.0], &[2, 2]).unwrap();
+        let mut view = (&mut array).into_array_view_mut().unwrap();
+        for value in [7.0f32, 8.0] {
+            let again = view.reborrow();
+            // SAFETY: the first of four elements.
+            unsafe { *again.pointer().cast::<f32>() += value };
+        }
+        let shared = view.into_shared();
+        assert_eq!(shared.get::<f32>(&[0, 0]), Some(16.0));
+        assert_eq!(array.as_slice(), [16.0, 2.0, 3.0, 4.0]);
+
+        let mut any = AnyArray::from(array);
+        let end = any.as_mut_ptr().wrapping_add(12).cast::<f32>();
+        // SAFETY: the last of four elements.
+        unsafe { *end = 9.0 };
+        assert_eq!((&any).into_array_view().get::<f32>(&[1, 1]), Some(9.0));
+        // SAFETY: two elements of the array, which lives.
+        let column = unsafe { ArrayView::from_raw(any.as_ptr(), DType::F32, &[2], &[2]) }.unwrap();
+        assert_eq!(column.to_vec(), Some(vec![16.0f32, 3.0]));
+        assert!(any.clone().into_array::<i32>().is_err());
+        assert_eq!(any.into_array::<f32>().unwrap().into_vec(), [16.0, 2.0, 3.0, 9.0]);
+    }
+}
