@@ -29,6 +29,7 @@ const RULES: &[&str] = &["-p", "broadloom-ir", "--test", "transform"];
 const INTERPRETER: &[&str] = &["-p", "broadloom-ir", "--test", "interpreter"];
 const IN_PLACE: &[&str] = &["-p", "broadloom-loops", "--test", "alias"];
 const KERNELS: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "kernels_agree"];
+const KERNELS_OF_THE_BEST: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "the_best"];
 const KERNELS_OF_RESHAPES: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "reshapes"];
 const REPORTED_INDICES: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "out_of_range"];
 const EMITTED_OPS: &[&str] = &["-p", "broadloom-jit", "--lib", "ops_are_those_of_the_table"];
@@ -209,7 +210,7 @@ pub const FAULTS: &[Fault] = &[
         file: "crates/broadloom-loops/src/nest/reductions.rs",
         place: "node: FlatId) -> ValueId {\n        if ⟦self.flat.fused⟧ {",
         new: "false",
-        test: KERNELS,
+        test: KERNELS_OF_THE_BEST,
     },
     Fault {
         what: "rows of a table with gaps are walked as one",
