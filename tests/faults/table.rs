@@ -192,13 +192,6 @@ pub const FAULTS: &[Fault] = &[
         test: COUNTS,
     },
     Fault {
-        what: "a scan that is read from its second element starts there",
-        file: "crates/broadloom-loops/src/nest/scan.rs",
-        place: "⟦index.step == 1 && index.start.is_zero() && !of.reduction && of.extent == *size⟧",
-        new: "index.step == 1 && !of.reduction",
-        test: KERNELS_OF_SCANS,
-    },
-    Fault {
         what: "an unrolled argmin takes the last of equal elements",
         file: "crates/broadloom-loops/src/nest/reductions.rs",
         place: "⟦self.op(compare, smallvec![arg, best], node)⟧",
