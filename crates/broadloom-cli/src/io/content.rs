@@ -99,7 +99,8 @@ impl Content {
         Memory::map(&self.file)
     }
 
-    /// All bytes: mapped, or read where the system does not map the file.
+    /// All bytes, for files of columns: mapped, or read where the system does not map the file.
+    #[cfg(feature = "arrow")]
     pub fn all(self: &Rc<Content>) -> io::Result<Memory> {
         self.map().or_else(|_| {
             let length = usize::try_from(self.length).map_err(io::Error::other)?;

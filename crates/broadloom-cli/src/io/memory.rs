@@ -83,6 +83,7 @@ impl Memory {
     }
 }
 
+#[cfg(feature = "arrow")]
 impl AsRef<[u8]> for Memory {
     fn as_ref(&self) -> &[u8] {
         self.bytes()

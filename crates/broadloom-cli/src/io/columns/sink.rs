@@ -22,7 +22,7 @@ const GROUP: usize = 128 << 20;
 /// A file that is being written.
 enum File<W: Write + Send> {
     Parquet(Box<ArrowWriter<W>>),
-    Ipc(FileWriter<W>),
+    Ipc(Box<FileWriter<W>>),
 }
 
 /// A Parquet or Arrow IPC file: a column for each result, or for each named column of the only result.
@@ -83,7 +83,9 @@ impl<W: Write + Send> Columns<W> {
 
     fn open(format: ColumnFormat, out: W, schema: SchemaRef) -> io::Result<File<W>> {
         match format {
-            ColumnFormat::Ipc => FileWriter::try_new(out, &schema).map(File::Ipc).map_err(io::Error::other),
+            ColumnFormat::Ipc => FileWriter::try_new(out, &schema)
+                .map(|writer| File::Ipc(Box::new(writer)))
+                .map_err(io::Error::other),
             ColumnFormat::Parquet => {
                 let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
                 let writer = ArrowWriter::try_new(out, schema, Some(properties)).map_err(io::Error::other)?;

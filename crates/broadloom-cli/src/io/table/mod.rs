@@ -66,6 +66,7 @@ impl Profile {
 }
 
 /// The content of a column.
+#[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only files of columns have all kinds"))]
 #[derive(Debug, Clone)]
 pub enum Kind {
     /// Numbers: in each row one, or an array of the shape `row`.

@@ -36,10 +36,6 @@ impl Elements {
         Elements { dtype, bytes: Vec::new() }
     }
 
-    pub fn dtype(&self) -> DType {
-        self.dtype
-    }
-
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -61,6 +57,10 @@ impl Elements {
 /// For columns that are arrays in their files.
 #[cfg(feature = "arrow")]
 impl Elements {
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
     pub fn extend(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
