@@ -229,7 +229,8 @@ fn as_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny
             false => Err(error),
         });
         return found.map(Some).map_err(|error| {
-            let text = format!("the tensor cannot be read: {error}; pass one on the CPU, of a dtype that NumPy has");
+            let text =
+                format!("the tensor cannot be read: {error}; pass one on the CPU, of a dtype that NumPy has");
             Class::Value.error(py, text)
         });
     }
