@@ -146,9 +146,8 @@ mod tests {
     fn panics_are_errors() {
         assert_eq!(guarded(|| Ok(3)), Ok(3));
         assert_eq!(guarded::<u8>(|| Err("no".to_owned())), Err("no".to_owned()));
-        let none: Option<u8> = None;
-        let error = guarded(|| Ok(none.expect("there is one"))).unwrap_err();
-        assert_eq!(error, "there is one");
+        let error = guarded::<u8>(|| panic!("there is {}", "none")).unwrap_err();
+        assert_eq!(error, "there is none");
     }
 
     #[test]
