@@ -43,6 +43,9 @@ fn check_command(page: &str, command: &str) {
     for (option, folder) in [("--test", "tests"), ("--example", "examples"), ("--bench", "benches")] {
         let Some(name) = after(option) else { continue };
         let name = name.trim_end_matches(['`', ',', '.', ';']);
+        if name == "'*'" {
+            continue;
+        }
         let owner = chosen.clone().unwrap_or_default();
         let found = match (folder, &*owner.to_string_lossy()) {
             ("examples", "" | "examples") => has_target(Path::new(""), folder, name),

@@ -4,11 +4,11 @@ use crate::error::ColumnError;
 use crate::types::{ColumnType, for_each_primitive};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeListArray, PrimitiveArray};
+use arrow_array::{Array as _, ArrayRef, BooleanArray, FixedSizeListArray, PrimitiveArray};
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
 use arrow_select::filter::filter;
-use broadloom::{AnyArray, ArrayView, DType, LayoutError};
+use broadloom::{AnyArray, Array, ArrayView, DType, LayoutError};
 use std::sync::Arc;
 
 /// A column as a tensor `[n, ..row]`, with the rows that are null.
@@ -91,6 +91,27 @@ impl Column {
         Ok(Column { kind: self.kind.clone(), elements, nulls: None, rows, is_repeated: self.is_repeated })
     }
 
+    /// Copies the elements into an array `[n, ..row]`, for programs that keep nulls elsewhere. The elements of null
+    /// rows can have any value.
+    ///
+    /// ```
+    /// use arrow_array::{ArrayRef, Float32Array};
+    /// use arrow_schema::{DataType, Field};
+    /// use broadloom_arrow::{Column, column_of_array};
+    /// use std::sync::Arc;
+    /// let x: ArrayRef = Arc::new(Float32Array::from(vec![3.0, 4.0]));
+    /// let array = Column::new(&Field::new("x", DataType::Float32, false), &x)?.to_array()?;
+    /// assert_eq!(array.as_slice::<f32>(), Some([3.0, 4.0].as_slice()));
+    /// assert_eq!(&column_of_array("x", array)?, &x);
+    /// # Ok::<(), broadloom_arrow::ColumnError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error only if the column is damaged.
+    pub fn to_array(&self) -> Result<AnyArray, ColumnError> {
+        self.data().to_array(self)
+    }
+
     /// Returns the elements for a kernel: borrowed, or truth values that are unpacked from bits.
     pub(crate) fn data(&self) -> Data<'_> {
         macro_rules! values {
@@ -159,6 +180,16 @@ macro_rules! define_data {
                     (Data::$dtype(elements), Some(strides)) => ArrayView::strided(elements, 0, &shape, &strides),)*
                 }
             }
+
+            /// Copies them, those of a repeated row for each row.
+            fn to_array(&self, column: &Column) -> Result<AnyArray, ColumnError> {
+                let times = if column.is_repeated { column.rows } else { 1 };
+                let (shape, _) = column.layout();
+                Ok(match self {
+                    Data::Bool(elements) => AnyArray::from(Array::new(elements.repeat(times), &shape)?),
+                    $(Data::$dtype(elements) => AnyArray::from(Array::new(elements.repeat(times), &shape)?),)*
+                })
+            }
         }
 
         /// Makes a column of a result; a total becomes one row. Only truth values are copied, to pack them into bits.
@@ -190,6 +221,16 @@ macro_rules! define_data {
     };
 }
 for_each_primitive!(define_data);
+
+/// Makes a column without nulls of an array whose leading axis has the rows, as [`Column::to_array`] gives it. An array
+/// without axes becomes one row. Only truth values are copied, to pack them into bits.
+///
+/// # Errors
+/// Returns an error if Arrow does not have the dtype, or cannot count the elements of a row; `name` is the name of the
+/// array in messages.
+pub fn column_of_array(name: &str, array: AnyArray) -> Result<ArrayRef, ColumnError> {
+    column_of(name, array, true, None)
+}
 
 /// Makes rows of elements: fixed-size lists, unless each row is a number.
 fn rows_of(
@@ -230,7 +271,6 @@ fn with_null_elements(nulls: Option<NullBuffer>, elements: &ArrayRef, rows: usiz
 mod tests {
     use super::*;
     use arrow_array::Float32Array;
-    use broadloom::Array as Tensor;
 
     #[test]
     fn nothing_is_copied_in_or_out() {
@@ -243,7 +283,7 @@ mod tests {
             let Data::F32(elements) = column.data() else { panic!("the elements are f32") };
             assert_eq!(elements.as_ptr(), start.wrapping_add(skipped));
         }
-        let result = AnyArray::from(Tensor::new(vec![1.0f32, 2.0, 3.0, 4.0], &[2, 2]).unwrap());
+        let result = AnyArray::from(Array::new(vec![1.0f32, 2.0, 3.0, 4.0], &[2, 2]).unwrap());
         let start = result.as_ptr();
         let column = column_of("x", result, true, None).unwrap();
         let elements = column.as_fixed_size_list().values().as_primitive::<Float32Type>().values().as_ptr();

@@ -100,6 +100,14 @@ pub enum ColumnError {
         /// The reason, and what to do.
         reason: String,
     },
+    /// A row belongs to a group that does not exist.
+    #[error("there is no group {group}: there are {count} groups, and the first one is 0")]
+    Group {
+        /// The number of the group.
+        group: usize,
+        /// The number of groups.
+        count: usize,
+    },
     /// The bytes of an aggregate's state are not those of this aggregate.
     #[error("the state of an aggregate is damaged or of another version: {what}")]
     State {

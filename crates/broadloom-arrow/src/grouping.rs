@@ -329,7 +329,8 @@ impl Grouping {
     /// any column, are left out.
     ///
     /// # Errors
-    /// Returns an error if the columns have different numbers of rows, or if the data have no result.
+    /// Returns an error if the columns, the groups and the filter have different numbers of rows, if a row belongs to a group
+    /// that does not exist, or if the data have no result.
     pub fn update(
         &self,
         states: &mut GroupStates,
@@ -339,6 +340,14 @@ impl Grouping {
         count: usize,
     ) -> Result<(), ColumnError> {
         self.resize(states, count);
+        let count = states.groups();
+        if let Some(group) = groups.iter().copied().find(|group| *group >= count) {
+            return Err(ColumnError::Group { group, count });
+        }
+        if let Some(filter) = filter.filter(|filter| filter.len() != groups.len()) {
+            let (wanted, found) = (groups.len(), filter.len());
+            return Err(ColumnError::Rows { column: "filter".to_owned(), wanted, found });
+        }
         let mut mask = filter.map(|filter| match filter.nulls() {
             Some(nulls) => filter.values() & nulls.inner(),
             None => filter.values().clone(),
@@ -393,8 +402,11 @@ impl Grouping {
     /// Returns the results, a row for each group; null for groups without rows.
     ///
     /// # Errors
-    /// Returns an error if there is not enough memory.
+    /// Returns an error if the states are those of another aggregate, or if there is not enough memory.
     pub fn finish(&self, states: &GroupStates) -> Result<Vec<ArrayRef>, ColumnError> {
+        if states.registers.len() != self.totals.iter().map(|total| total.empty().len()).sum::<usize>() {
+            return Err(ColumnError::State { what: "it has other totals" });
+        }
         let counts = states.rows.iter().map(|rows| *rows as i64).collect::<Vec<i64>>();
         let mut inputs = vec![(self.mark.clone(), AnyArray::from(Array::new(counts, &[states.groups()])?))];
         let mut registers = states.registers.as_slice();
@@ -422,7 +434,7 @@ impl Grouping {
     /// Adds a group of another process, as bytes, to a group whose number is below `count`.
     ///
     /// # Errors
-    /// Returns an error if the bytes are not those of a group of this aggregate.
+    /// Returns an error if the bytes are not those of a group of this aggregate, or if there is no such group.
     pub fn merge(
         &self,
         states: &mut GroupStates,
@@ -430,8 +442,10 @@ impl Grouping {
         bytes: &[u8],
         count: usize,
     ) -> Result<(), ColumnError> {
-        if states.groups() < count {
-            self.resize(states, count);
+        self.resize(states, count);
+        let count = states.groups();
+        if group >= count {
+            return Err(ColumnError::Group { group, count });
         }
         let (words, rest) = bytes.as_chunks::<8>();
         let mut words = words.iter().map(|word| u64::from_le_bytes(*word));

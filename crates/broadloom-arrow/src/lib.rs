@@ -58,7 +58,7 @@ mod types;
 
 pub use aggregate::{Aggregate, State};
 pub use bytes::{array_from_bytes, write_array};
-pub use column::Column;
+pub use column::{Column, column_of_array};
 pub use error::ColumnError;
 pub use graph::{Mixing, RowGraph};
 pub use grouping::{GroupStates, Grouping};

@@ -167,10 +167,8 @@ fn help(data_type: &DataType) -> String {
         | DataType::Decimal64(..)
         | DataType::Decimal128(..)
         | DataType::Decimal256(..) => cast("Float64", "DOUBLE"),
-        DataType::Dictionary(_, values) if dtype_of(values).is_some() => {
-            format!("cast it to {values}, the type of its values, first")
-        }
-        DataType::RunEndEncoded(_, values) if dtype_of(values.data_type()).is_some() => {
+        DataType::Dictionary(_, values) => format!("cast it to {values}, the type of its values, first"),
+        DataType::RunEndEncoded(_, values) => {
             format!("cast it to {}, the type of its values, first", values.data_type())
         }
         DataType::Date32

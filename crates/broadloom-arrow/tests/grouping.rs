@@ -138,10 +138,7 @@ fn filters_leave_out_rows_and_their_nulls() {
         let expected: Vec<i64> = rows.map(|row| i64::from(y(row))).collect();
         let found = found.as_primitive::<Int64Type>();
         assert_eq!(found.is_valid(of), !expected.is_empty());
-        assert_eq!(
-            found.is_valid(of).then(|| found.value(of)).unwrap_or_default(),
-            expected.iter().sum::<i64>()
-        );
+        assert_eq!(if found.is_valid(of) { found.value(of) } else { 0 }, expected.iter().sum::<i64>());
     }
 }
 
@@ -178,4 +175,22 @@ fn what_needs_the_rows_of_a_group_is_left_to_single_groups() {
     ] {
         assert!(grouping(expression, &[input]).is_none(), "{expression}");
     }
+}
+
+#[test]
+fn wrong_groups_filters_and_states_are_errors() {
+    let grouping = grouping("sum(y)", &["y: i32[n]"]).unwrap();
+    let rows = vec![column("y", &columns()[1].1.slice(0, 3))];
+    let mut states = grouping.states();
+    let error = grouping.update(&mut states, &rows, &[0, 7, 1], None, 2).unwrap_err();
+    assert_eq!(error.to_string(), "there is no group 7: there are 2 groups, and the first one is 0");
+    let filter = BooleanArray::from(vec![true; 2]);
+    let error = grouping.update(&mut states, &rows, &[0, 1, 1], Some(&filter), 2).unwrap_err();
+    assert!(error.to_string().starts_with("column `filter` has 2 rows, but the others have 3"), "{error}");
+    let bytes = grouping.write(&states).next().unwrap();
+    assert!(grouping.merge(&mut states, 2, &bytes, 2).is_err());
+    assert!(grouping.merge(&mut states, 1, &bytes[1..], 2).is_err());
+    assert!(grouping.finish(&GroupStates::default()).is_err());
+    grouping.update(&mut states, &rows, &[0, 1, 1], None, 2).unwrap();
+    assert!(grouping.finish(&states).is_ok());
 }

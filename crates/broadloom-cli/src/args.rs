@@ -36,20 +36,23 @@ Inputs:
                      of numbers
   t.csv              all columns under the names in the first row, or c0, c1, .. if the first row
                      holds numbers
+  x=t.parquet:col    columns of .parquet and .arrow in the same ways, with their own dtypes; lists of
+                     fixed size are [rows, d]; a null is nan, in f64 unless the column has floats
   x=p.png            u8[H, W] if grey, else u8[H, W, 3] or u8[H, W, 4]; u16 if 16-bit; .jpg too
   x=FILE:f32[_, 3]   raw elements; the length of the file determines one size, written _
   x=-                standard input, in any of these formats; x=-:column, x=-:f32[_, 3]
   x=3, x=3.5, x=true, x=f32:3.5
 Do not change files while they are read.
 
-Outputs: .npy, .npz, .csv and .tsv with up to two axes or several columns, .png and .jpg from u8,
-.bin for the elements alone; `-o - --format KIND` is standard output. They appear complete or not
-at all.
+Outputs: .npy, .npz, .csv and .tsv with up to two axes or several columns, .parquet and .arrow with a
+column for each result, .png and .jpg from u8, .bin for the elements alone; `-o - --format KIND` is
+standard output. They appear complete or not at all.
 
 Examples:
   broadloom eval 'argmin(sum((codes[None] - obs[:, None])**2, axis=-1), axis=1)' obs=obs.npy codes=codes.npy -o code.npy
   broadloom eval '(x - x.mean(axis=0)) / x.std(axis=0)' x=table.csv -o standardised.csv
   broadloom eval 'mean = segment_mean(height, city); count = segment_count(city)' people.csv
+  broadloom eval 'sqrt(x*x + y*y)' points.parquet -o r.parquet
   broadloom eval 'clip(x * 1.5, 0, 255).astype(u8)' x=photo.jpg -o bright.png
   broadloom eval 'mean = x.mean(); deviation = x.std()' x=samples.bin:f32[_]
   xz -dc x.npy.xz | broadloom eval 'x.mean(axis=0)' x=- -o - --format csv

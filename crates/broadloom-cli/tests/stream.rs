@@ -227,6 +227,47 @@ fn memory_is_bounded() {
     stream_through(20_000_000, 150 << 20);
 }
 
+/// Columns larger than the memory that they are read in, to a file of columns.
+#[cfg(feature = "arrow")]
+#[test]
+fn columns_are_read_in_batches() {
+    use arrow_array::{ArrayRef, Float64Array, RecordBatch};
+    use parquet::arrow::ArrowWriter;
+    use parquet::file::properties::WriterProperties;
+    use std::sync::Arc;
+    let folder = tempfile::tempdir().unwrap();
+    let (groups, group) = (10, 1 << 20);
+    let batch = |first: usize| {
+        let x: ArrayRef =
+            Arc::new(Float64Array::from_iter_values((first..first + group).map(|at| at as f64)));
+        RecordBatch::try_from_iter([("x", x)]).unwrap()
+    };
+    let file = File::create(folder.path().join("t.parquet")).unwrap();
+    let properties = WriterProperties::builder().set_dictionary_enabled(false).build();
+    let mut writer = ArrowWriter::try_new(file, batch(0).schema(), Some(properties)).unwrap();
+    (0..groups).for_each(|at| writer.write(&batch(at * group)).unwrap());
+    writer.close().unwrap();
+    let peak = peak_of(broadloom(
+        folder.path(),
+        &["eval", "y = x * 2; total = sum(x)", "t.parquet", "-o", "y=y.arrow", "-o", "total=total.npy"],
+    ));
+    assert!(peak.is_none_or(|peak| peak < 100 << 20), "{peak:?} bytes");
+    let rows = groups * group;
+    let total = std::fs::read(folder.path().join("total.npy")).unwrap();
+    assert_eq!(f64::from_le_bytes(total[128..].try_into().unwrap()), (rows * (rows - 1) / 2) as f64);
+    let mut at = 0;
+    for batch in
+        arrow_ipc::reader::FileReader::try_new(File::open(folder.path().join("y.arrow")).unwrap(), None)
+            .unwrap()
+    {
+        let batch = batch.unwrap();
+        let y: &Float64Array = batch.column(0).as_any().downcast_ref().unwrap();
+        assert!(y.values().iter().enumerate().all(|(row, y)| *y == 2.0 * (at + row) as f64));
+        at += batch.num_rows();
+    }
+    assert_eq!(at, rows);
+}
+
 #[test]
 #[ignore = "writes 4 GB"]
 fn files_of_two_gigabytes_stream() {

@@ -68,15 +68,16 @@ pub enum CpuLevel {
     Neon,
 }
 
-/// The widest level that [`CpuLevel::detect`] finds: any, except in test builds for a lesser CPU
-/// (`.ci/rustc-baseline`).
-const WIDEST: CpuLevel = if cfg!(broadloom_level = "baseline") {
-    CpuLevel::Baseline
-} else if cfg!(broadloom_level = "avx2") {
-    CpuLevel::Avx2Fma
-} else {
-    CpuLevel::Neon
-};
+/// The widest level that [`CpuLevel::detect`] finds: any, except in test builds for lesser CPUs (`.ci/rustc-lesser`).
+fn widest() -> CpuLevel {
+    if !cfg!(broadloom_lesser) {
+        return CpuLevel::Neon;
+    }
+    match std::env::var("BROADLOOM_LEVEL").as_deref() {
+        Ok("avx2") => CpuLevel::Avx2Fma,
+        _ => CpuLevel::Baseline,
+    }
+}
 
 impl CpuLevel {
     /// Every level.
@@ -84,9 +85,10 @@ impl CpuLevel {
 
     /// Returns the widest level that this CPU supports.
     pub fn detect() -> CpuLevel {
+        let widest = widest();
         [CpuLevel::Avx512, CpuLevel::Avx2Fma, CpuLevel::Neon]
             .into_iter()
-            .find(|level| *level <= WIDEST && level.is_supported())
+            .find(|level| *level <= widest && level.is_supported())
             .unwrap_or(CpuLevel::Baseline)
     }
 

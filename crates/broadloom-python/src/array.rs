@@ -222,8 +222,15 @@ fn as_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny
         return numpy.call_method1("asarray", (object,)).map(Some);
     }
     if object.hasattr("__dlpack__")? && object.hasattr("__dlpack_device__")? {
-        return numpy.call_method1("from_dlpack", (object,)).map(Some).map_err(|error| {
-            let text = format!("the tensor cannot be read by DLPack: {error}; move it to the CPU first");
+        // DLPack has dtypes that NumPy's reading of it lacks, such as bfloat16: what has its own way to NumPy takes that.
+        let tensor = numpy.call_method1("from_dlpack", (object,));
+        let found = tensor.or_else(|error| match object.get_type().hasattr("__array__")? {
+            true => numpy.call_method1("asarray", (object,)).map_err(|_| error),
+            false => Err(error),
+        });
+        return found.map(Some).map_err(|error| {
+            let text =
+                format!("the tensor cannot be read: {error}; pass one on the CPU, of a dtype that NumPy has");
             Class::Value.error(py, text)
         });
     }

@@ -2,9 +2,9 @@
 #![allow(unsafe_code, reason = "a run keeps the arrays that it views")]
 
 use crate::array::{Operand, to_numpy};
-use crate::error::{Class, of_chunk};
+use crate::error::{Class, detached, of_chunk};
 use crate::kernel::Kernel;
-use broadloom::{AnyArray, ChunkRun, Chunked, Inputs, Outputs};
+use broadloom::{AnyArray, ChunkError, ChunkRun, Chunked, Inputs, Outputs};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
@@ -40,7 +40,7 @@ impl Chunks {
         if size == 0 {
             return Err(Class::Value.error(py, "a chunk has at least one row: write `size=65536`"));
         }
-        let chunked = py.detach(|| executable.in_chunks(rows));
+        let chunked = detached(py, || executable.in_chunks(rows))?;
         let chunked = chunked.map_err(|error| of_chunk(py, &error, kernel.get().places(py).as_ref()))?;
         Ok(Chunks { kernel: kernel.clone().unbind(), chunked, size })
     }
@@ -149,26 +149,37 @@ impl Run {
         for (name, operand) in &operands {
             inputs = inputs.named(name.as_str(), operand.view()?);
         }
-        let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let state = state.as_mut().ok_or_else(|| over(py))?;
-        let outputs = py.detach(|| state.run.push(inputs));
-        by_name(py, outputs.map_err(|error| of_chunk(py, &error, self.kernel.get().places(py).as_ref()))?)
+        by_name(py, self.step(py, |run| run.push(inputs))?)
     }
 
     /// Ends a pass over all rows.
     fn end_pass(&self, py: Python<'_>) -> PyResult<()> {
-        let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let state = state.as_mut().ok_or_else(|| over(py))?;
-        let ended = py.detach(|| state.run.end_pass());
-        ended.map_err(|error| of_chunk(py, &error, self.kernel.get().places(py).as_ref()))
+        self.step(py, ChunkRun::end_pass)
     }
 
     /// Returns the results that have no rows.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
         let State { run, _fixed } = state.ok_or_else(|| over(py))?;
-        let outputs = py.detach(|| run.finish());
+        let outputs = detached(py, || run.finish())?;
         by_name(py, outputs.map_err(|error| of_chunk(py, &error, self.kernel.get().places(py).as_ref()))?)
+    }
+}
+
+impl Run {
+    /// Goes on with the run, which is over if the step has a defect: it is left half done.
+    fn step<R: Send>(
+        &self,
+        py: Python<'_>,
+        action: impl FnOnce(&mut ChunkRun<'static>) -> Result<R, ChunkError> + Send,
+    ) -> PyResult<R> {
+        let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let run = &mut state.as_mut().ok_or_else(|| over(py))?.run;
+        let result = detached(py, || action(run));
+        if result.is_err() {
+            *state = None;
+        }
+        result?.map_err(|error| of_chunk(py, &error, self.kernel.get().places(py).as_ref()))
     }
 }
 

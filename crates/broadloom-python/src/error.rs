@@ -76,6 +76,14 @@ pub fn caught<R>(py: Python<'_>, action: impl FnOnce() -> R) -> PyResult<R> {
     })
 }
 
+/// Runs an action of the library's as [`caught`] does, while other threads run Python.
+///
+/// # Errors
+/// Returns an error if the action panics.
+pub fn detached<R: Send>(py: Python<'_>, action: impl FnOnce() -> R + Send) -> PyResult<R> {
+    caught(py, || py.detach(action))
+}
+
 fn exception<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let errors =

@@ -3,7 +3,7 @@
 use crate::array::{Operand, numpy_module, to_numpy};
 use crate::chunks::Chunks;
 use crate::dtype::to_numpy as to_descr;
-use crate::error::{Class, caught, of_call, of_compile};
+use crate::error::{Class, detached, of_call, of_compile};
 use crate::structure::{Leaf, Tree};
 use crate::trace::Traced;
 use broadloom::{AnyArray, ArrayView, CallError, CompileOptions, DType, Executable, Inputs, OutputsMut};
@@ -117,7 +117,7 @@ impl Kernel {
         options: &CompileOptions,
     ) -> PyResult<Kernel> {
         let Traced { resolved, captured, frames, text } = traced;
-        let executable = caught(py, || py.detach(|| Executable::compile(&resolved.graph, options)))?;
+        let executable = detached(py, || Executable::compile(&resolved.graph, options))?;
         let executable = executable.map_err(|error| of_compile(py, &error))?;
         let mut sources = Vec::new();
         for input in executable.inputs() {
@@ -186,7 +186,7 @@ impl Kernel {
             self.run_into(py, executable, inputs, out)?;
             return Ok(out.clone());
         }
-        let outputs = caught(py, || py.detach(|| executable.run(inputs)))?;
+        let outputs = detached(py, || executable.run(inputs))?;
         let mut outputs = outputs.map_err(|error| self.failed(py, error))?;
         let count = outputs.len();
         if let (1, Tree::Output(_)) = (count, &self.results) {
@@ -233,8 +233,7 @@ impl Kernel {
             }
             outputs = outputs.next(array.view_mut()?);
         }
-        caught(py, || py.detach(|| executable.run_into(inputs, outputs)))?
-            .map_err(|error| self.failed(py, error))
+        detached(py, || executable.run_into(inputs, outputs))?.map_err(|error| self.failed(py, error))
     }
 
     fn failed(&self, py: Python<'_>, error: CallError) -> Failure {
@@ -358,10 +357,10 @@ impl Kernel {
 
     /// Returns what the compiler made of the program: loops, vector widths, stored temporaries and code.
     #[pyo3(name = "explain")]
-    pub fn explanation(&self, py: Python<'_>) -> String {
+    pub fn explanation(&self, py: Python<'_>) -> PyResult<String> {
         match &self.executable {
-            Some(executable) => py.detach(|| executable.explain().to_string()),
-            None => "the results depend on no array: nothing is computed\n".to_owned(),
+            Some(executable) => detached(py, || executable.explain().to_string()),
+            None => Ok("the results depend on no array: nothing is computed\n".to_owned()),
         }
     }
 

@@ -125,7 +125,7 @@ impl Program {
         arrays: Option<&Bound<'_, PyMapping>>,
         named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<String> {
-        Ok(self.compile(py, arrays, named)?.get().explanation(py))
+        self.compile(py, arrays, named)?.get().explanation(py)
     }
 
     /// The types of the inputs and of the results for these arrays, one a line.

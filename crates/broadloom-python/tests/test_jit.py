@@ -382,3 +382,22 @@ def test_buffers_and_dlpack():
 
     np.testing.assert_array_equal(f(Tensor(X)), X * 2)
     np.testing.assert_array_equal(np.from_dlpack(f(X)), X * 2)
+
+
+@pytest.mark.parametrize("library", ["torch", "jax.numpy"])
+def test_tensors_of_other_libraries(library):
+    other = pytest.importorskip(library)
+    double = bl.jit(lambda x: x * 2)
+    for dtype in ["float32", "int32", "uint8", "float16", "bfloat16"]:
+        tensor = other.ones((3, 4), dtype=getattr(other, dtype))
+        if library == "torch" and dtype == "bfloat16":
+            with pytest.raises(bl.ArgumentError, match="of a dtype that NumPy has"):
+                double(tensor)
+            continue
+        found = double(tensor)
+        assert found.dtype == np.asarray(tensor).dtype if library == "jax.numpy" else str(found.dtype) == dtype
+        np.testing.assert_array_equal(found.astype(np.float64), np.full((3, 4), 2.0))
+    grid = other.arange(12.0).reshape(3, 4)
+    np.testing.assert_array_equal(double(grid.T), 2 * np.arange(12.0).reshape(3, 4).T)
+    back = other.from_dlpack(double(np.ones(3, np.float32)))
+    assert back.tolist() == [2.0, 2.0, 2.0]

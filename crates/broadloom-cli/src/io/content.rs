@@ -99,6 +99,15 @@ impl Content {
         Memory::map(&self.file)
     }
 
+    /// All bytes, for files of columns: mapped, or read where the system does not map the file.
+    #[cfg(feature = "arrow")]
+    pub fn all(self: &Rc<Content>) -> io::Result<Memory> {
+        self.map().or_else(|_| {
+            let length = usize::try_from(self.length).map_err(io::Error::other)?;
+            Owned::read(self.reader(0), length).map(Memory::owned)
+        })
+    }
+
     /// The first bytes, enough to identify the kind.
     pub fn beginning(self: &Rc<Content>) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();

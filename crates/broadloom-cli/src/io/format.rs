@@ -5,14 +5,29 @@ use broadloom::{ArrayInfo, DType};
 use std::path::Path;
 
 /// The names of the kinds of files that can be written: their extensions.
-pub const NAMES: [&str; 7] = ["npy", "npz", "csv", "tsv", "png", "jpg", "bin"];
+pub const NAMES: [&str; 9] = ["npy", "npz", "csv", "tsv", "parquet", "arrow", "png", "jpg", "bin"];
+
+/// The kinds of tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableFormat {
+    /// Text with this default delimiter.
+    Text(u8),
+    Columns(ColumnFormat),
+}
+
+/// The kinds of files of columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnFormat {
+    Parquet,
+    /// Arrow IPC files, which are also Feather's.
+    Ipc,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Npy,
     Npz,
-    /// Text with this default delimiter.
-    Table(u8),
+    Table(TableFormat),
     Png,
     Jpeg,
     /// Raw elements.
@@ -25,8 +40,10 @@ impl Format {
         Some(match name {
             "npy" => Format::Npy,
             "npz" => Format::Npz,
-            "csv" => Format::Table(b','),
-            "tsv" => Format::Table(b'\t'),
+            "csv" => Format::Table(TableFormat::Text(b',')),
+            "tsv" => Format::Table(TableFormat::Text(b'\t')),
+            "parquet" => Format::Table(TableFormat::Columns(ColumnFormat::Parquet)),
+            "arrow" | "feather" | "ipc" => Format::Table(TableFormat::Columns(ColumnFormat::Ipc)),
             "png" => Format::Png,
             "jpg" | "jpeg" => Format::Jpeg,
             "bin" | "raw" => Format::Raw,
@@ -51,7 +68,7 @@ impl Format {
         };
         let (sentence, code) = match end.as_str() {
             "tif" | "tiff" | "webp" | "gif" | "bmp" | "avif" | "ppm" => converted("png", "magick"),
-            "parquet" | "feather" | "xlsx" | "h5" | "hdf5" | "mat" | "json" => {
+            "xlsx" | "h5" | "hdf5" | "mat" | "json" => {
                 let sentence =
                     format!(".{end} is not supported; write .npz or .csv, and convert it with pandas");
                 return Err(failure.help(sentence));
@@ -73,13 +90,16 @@ impl Format {
     pub fn takes(self, shown: &str, infos: &[&ArrayInfo]) -> Result<(), Failure> {
         match (self, infos) {
             (Format::Npz, _) => infos.iter().try_for_each(|info| member(&info.name)),
-            (Format::Table(_), [only]) if only.rank <= 2 => Ok(()),
-            (Format::Table(_), [only]) => {
+            (Format::Table(TableFormat::Columns(_)), _) => are_columns(infos),
+            (Format::Table(TableFormat::Text(_)), [only]) if only.rank <= 2 => Ok(()),
+            (Format::Table(TableFormat::Text(_)), [only]) => {
                 Err(Failure::usage(format!("a table has two axes, but {only} has {}", only.rank))
-                    .help("write .npy, or reshape it"))
+                    .help("write .npy or .parquet, or reshape it"))
             }
-            (Format::Table(_), several) if several.iter().all(|info| info.rank == 1) => Ok(()),
-            (Format::Table(_), _) => {
+            (Format::Table(TableFormat::Text(_)), several) if several.iter().all(|info| info.rank == 1) => {
+                Ok(())
+            }
+            (Format::Table(TableFormat::Text(_)), _) => {
                 let all: Vec<String> = infos.iter().map(ToString::to_string).collect();
                 Err(Failure::usage(format!(
                     "several results form one table only if each has one axis, but these are {}",
@@ -120,6 +140,22 @@ impl Format {
                 .help(format!("the supported shapes are {shapes}")));
         }
         Ok(())
+    }
+}
+
+/// Whether results are columns of one table.
+fn are_columns(infos: &[&ArrayInfo]) -> Result<(), Failure> {
+    if let Some(info) = infos.iter().find(|info| info.dtype == DType::Bf16) {
+        return Err(Failure::usage(format!("Parquet and Arrow do not have bf16, but the result is {info}"))
+            .help_code("with E as your expression:", "E.astype(np.float32)"));
+    }
+    let scalar = infos.iter().find(|info| info.rank == 0);
+    match scalar.zip(infos.iter().find(|info| info.rank > 0)) {
+        None => Ok(()),
+        Some((scalar, rows)) => Err(Failure::usage(format!(
+            "{rows} has rows, but {scalar} is one value, so they are not one table"
+        ))
+        .help("write them to one .npz, or each to its own file with -o NAME=FILE")),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::archive::{self, Entry};
 use super::argument::{Argument, raw_layout};
 use super::content::Content;
-use super::format::Format;
+use super::format::{ColumnFormat, Format, TableFormat};
 use super::memory::{Array, Memory, Owned, bytes_of, too_large};
 use super::npy::{Fix, Header, Unreadable};
 use super::picture::PictureFile;
@@ -57,8 +57,8 @@ impl Files {
         let source: Box<dyn Source> = match kind(&content, part)? {
             Format::Npy => Box::new(npy(&content, part)?),
             Format::Npz => Box::new(Entry::open(name, &content, part)?),
-            Format::Table(delimiter) => {
-                let table = self.table(&content, delimiter)?;
+            Format::Table(format) => {
+                let table = self.table(&content, format)?;
                 if part.is_none() && !table.left_out().is_empty() {
                     warning = Some(format!(
                         "{name} contains only the numeric columns, without {:?}",
@@ -95,8 +95,8 @@ impl Files {
                 });
                 entries.collect()
             }
-            (Format::Table(delimiter), None) => {
-                let table = self.table(&content, delimiter)?;
+            (Format::Table(format), None) => {
+                let table = self.table(&content, format)?;
                 let columns = table.columns().iter().filter(|name| is_wanted(name)).map(|name| {
                     let source = table.part(name, Some(name))?;
                     Ok(Opened { name: name.clone(), source, is_named: false, warning: None })
@@ -108,7 +108,7 @@ impl Files {
                 let file = format!("{}{part}", path.display());
                 Err(Failure::usage(format!("the input {file} has no name"))
                     .help_code("give it the name that the expression uses:", format!("x={file}"))
-                    .help("only .npz, .csv and .tsv contain names"))
+                    .help("only .npz and tables contain names: .csv, .tsv, .parquet and .arrow"))
             }
         }
     }
@@ -123,11 +123,11 @@ impl Files {
         Ok(content)
     }
 
-    fn table(&mut self, content: &Rc<Content>, delimiter: u8) -> Result<Rc<Table>, Failure> {
+    fn table(&mut self, content: &Rc<Content>, format: TableFormat) -> Result<Rc<Table>, Failure> {
         if let Some(table) = self.tables.get(content.path()) {
             return Ok(table.clone());
         }
-        let table = Rc::new(Table::open(content, delimiter, &self.options)?);
+        let table = Rc::new(Table::open(content, format, &self.options)?);
         self.tables.insert(content.path().to_owned(), table.clone());
         Ok(table)
     }
@@ -158,9 +158,13 @@ fn begun(bytes: &[u8]) -> Format {
         [b'P', b'K', 3 | 5, 4 | 6, ..] => Format::Npz,
         [0x89, b'P', b'N', b'G', ..] => Format::Png,
         [0xff, 0xd8, 0xff, ..] => Format::Jpeg,
+        [b'P', b'A', b'R', b'1', ..] => Format::Table(TableFormat::Columns(ColumnFormat::Parquet)),
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Format::Table(TableFormat::Columns(ColumnFormat::Ipc)),
         _ if bytes.contains(&0) => Format::Raw,
-        _ if first_line.contains(&b'\t') && !first_line.contains(&b',') => Format::Table(b'\t'),
-        _ => Format::Table(b','),
+        _ if first_line.contains(&b'\t') && !first_line.contains(&b',') => {
+            Format::Table(TableFormat::Text(b'\t'))
+        }
+        _ => Format::Table(TableFormat::Text(b',')),
     }
 }
 
@@ -239,8 +243,6 @@ fn foreign(name: &str, content: &Content) -> Failure {
         "tif" | "tiff" | "webp" | "gif" | "bmp" | "avif" | "heic" | "ppm" => {
             ("convert it to .png:", format!("magick {file} {stem}.png"))
         }
-        "parquet" => ("convert it with pandas:", table("read_parquet")),
-        "feather" => ("convert it with pandas:", table("read_feather")),
         "json" => ("convert it with pandas:", table("read_json")),
         "xls" | "xlsx" | "ods" => ("convert it with pandas:", table("read_excel")),
         "h5" | "hdf5" => ("convert it with h5py:", python(&format!("h5py.File({file:?})['KEY'][:]"))),
@@ -252,7 +254,10 @@ fn foreign(name: &str, content: &Content) -> Failure {
         "gz" => ("decompress it into a pipe:", format!("gzip -dc {file} | broadloom eval .. {name}=-")),
         "xz" => ("decompress it into a pipe:", format!("xz -dc {file} | broadloom eval .. {name}=-")),
         "zst" => ("decompress it into a pipe:", format!("zstd -dc {file} | broadloom eval .. {name}=-")),
-        _ => return failure.help("known formats are .npy, .npz, .csv, .tsv, .png, .jpg and .jpeg"),
+        _ => {
+            return failure
+                .help("known formats are .npy, .npz, .csv, .tsv, .parquet, .arrow, .png, .jpg and .jpeg");
+        }
     };
     failure.help_code(sentence, code)
 }

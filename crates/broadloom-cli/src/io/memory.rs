@@ -83,6 +83,13 @@ impl Memory {
     }
 }
 
+#[cfg(feature = "arrow")]
+impl AsRef<[u8]> for Memory {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
 /// An array: its dtype, shape and elements.
 #[derive(Debug, Clone)]
 pub struct Array {

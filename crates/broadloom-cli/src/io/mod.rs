@@ -10,6 +10,8 @@
 
 mod archive;
 pub mod argument;
+#[cfg_attr(not(feature = "arrow"), path = "without_columns.rs")]
+mod columns;
 pub mod content;
 mod format;
 pub mod inputs;

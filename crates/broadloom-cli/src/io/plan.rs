@@ -1,10 +1,10 @@
 //! Assigns results to files. Either all files appear together, complete, or none does.
 
 use super::argument::path_of;
+use super::columns;
 use super::content::{STDIO, STDOUT};
-use super::format::{Format, NAMES};
-use super::sink::{Npy, NpyFile, Npz, Picture, Raw, Sink, Table};
-use super::table::Names;
+use super::format::{Format, NAMES, TableFormat};
+use super::sink::{Heads, Npy, NpyFile, Npz, Picture, Raw, Sink, Table};
 use crate::failure::Failure;
 use crate::files::{Partial, folder, unwritable};
 use crate::labels::{Label, Labels};
@@ -150,9 +150,15 @@ impl Plan {
                 taken.iter().map(|result| (result.name.clone(), result.dtype)).collect();
             let out = place.file().map_err(failed)?;
             let sink = match (target.format, taken.as_slice()) {
-                (Format::Table(usual), _) => {
-                    let (header, rows) = header(&taken);
+                (Format::Table(TableFormat::Text(usual)), _) => {
+                    let heads = heads(&taken);
+                    let header = header(&taken, &heads);
+                    let rows = heads.rows.map(|label| label.names);
                     Box::new(Table::new(out, header, rows, delimiter.unwrap_or(usual))) as Box<dyn Sink>
+                }
+                (Format::Table(TableFormat::Columns(format)), _) => {
+                    let names = taken.iter().map(|result| result.name.clone()).collect();
+                    columns::create(out, format, names, heads(&taken))?
                 }
                 (Format::Npy, [only, ..]) => Box::new(NpyFile { npy: Npy::new(out), dtype: only.dtype }),
                 (Format::Png, _) => Box::new(Picture::png(out)),
@@ -192,21 +198,27 @@ fn check_groups(results: &[&Kept], path: &Path) -> Result<(), Failure> {
     Err(Failure::usage(what).help_code("write each kind of rows to its own table:", code))
 }
 
-/// The header of a table, if its columns have names, and the name of its rows.
-fn header(results: &[&Kept]) -> (Option<Vec<String>>, Option<Names>) {
+/// The names of the rows and columns of a table.
+fn heads(results: &[&Kept]) -> Heads {
     let label = results.first().and_then(|first| first.rows.as_ref());
     let rows = label.filter(|label| results.iter().all(|result| result.rows.as_ref() == Some(label)));
-    let columns: Option<Vec<String>> = match results {
-        [only] if only.rank == 2 => {
-            only.columns.as_ref().map(|label| label.names.iter().map(ToString::to_string).collect())
-        }
+    let columns = match results {
+        [only] if only.rank == 2 => only.columns.as_ref(),
+        _ => None,
+    };
+    let columns = columns.map(|label| label.names.iter().map(ToString::to_string).collect());
+    Heads { rows: rows.cloned(), columns }
+}
+
+/// The header of a table of text, if its columns have names.
+fn header(results: &[&Kept], heads: &Heads) -> Option<Vec<String>> {
+    let columns = match results {
+        [only] if only.rank == 2 => heads.columns.clone(),
         // Names from the program, not the default name of a single expression.
-        [only] if rows.is_none() && only.name == "result" => None,
+        [only] if heads.rows.is_none() && only.name == "result" => None,
         several => Some(several.iter().map(|result| result.name.clone()).collect()),
     };
-    let header =
-        columns.map(|columns| rows.map(|label| label.of.clone()).into_iter().chain(columns).collect());
-    (header, rows.map(|label| label.names.clone()))
+    columns.map(|columns| heads.rows.iter().map(|label| label.of.clone()).chain(columns).collect())
 }
 
 /// The absolute path of a file, to compare different spellings.

@@ -2,6 +2,7 @@
 
 use super::npy;
 use super::table::Names;
+use crate::labels::Label;
 use crate::print;
 use broadloom::{AnyArray, ArrayView, DType, IntoArrayView};
 use broadloom_ir::for_each_dtype;
@@ -28,7 +29,7 @@ pub trait Sink {
 }
 
 /// The elements in row-major order, as in memory.
-fn bytes(array: &AnyArray) -> &[u8] {
+pub fn bytes(array: &AnyArray) -> &[u8] {
     macro_rules! typed {
         ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
             match array.dtype() {
@@ -208,6 +209,15 @@ impl<W: Write + Seek> Sink for Npz<W> {
         }
         self.out.finish()?.flush()
     }
+}
+
+/// The names of a table's rows and columns.
+#[derive(Debug, Clone, Default)]
+pub struct Heads {
+    /// The groups that the rows are.
+    pub rows: Option<Label>,
+    /// The columns, if a matrix has names for them.
+    pub columns: Option<Vec<String>>,
 }
 
 /// A table as text: one result of up to two axes, or several columns with a header.

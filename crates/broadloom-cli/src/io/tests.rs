@@ -193,6 +193,84 @@ fn hostile_files_are_refused_or_read() {
     assert!((cases / 10..most).contains(&read), "{read} of {} were read", families * cases);
 }
 
+/// A table as Parquet or Arrow IPC, by the libraries of the formats.
+#[cfg(feature = "arrow")]
+fn valid_columns(format: &str) -> Vec<u8> {
+    use arrow_array::types::{Float32Type, Int8Type};
+    use arrow_array::*;
+    use arrow_ipc::CompressionType;
+    use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+    use parquet::arrow::ArrowWriter;
+    use parquet::basic::{Compression, Encoding};
+    use parquet::file::properties::{WriterProperties, WriterVersion};
+    use std::sync::Arc;
+    let words: DictionaryArray<Int8Type> = vec!["a", "b", "a", "c"].into_iter().collect();
+    let pairs = [Some([Some(1.0), Some(2.0)]), None, Some([None, Some(4.0)]), Some([Some(5.0), Some(6.0)])];
+    let columns: [(&str, ArrayRef); 7] = [
+        ("i", Arc::new(Int32Array::from(vec![Some(1), None, Some(3), Some(4)]))),
+        ("f", Arc::new(Float64Array::from(vec![1.5, 2.5, 2.5, 1.5]))),
+        ("b", Arc::new(BooleanArray::from(vec![true, false, true, true]))),
+        ("t", Arc::new(StringArray::from(vec!["Oslo", "Lima", "a longer text than others", "Oslo"]))),
+        ("v", Arc::new(StringViewArray::from(vec!["Oslo", "Lima", "a longer text than others", "Oslo"]))),
+        ("l", Arc::new(FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(pairs, 2))),
+        ("d", Arc::new(words)),
+    ];
+    let columns = columns.into_iter().map(|(name, array)| (name, array, true));
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let mut bytes = Vec::new();
+    let properties = match format {
+        "snappy" => WriterProperties::builder().set_compression(Compression::SNAPPY),
+        "zstd" => WriterProperties::builder()
+            .set_compression(Compression::ZSTD(Default::default()))
+            .set_writer_version(WriterVersion::PARQUET_2_0),
+        _ => WriterProperties::builder()
+            .set_dictionary_enabled(false)
+            .set_column_encoding("t".into(), Encoding::DELTA_LENGTH_BYTE_ARRAY),
+    };
+    let compression = match format {
+        "lz4.arrow" => Some(CompressionType::LZ4_FRAME),
+        "zstd.arrow" => Some(CompressionType::ZSTD),
+        _ => None,
+    };
+    if format.ends_with("arrow") {
+        let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
+        let mut writer = FileWriter::try_new_with_options(&mut bytes, &batch.schema(), options).unwrap();
+        writer.write(&batch).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+    } else {
+        let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties.build())).unwrap();
+        writer.write(&batch).unwrap();
+        writer.flush().unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    }
+    bytes
+}
+
+#[cfg(feature = "arrow")]
+#[test]
+fn hostile_columns_are_refused_or_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let cases = 500;
+    let mut read = 0;
+    for (at, format) in
+        ["plain", "snappy", "zstd", "plain.arrow", "lz4.arrow", "zstd.arrow"].iter().enumerate()
+    {
+        let end = if format.ends_with("arrow") { "arrow" } else { "parquet" };
+        let valid = valid_columns(format);
+        for (part, column) in ["x=FILE:i", "x=FILE:t", "x=FILE:l", "x=FILE:f,i"].iter().enumerate() {
+            read +=
+                hostile(folder, &format!("{}.{end}", "n".repeat(at * 4 + part + 1)), column, &valid, cases);
+        }
+    }
+    let families = 24;
+    // Neither all nor none, else the cases try nothing.
+    let most = families * cases - cases / 2;
+    assert!((cases / 10..most).contains(&read), "{read} of {} were read", families * cases);
+}
+
 /// Headers whose sizes overflow, or that promise what is not there.
 #[test]
 fn headers_that_promise_too_much() {

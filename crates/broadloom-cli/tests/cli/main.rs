@@ -1,5 +1,7 @@
 //! The program as people call it: the real binary in temporary folders.
 
+#[cfg(feature = "arrow")]
+mod columns;
 mod errors;
 mod files;
 mod inputs;

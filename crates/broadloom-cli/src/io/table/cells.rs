@@ -53,6 +53,26 @@ impl Reads {
         }
     }
 
+    /// Converts a date that is a number of units since 1970-01-01, of which there are so many in a day.
+    #[cfg(feature = "arrow")]
+    pub fn convert(self, units: i64, per_day: i64) -> Cell {
+        /// The seconds of a day.
+        const DAY: i64 = 86_400;
+        let (days, rest) = (units.div_euclid(per_day), units.rem_euclid(per_day));
+        match self {
+            Reads::Numbers => Cell::Int(units),
+            Reads::Days => Cell::Int(days),
+            Reads::Seconds if per_day < DAY => days.checked_mul(DAY).map_or(Cell::Missing, Cell::Int),
+            Reads::Seconds => {
+                let per_second = per_day / DAY;
+                match units.rem_euclid(per_second) {
+                    0 => Cell::Int(units.div_euclid(per_second)),
+                    _ => Cell::Float(days as f64 * DAY as f64 + rest as f64 / per_second as f64),
+                }
+            }
+        }
+    }
+
     /// The expected content of cells, for messages.
     pub fn wanted(self) -> &'static str {
         match self {

@@ -1,26 +1,25 @@
-//! Tables as text: .csv and .tsv.
+//! Tables: text such as .csv, and files of columns such as Parquet.
 //!
-//! A file is first read once to find out its columns. For a small file, all inputs are read together when the first
-//! one is loaded; a large file is read row by row, for all of its inputs together.
+//! The columns of a file are found out first. All inputs of a small text are read together when the first one is loaded; a
+//! large file is read row by row, for all of its inputs together.
 
-mod cells;
-mod reading;
+pub mod cells;
+pub mod reading;
+mod text;
 
+use super::columns::Columns;
+use super::content::Content;
+use super::format::TableFormat;
+use super::source::Source;
 use crate::failure::Failure;
-use crate::io::content::Content;
-use crate::io::source::Source;
 use broadloom::DType;
 use cells::{Cell, Reads};
-use reading::{Input, Loaded, Reading};
+use reading::{Input, Loaded, Part, Reading};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
-use std::io::Read;
 use std::rc::Rc;
+use text::Text;
 
-/// The advice for a file that is not a table.
-const HELP: &str = "every row needs as many cells as the first one; if another character separates cells, pass it with --delimiter";
-
-/// How tables are read.
+/// How tables of text are read.
 #[derive(Debug, Clone, Default)]
 pub struct TableOptions {
     /// The delimiter, if it is not the default.
@@ -31,35 +30,34 @@ pub struct TableOptions {
 
 /// A cell with unexpected content.
 #[derive(Debug, Clone)]
-struct Bad {
+pub struct Bad {
     row: usize,
     line: u64,
     text: String,
 }
 
-/// The content of a column, read in one way.
-#[derive(Debug, Clone, Default)]
-struct Profile {
+/// The cells of a column, read in one way.
+#[derive(Debug, Clone)]
+pub struct Profile {
     has_numbers: bool,
     /// Whether all cells are integers, without missing ones.
     is_int: bool,
+    /// The first cell of text.
     bad: Option<Bad>,
 }
 
 impl Profile {
-    fn add(&mut self, cell: Cell, bad: impl FnOnce() -> Bad) {
+    pub fn new() -> Profile {
+        Profile { has_numbers: false, is_int: true, bad: None }
+    }
+
+    pub fn add(&mut self, cell: Cell) {
         match cell {
             Cell::Int(_) => self.has_numbers = true,
             Cell::Float(_) => (self.has_numbers, self.is_int) = (true, false),
             Cell::Missing => self.is_int = false,
-            Cell::Text if self.bad.is_none() => self.bad = Some(bad()),
             Cell::Text => {}
         }
-    }
-
-    /// Whether it is a column of text, rather than one of numbers with a wrong cell.
-    fn is_text(&self) -> bool {
-        self.bad.is_some() && !self.has_numbers
     }
 
     fn dtype(&self) -> DType {
@@ -67,127 +65,98 @@ impl Profile {
     }
 }
 
+/// The content of a column.
+#[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only files of columns have all kinds"))]
+#[derive(Debug, Clone)]
+pub enum Kind {
+    /// Numbers: in each row one, or an array of the shape `row`.
+    Numbers {
+        dtype: DType,
+        row: Vec<usize>,
+    },
+    Text,
+    /// Dates that the file keeps as such, not as text.
+    Dates,
+    /// Numbers, and a cell that is not a number.
+    Bad(Bad),
+    /// A type that cannot be read, and what to do about it.
+    Foreign {
+        found: String,
+        help: String,
+    },
+}
+
+impl From<Profile> for Kind {
+    /// The content of a column of text that was read as numbers.
+    fn from(profile: Profile) -> Kind {
+        let dtype = profile.dtype();
+        match (profile.bad, profile.has_numbers) {
+            (None, _) => Kind::Numbers { dtype, row: Vec::new() },
+            (Some(_), false) => Kind::Text,
+            (Some(bad), true) => Kind::Bad(bad),
+        }
+    }
+}
+
 /// The distinct texts of a column in order; its cells are read as positions in this list.
 pub type Names = Rc<[Box<str>]>;
+
+/// What is found out about a table when it is opened.
+#[derive(Debug)]
+pub struct Described {
+    pub names: Vec<String>,
+    pub kinds: Vec<Kind>,
+    pub rows: usize,
+}
+
+/// Where the elements of a table come from.
+#[derive(Debug)]
+enum Origin {
+    Text(Text),
+    Columns(Columns),
+}
 
 /// A table: the names and contents of its columns, and its number of rows.
 #[derive(Debug)]
 pub struct Table {
     content: Rc<Content>,
-    delimiter: u8,
-    missing: Vec<String>,
     names: Vec<String>,
-    profiles: Vec<Profile>,
-    has_header: bool,
+    kinds: Vec<Kind>,
     rows: usize,
+    origin: Origin,
     loaded: RefCell<Loaded>,
     /// The current pass over a large file.
     reading: RefCell<Rc<RefCell<Reading>>>,
 }
 
-/// The rows of a file in its order.
-fn records<R: Read>(from: R, delimiter: u8) -> csv::Reader<R> {
-    csv::ReaderBuilder::new().has_headers(false).delimiter(delimiter).from_reader(from)
-}
-
 impl Table {
-    /// Finds out the columns of a table. The first row is a header if any of its cells is not a number; without a
-    /// header, columns are named `c0`, `c1` and so on.
+    /// Finds out the columns of a table.
     ///
     /// # Errors
-    /// Returns an error if rows have different numbers of cells, or the file cannot be read.
-    pub fn open(content: &Rc<Content>, usual: u8, options: &TableOptions) -> Result<Table, Failure> {
-        let mut table = Table {
-            content: content.clone(),
-            delimiter: options.delimiter.unwrap_or(usual),
-            missing: options.missing.clone(),
-            names: Vec::new(),
-            profiles: Vec::new(),
-            has_header: false,
-            rows: 0,
-            loaded: RefCell::default(),
-            reading: RefCell::default(),
+    /// Returns an error if the file is not such a table, is damaged, or cannot be read.
+    pub fn open(
+        content: &Rc<Content>,
+        format: TableFormat,
+        options: &TableOptions,
+    ) -> Result<Table, Failure> {
+        let (origin, described) = match format {
+            TableFormat::Text(usual) => {
+                let (text, described) = Text::open(content, usual, options)?;
+                (Origin::Text(text), described)
+            }
+            TableFormat::Columns(format) => {
+                let (columns, described) = Columns::open(content, format)?;
+                (Origin::Columns(columns), described)
+            }
         };
-        let mut reader = records(content.reader(0), table.delimiter);
-        let mut record = csv::ByteRecord::new();
-        let mut is_first = true;
-        // The start of a last cell that continues over several lines.
-        let mut over_lines = None;
-        while reader.read_byte_record(&mut record).map_err(|error| table.bad_rows(&error))? {
-            if std::mem::take(&mut is_first) {
-                let mut cells: Vec<String> =
-                    record.iter().map(|cell| cells::text(cell).into_owned()).collect();
-                if let Some(first) = cells.first_mut() {
-                    *first = first.trim_start_matches('\u{feff}').to_owned();
-                }
-                table.profiles = vec![Profile { is_int: true, ..Profile::default() }; cells.len()];
-                let read = |cell: &String| Reads::Numbers.read(cell, &table.missing);
-                table.has_header = cells.iter().any(|cell| read(cell) == Cell::Text);
-                if table.has_header {
-                    table.names = cells;
-                    continue;
-                }
-                table.names = (0..cells.len()).map(|at| format!("c{at}")).collect();
-            }
-            table.rows += 1;
-            let line = record.position().map_or(0, csv::Position::line);
-            over_lines = record.iter().next_back().filter(|cell| cell.contains(&b'\n')).map(|_| line);
-            for (profile, bytes) in table.profiles.iter_mut().zip(&record) {
-                let text = cells::text(bytes);
-                let bad = || Bad { row: table.rows, line, text: text.to_string() };
-                profile.add(Reads::Numbers.read(&text, &table.missing), bad);
-            }
-        }
-        match over_lines {
-            Some(line) if !table.ends_with_quote()? => {
-                let what = format!("the quotation mark in line {line} is never closed");
-                Err(content
-                    .wrong(&what)
-                    .help("close it, or double it if it belongs to the text: `5\"\" long`"))
-            }
-            _ => Ok(table),
-        }
-    }
-
-    /// Whether the last character of the file, ignoring line ends, is a quotation mark.
-    fn ends_with_quote(&self) -> Result<bool, Failure> {
-        /// The most line ends to skip at the end of a file.
-        const TAIL: u64 = 64;
-        let mut tail = Vec::new();
-        let mut reader = self.content.reader(self.content.length().saturating_sub(TAIL));
-        reader.read_to_end(&mut tail).map_err(|error| self.content.unreadable(&error))?;
-        Ok(tail.trim_ascii_end().ends_with(b"\""))
-    }
-
-    fn bad_rows(&self, error: &csv::Error) -> Failure {
-        let what = match error.kind() {
-            csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
-                let line = pos.as_ref().map_or(0, csv::Position::line);
-                let cells = if *len == 1 { "1 cell" } else { &format!("{len} cells") };
-                format!("line {line} has {cells}, but the first has {expected_len}")
-            }
-            _ => error.to_string(),
-        };
-        self.content.wrong(&what).help(HELP)
+        let Described { names, kinds, rows } = described;
+        let (loaded, reading) = (RefCell::default(), RefCell::default());
+        Ok(Table { content: content.clone(), names, kinds, rows, origin, loaded, reading })
     }
 
     /// The names of all columns, whatever their cells contain.
     pub fn columns(&self) -> &[String] {
         &self.names
-    }
-
-    /// Calls a function for each row after the header, with its number and its record.
-    fn for_each_row(&self, mut row: impl FnMut(usize, &csv::ByteRecord)) -> Result<(), Failure> {
-        let mut reader = records(self.content.reader(0), self.delimiter);
-        let mut record = csv::ByteRecord::new();
-        let mut at = 0;
-        while reader.read_byte_record(&mut record).map_err(|error| self.bad_rows(&error))? {
-            if at > 0 || !self.has_header {
-                row(at + usize::from(!self.has_header), &record);
-            }
-            at += 1;
-        }
-        Ok(())
     }
 
     /// Makes the input `name` from a part of the table: a column of numbers, or of codes if it is text; or several
@@ -204,15 +173,26 @@ impl Table {
         if let Some((column, kind)) = part.rsplit_once(':')
             && let Some(column) = self.position(column)?
         {
-            return match kind {
-                "text" => self.codes(column),
-                "days" => self.dates(column, Reads::Days),
-                "seconds" => self.dates(column, Reads::Seconds),
-                _ => Err(self
-                    .content
-                    .wrong(&format!("a column cannot be read as {kind:?}"))
-                    .help("use :text for codes of its texts, :days or :seconds for dates")),
+            let what = match (&self.origin, &self.kinds[column], kind) {
+                (Origin::Text(_), _, "text") | (Origin::Columns(_), Kind::Text, "text") => {
+                    return self.codes(column);
+                }
+                (Origin::Text(_), _, "days") | (Origin::Columns(_), Kind::Dates, "days") => {
+                    return self.dates(column, Reads::Days);
+                }
+                (Origin::Text(_), _, "seconds") | (Origin::Columns(_), Kind::Dates, "seconds") => {
+                    return self.dates(column, Reads::Seconds);
+                }
+                (Origin::Columns(_), _, "text") => format!("its column {:?} is not text", self.names[column]),
+                (Origin::Columns(_), _, "days" | "seconds") => {
+                    format!("its column {:?} has no dates", self.names[column])
+                }
+                _ => format!("a column cannot be read as {kind:?}"),
             };
+            return Err(self
+                .content
+                .wrong(&what)
+                .help("use :text for codes of its texts, :days or :seconds for dates"));
         }
         if !part.contains([',', '*']) {
             return Err(self.no_column(part));
@@ -229,10 +209,7 @@ impl Table {
             }
             columns.extend(found);
         }
-        for column in &columns {
-            self.refuse_text(name, *column)?;
-        }
-        Ok(self.matrix(columns))
+        self.matrix(name, columns)
     }
 
     /// The column of a name.
@@ -250,125 +227,150 @@ impl Table {
     fn no_column(&self, name: &str) -> Failure {
         let near = broadloom_text::nearest(name, self.names.iter().map(String::as_str));
         let near = near.map_or(String::new(), |near| format!(" (did you mean {near:?}?)"));
-        let columns = self.names.iter().zip(&self.profiles);
-        let of = |is_text| -> Vec<&String> {
-            columns
-                .clone()
-                .filter(|(_, profile)| profile.is_text() == is_text)
-                .map(|(name, _)| name)
-                .collect()
-        };
+        let is_text = |at: &usize| matches!(self.kinds[*at], Kind::Text);
+        let (text, others): (Vec<usize>, Vec<usize>) = (0..self.names.len()).partition(is_text);
+        let named = |columns: Vec<usize>| columns.into_iter().map(|at| &self.names[at]).collect::<Vec<_>>();
         let failure = self.content.wrong(&format!("it has no column named {name:?}{near}"));
-        match of(true).as_slice() {
-            [] => failure.help(format!("its columns are {:?}", self.names)),
-            text => failure
-                .help(format!("its numeric columns are {:?}, and its text columns are {text:?}", of(false))),
+        match text.is_empty() {
+            true => failure.help(format!("its columns are {:?}", self.names)),
+            false => failure.help(format!(
+                "its numeric columns are {:?}, and its text columns are {:?}",
+                named(others),
+                named(text)
+            )),
         }
     }
 
     fn column(self: &Rc<Table>, name: &str, column: usize) -> Result<Box<dyn Source>, Failure> {
-        let profile = &self.profiles[column];
-        if profile.is_text() {
-            return self.codes(column);
+        match (&self.kinds[column], &self.origin) {
+            (Kind::Text, _) => self.codes(column),
+            (Kind::Numbers { dtype, row }, Origin::Text(_)) => {
+                Ok(self.input(vec![column], *dtype, row.clone()))
+            }
+            (Kind::Numbers { dtype, row }, Origin::Columns(columns)) => {
+                let dtype = columns.dtype(column, *dtype)?;
+                Ok(self.input(vec![column], dtype, row.clone()))
+            }
+            (Kind::Dates | Kind::Bad(_) | Kind::Foreign { .. }, _) => Err(self.refusal(name, column)),
         }
-        self.refuse_text(name, column)?;
-        Ok(Input::boxed(self, vec![column], Reads::Numbers, profile.dtype(), None, false))
+    }
+
+    fn input(self: &Rc<Table>, columns: Vec<usize>, dtype: DType, row: Vec<usize>) -> Box<dyn Source> {
+        Input::boxed(self, Part { columns: columns.into(), reads: Reads::Numbers, dtype, row, names: None })
+    }
+
+    /// Whether a column can be one of a matrix.
+    fn is_numeric(&self, column: usize) -> bool {
+        matches!(&self.kinds[column], Kind::Numbers { row, .. } if row.is_empty())
+    }
+
+    /// Whether a matrix of the whole table leaves out a column: not if it has numbers and a wrong cell.
+    fn is_left_out(&self, column: usize) -> bool {
+        !self.is_numeric(column) && !matches!(self.kinds[column], Kind::Bad(_))
     }
 
     /// The columns of numbers as a matrix.
     fn all_numbers(self: &Rc<Table>, name: &str) -> Result<Box<dyn Source>, Failure> {
-        let is_text = |at: &usize| self.profiles[*at].is_text();
-        let (text, numbers): (Vec<usize>, Vec<usize>) = (0..self.names.len()).partition(is_text);
-        for column in &numbers {
-            self.refuse_text(name, *column)?;
+        let (others, numbers): (Vec<usize>, Vec<usize>) =
+            (0..self.names.len()).partition(|column| self.is_left_out(*column));
+        match others.first() {
+            Some(first) if numbers.is_empty() => Err(self.refusal(name, *first)),
+            _ => self.matrix(name, numbers),
         }
-        if let (Some(first), true) = (text.first(), numbers.is_empty()) {
-            return Err(self.text_column(name, *first));
-        }
-        Ok(self.matrix(numbers))
     }
 
-    /// The names of columns of text, which a matrix of the whole table leaves out.
+    /// The names of the columns that a matrix of the whole table leaves out.
     pub fn left_out(&self) -> Vec<&str> {
-        let columns = self.names.iter().zip(&self.profiles);
-        columns.filter(|(_, profile)| profile.is_text()).map(|(name, _)| name.as_str()).collect()
+        let columns = (0..self.names.len()).filter(|column| self.is_left_out(*column));
+        columns.map(|column| self.names[column].as_str()).collect()
     }
 
-    fn matrix(self: &Rc<Table>, columns: Vec<usize>) -> Box<dyn Source> {
-        Input::boxed(self, columns, Reads::Numbers, DType::F64, None, true)
+    /// Columns side by side.
+    fn matrix(self: &Rc<Table>, name: &str, columns: Vec<usize>) -> Result<Box<dyn Source>, Failure> {
+        if let Some(column) = columns.iter().find(|column| !self.is_numeric(**column)) {
+            return Err(self.refusal(name, *column));
+        }
+        let width = columns.len();
+        Ok(self.input(columns, DType::F64, vec![width]))
     }
 
-    /// Refuses a column with anything but numbers.
-    fn refuse_text(&self, name: &str, column: usize) -> Result<(), Failure> {
-        match &self.profiles[column] {
-            profile if profile.is_text() => Err(self.text_column(name, column)),
-            Profile { bad: Some(bad), .. } => {
-                let (file, title) = (self.content.path().display(), &self.names[column]);
-                Err(self
-                    .bad_cell(column, bad, Reads::Numbers)
-                    .help_code("if it means a missing number:", format!("--missing '{}'", bad.text))
-                    .help_code("to read the column as text:", format!("'{name}={file}:{title}:text'")))
+    /// The error of a column that is not one of numbers, for the input `name`.
+    fn refusal(&self, name: &str, column: usize) -> Failure {
+        let (file, title) = (self.content.path().display(), &self.names[column]);
+        let not_in_matrix = |is: &str| {
+            self.content.wrong(&format!("its column {title:?} {is}, which cannot be part of a matrix"))
+        };
+        let as_dates =
+            |failure: Failure| failure.help_code("to read dates:", format!("'{name}={file}:{title}:days'"));
+        match &self.kinds[column] {
+            Kind::Text => {
+                let failure = not_in_matrix("is text").help_code(
+                    "to read it alone, as codes of its texts:",
+                    format!("'{name}={file}:{title}'"),
+                );
+                match self.origin {
+                    Origin::Text(_) => as_dates(failure),
+                    Origin::Columns(_) => failure,
+                }
             }
-            _ => Ok(()),
+            Kind::Numbers { dtype, row } => {
+                let sizes: String = row.iter().map(|size| format!(", {size}")).collect();
+                not_in_matrix(&format!("is {dtype}[n{sizes}]"))
+                    .help_code("to read it alone:", format!("'{name}={file}:{title}'"))
+            }
+            Kind::Dates => as_dates(self.content.wrong(&format!("its column {title:?} has dates")))
+                .help_code("or with times:", format!("'{name}={file}:{title}:seconds'")),
+            Kind::Bad(bad) => self
+                .bad_cell(column, bad, Reads::Numbers)
+                .help_code("to read the column as text:", format!("'{name}={file}:{title}:text'")),
+            Kind::Foreign { found, help } => {
+                self.content.wrong(&format!("its column {title:?} has the type {found}")).help(help)
+            }
         }
     }
 
-    fn text_column(&self, name: &str, column: usize) -> Failure {
-        let (file, title) = (self.content.path().display(), &self.names[column]);
-        self.content
-            .wrong(&format!("its column {title:?} is text, which cannot be part of a matrix"))
-            .help_code("to read it alone, as codes of its texts:", format!("'{name}={file}:{title}'"))
-            .help_code("to read dates:", format!("'{name}={file}:{title}:days'"))
-    }
-
+    /// The error of a cell that cannot be read in one way.
     fn bad_cell(&self, column: usize, bad: &Bad, reads: Reads) -> Failure {
         let Bad { row, line, text } = bad;
         let (title, wanted) = (&self.names[column], reads.wanted());
-        self.content.wrong(&format!("column {title:?}, row {row} (line {line}): {text:?} is not a {wanted}"))
+        self.content
+            .wrong(&format!("column {title:?}, row {row} (line {line}): {text:?} is not a {wanted}"))
+            .help_code("if it means a missing number:", format!("--missing '{text}'"))
     }
 
     /// A column as codes: the position of each cell among the sorted texts.
     fn codes(self: &Rc<Table>, column: usize) -> Result<Box<dyn Source>, Failure> {
-        let mut texts: BTreeSet<Box<str>> = BTreeSet::new();
-        let mut bad = None;
-        self.for_each_row(|row, record| {
-            let bytes = record.get(column).unwrap_or_default();
-            let text = cells::text(bytes);
-            // Different invalid bytes would become equal texts.
-            if bad.is_none() && std::str::from_utf8(bytes).is_err() {
-                let line = record.position().map_or(0, csv::Position::line);
-                bad = Some(Bad { row, line, text: text.to_string() });
-            }
-            if !texts.contains(&*text) {
-                texts.insert((&*text).into());
-            }
-        })?;
-        if let Some(Bad { row, line, text }) = bad {
+        let texts = match &self.origin {
+            Origin::Text(text) => text.texts(column)?,
+            Origin::Columns(columns) => Ok(columns.texts(column)?),
+        };
+        let texts = texts.map_err(|Bad { row, line, text }| {
             let title = &self.names[column];
             let what = format!("column {title:?}, row {row} (line {line}): {text:?} is not valid UTF-8");
             let file = self.content.path().display();
-            return Err(self
-                .content
-                .wrong(&what)
-                .help_code("convert the file:", format!("iconv -f LATIN1 -t UTF-8 {file}")));
-        }
+            let failure = self.content.wrong(&what);
+            failure.help_code("convert the file:", format!("iconv -f LATIN1 -t UTF-8 {file}"))
+        })?;
         let names: Names = texts.into_iter().collect();
-        Ok(Input::boxed(self, vec![column], Reads::Numbers, DType::I64, Some(names), false))
+        let (columns, reads) = (Rc::from([column]), Reads::Numbers);
+        Ok(Input::boxed(
+            self,
+            Part { columns, reads, dtype: DType::I64, row: Vec::new(), names: Some(names) },
+        ))
     }
 
     /// A column of dates as numbers.
     fn dates(self: &Rc<Table>, column: usize, reads: Reads) -> Result<Box<dyn Source>, Failure> {
-        let mut profile = Profile { is_int: true, ..Profile::default() };
-        self.for_each_row(|row, record| {
-            let text = cells::text(record.get(column).unwrap_or_default());
-            let line = record.position().map_or(0, csv::Position::line);
-            profile.add(reads.read(&text, &self.missing), || Bad { row, line, text: text.to_string() });
-        })?;
+        let profile = match &self.origin {
+            Origin::Text(text) => text.profile(column, reads)?,
+            Origin::Columns(columns) => columns.dates(column, reads)?,
+        };
         match &profile.bad {
-            Some(bad) => Err(self
-                .bad_cell(column, bad, reads)
-                .help_code("if it means a missing number:", format!("--missing '{}'", bad.text))),
-            None => Ok(Input::boxed(self, vec![column], reads, profile.dtype(), None, false)),
+            Some(bad) => Err(self.bad_cell(column, bad, reads)),
+            None => {
+                let (columns, dtype) = (Rc::from([column]), profile.dtype());
+                Ok(Input::boxed(self, Part { columns, reads, dtype, row: Vec::new(), names: None }))
+            }
         }
     }
 }

@@ -1,79 +1,103 @@
 //! The elements of inputs that come from a table.
 
-use super::cells::{self, Cell, Reads};
-use super::{HELP, Names, Table, records};
+use super::cells::{Cell, Reads};
+use super::{Names, Origin, Table, text};
 use crate::failure::Failure;
-use crate::io::content::Reader;
+use crate::io::columns;
 use crate::io::memory::{Array, Memory, Owned};
-use crate::io::source::{Rows, Source};
+use crate::io::source::{DAMAGED, Rows, Source};
 use broadloom::{ArrayView, DType};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Files of at most this many bytes are read once for all inputs.
+/// Text files of at most this many bytes are read once for all inputs.
 const SMALL: u64 = 32 << 20;
 
 /// The cells of an input, and how they are read.
 #[derive(Debug, Clone)]
-struct Part {
-    columns: Rc<[usize]>,
-    reads: Reads,
-    dtype: DType,
-    names: Option<Names>,
+pub struct Part {
+    pub columns: Rc<[usize]>,
+    pub reads: Reads,
+    pub dtype: DType,
+    /// The shape of a row.
+    pub row: Vec<usize>,
+    pub names: Option<Names>,
 }
 
-/// Elements of an input.
+/// Elements of an input, as bytes of this machine.
 #[derive(Debug, Clone)]
-enum Numbers {
-    Ints(Vec<i64>),
-    Floats(Vec<f64>),
+pub struct Elements {
+    dtype: DType,
+    bytes: Vec<u8>,
 }
 
-impl Numbers {
-    fn of(dtype: DType) -> Numbers {
-        match dtype {
-            DType::I64 => Numbers::Ints(Vec::new()),
-            _ => Numbers::Floats(Vec::new()),
+impl Elements {
+    pub fn of(dtype: DType) -> Elements {
+        Elements { dtype, bytes: Vec::new() }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Adds a cell as i64 or f64. One that is not a number is a missing number; in a column of integers there are none,
+    /// unless the file has changed since it was first read.
+    pub fn push(&mut self, cell: Cell) {
+        let bytes = match (self.dtype, cell) {
+            (DType::I64, Cell::Int(int)) => int.to_ne_bytes(),
+            (DType::I64, _) => [0; 8],
+            (_, Cell::Int(int)) => (int as f64).to_ne_bytes(),
+            (_, Cell::Float(float)) => float.to_ne_bytes(),
+            (_, _) => f64::NAN.to_ne_bytes(),
+        };
+        self.bytes.extend(bytes);
+    }
+}
+
+/// For columns that are arrays in their files.
+#[cfg(feature = "arrow")]
+impl Elements {
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    pub fn extend(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Makes some elements nan, counted from a position in bytes.
+    pub fn set_nan(&mut self, start: usize, elements: std::ops::Range<usize>) {
+        let size = self.dtype.size();
+        let nan = broadloom::Scalar::F64(f64::NAN).cast(self.dtype).bits().to_ne_bytes();
+        let range = start + elements.start * size..start + elements.end * size;
+        for element in self.bytes.get_mut(range).unwrap_or_default().chunks_exact_mut(size) {
+            element.copy_from_slice(nan.get(..size).unwrap_or_default());
         }
     }
 
+    /// Adds columns side by side, in rows.
+    pub fn interleave(&mut self, sides: &[Elements]) {
+        let size = self.dtype.size();
+        let mut sides: Vec<_> = sides.iter().map(|side| side.bytes.chunks_exact(size)).collect();
+        let rows = sides.iter().map(ExactSizeIterator::len).min().unwrap_or(0);
+        self.bytes.reserve(rows * sides.len() * size);
+        for _ in 0..rows {
+            for side in &mut sides {
+                self.bytes.extend_from_slice(side.next().unwrap_or_default());
+            }
+        }
+    }
+}
+
+impl Elements {
     fn len(&self) -> usize {
-        match self {
-            Numbers::Ints(ints) => ints.len(),
-            Numbers::Floats(floats) => floats.len(),
-        }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Numbers::Ints(ints) => bytemuck::cast_slice(ints),
-            Numbers::Floats(floats) => bytemuck::cast_slice(floats),
-        }
-    }
-
-    /// Adds a cell; `None` if the file has changed since it was first read.
-    fn push(&mut self, cell: Cell) {
-        match (self, cell) {
-            (Numbers::Ints(ints), Cell::Int(int)) => ints.push(int),
-            (Numbers::Ints(ints), _) => ints.push(0),
-            (Numbers::Floats(floats), Cell::Int(int)) => floats.push(int as f64),
-            (Numbers::Floats(floats), Cell::Float(float)) => floats.push(float),
-            (Numbers::Floats(floats), _) => floats.push(f64::NAN),
-        }
+        self.bytes.len() / self.dtype.size()
     }
 
     /// Removes and returns the first `count`.
-    fn split(&mut self, count: usize) -> Numbers {
-        match self {
-            Numbers::Ints(ints) => {
-                let rest = ints.split_off(count.min(ints.len()));
-                Numbers::Ints(std::mem::replace(ints, rest))
-            }
-            Numbers::Floats(floats) => {
-                let rest = floats.split_off(count.min(floats.len()));
-                Numbers::Floats(std::mem::replace(floats, rest))
-            }
-        }
+    fn split(&mut self, count: usize) -> Elements {
+        let rest = self.bytes.split_off((count * self.dtype.size()).min(self.bytes.len()));
+        Elements { dtype: self.dtype, bytes: std::mem::replace(&mut self.bytes, rest) }
     }
 }
 
@@ -81,53 +105,46 @@ impl Numbers {
 #[derive(Debug, Default)]
 pub struct Loaded {
     parts: Vec<Part>,
-    numbers: Vec<Option<Numbers>>,
+    elements: Vec<Option<Elements>>,
+}
+
+#[derive(Debug)]
+enum Pass {
+    Text(text::Pass),
+    Columns(columns::Pass),
 }
 
 /// A pass over a file, which feeds all inputs that come from it.
 #[derive(Debug, Default)]
 pub struct Reading {
-    reader: Option<csv::Reader<Reader>>,
-    record: csv::ByteRecord,
+    pass: Option<Pass>,
     /// Elements that were read and not taken yet.
-    wanted: Vec<(Part, Numbers)>,
+    wanted: Vec<(Part, Elements)>,
 }
 
 impl Reading {
     fn want(&mut self, part: &Part) -> usize {
-        self.wanted.push((part.clone(), Numbers::of(part.dtype)));
+        self.wanted.push((part.clone(), Elements::of(part.dtype)));
         self.wanted.len() - 1
     }
 
     /// Reads further rows.
     fn fill(&mut self, table: &Table, rows: usize) -> Result<(), Failure> {
-        let failed = |error: csv::Error| table.bad_rows(&error);
-        if self.reader.is_none() {
-            let mut reader = records(table.content.reader(0), table.delimiter);
-            if table.has_header {
-                reader.read_byte_record(&mut self.record).map_err(failed)?;
-            }
-            self.reader = Some(reader);
-        }
-        let Some(reader) = &mut self.reader else { return Ok(()) };
-        for _ in 0..rows {
-            if !reader.read_byte_record(&mut self.record).map_err(failed)? {
-                break;
-            }
-            for (part, numbers) in &mut self.wanted {
-                for column in &*part.columns {
-                    let text = cells::text(self.record.get(*column).unwrap_or_default());
-                    numbers.push(match &part.names {
-                        None => part.reads.read(&text, &table.missing),
-                        Some(names) => {
-                            let found = names.binary_search_by(|name| (**name).cmp(&*text));
-                            found.map_or(Cell::Text, |code| Cell::Int(code as i64))
-                        }
-                    });
+        let pass = match self.pass.take() {
+            Some(pass) => pass,
+            None => match &table.origin {
+                Origin::Text(text) => Pass::Text(text.pass()?),
+                Origin::Columns(columns) => {
+                    let wanted = self.wanted.iter().flat_map(|(part, _)| part.columns.iter().copied());
+                    Pass::Columns(columns.pass(wanted)?)
                 }
-            }
+            },
+        };
+        match (self.pass.insert(pass), &table.origin) {
+            (Pass::Text(pass), Origin::Text(text)) => pass.fill(text, rows, &mut self.wanted),
+            (Pass::Columns(pass), _) => pass.fill(rows, &mut self.wanted),
+            (Pass::Text(_), Origin::Columns(_)) => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -143,51 +160,54 @@ pub struct Input {
 }
 
 impl Input {
-    /// Columns side by side as a matrix, or a single column.
-    pub fn boxed(
-        table: &Rc<Table>,
-        columns: Vec<usize>,
-        reads: Reads,
-        dtype: DType,
-        names: Option<Names>,
-        is_matrix: bool,
-    ) -> Box<Input> {
-        let shape = if is_matrix { vec![table.rows, columns.len()] } else { vec![table.rows] };
-        let part = Part { columns: columns.into(), reads, dtype, names };
+    pub fn boxed(table: &Rc<Table>, part: Part) -> Box<Input> {
+        let shape = [&[table.rows], part.row.as_slice()].concat();
         let mut loaded = table.loaded.borrow_mut();
         loaded.parts.push(part.clone());
-        let (at, is_small) = (loaded.parts.len() - 1, table.content.length() <= SMALL);
-        Box::new(Input { table: table.clone(), part, at, shape, is_small })
+        // Columns are read one by one anyway.
+        let is_small = matches!(table.origin, Origin::Text(_)) && table.content.length() <= SMALL;
+        Box::new(Input { table: table.clone(), part, at: loaded.parts.len() - 1, shape, is_small })
     }
 
     /// The number of elements in a row.
     fn width(&self) -> usize {
-        self.shape.get(1).copied().unwrap_or(1)
+        // A table without columns has no rows either.
+        self.part.row.iter().product::<usize>().max(1)
     }
 
-    fn array(&self, numbers: &Numbers) -> Result<Array, Failure> {
-        let bytes = numbers.bytes();
+    fn array(&self, elements: &Elements) -> Result<Array, Failure> {
+        let bytes = elements.bytes();
         let mut shape = self.shape.clone();
         if let Some(rows) = shape.first_mut() {
-            *rows = numbers.len() / self.width().max(1);
+            *rows = elements.len() / self.width();
         }
-        let failed = |what: String| self.table.content.wrong(&what).help(HELP);
+        let failed = |what: String| self.table.content.wrong(&what);
         let owned = Owned::read(bytes, bytes.len()).map_err(|error| failed(error.to_string()))?;
         Array::new(self.part.dtype, shape, false, Memory::owned(owned), 0).map_err(failed)
     }
 
+    /// The error of a file with another number of rows than it seemed to have.
     fn changed(&self) -> Failure {
-        self.table.content.wrong("it changed while it was being read").help("run again when it is complete")
+        match self.table.origin {
+            Origin::Text(_) => {
+                let failure = self.table.content.wrong("it changed while it was being read");
+                failure.help("run again when it is complete")
+            }
+            Origin::Columns(_) => {
+                let what = format!("it does not have the {} rows that it claims to have", self.table.rows);
+                self.table.content.wrong(&what).help(DAMAGED)
+            }
+        }
     }
 
     /// The elements. A small file is read once for all its inputs.
-    fn numbers(&self) -> Result<Numbers, Failure> {
+    fn elements(&self) -> Result<Elements, Failure> {
         let mut loaded = self.table.loaded.borrow_mut();
-        if let Some(numbers) = loaded.numbers.get_mut(self.at).and_then(Option::take) {
-            return Ok(numbers);
+        if let Some(elements) = loaded.elements.get_mut(self.at).and_then(Option::take) {
+            return Ok(elements);
         }
         let mut reading = Reading::default();
-        let is_first = self.is_small && loaded.numbers.is_empty();
+        let is_first = self.is_small && loaded.elements.is_empty();
         if is_first {
             for part in &loaded.parts {
                 reading.want(part);
@@ -196,11 +216,11 @@ impl Input {
             reading.want(&self.part);
         }
         reading.fill(&self.table, usize::MAX)?;
-        let mut numbers: Vec<Option<Numbers>> =
-            reading.wanted.into_iter().map(|(_, numbers)| Some(numbers)).collect();
-        let own = numbers.get_mut(if is_first { self.at } else { 0 }).and_then(Option::take);
+        let mut elements: Vec<Option<Elements>> =
+            reading.wanted.into_iter().map(|(_, elements)| Some(elements)).collect();
+        let own = elements.get_mut(if is_first { self.at } else { 0 }).and_then(Option::take);
         if is_first {
-            loaded.numbers = numbers;
+            loaded.elements = elements;
         }
         own.ok_or_else(|| self.changed())
     }
@@ -220,7 +240,7 @@ impl Source for Input {
     }
 
     fn load(&self) -> Result<Array, Failure> {
-        let array = self.array(&self.numbers()?)?;
+        let array = self.array(&self.elements()?)?;
         if array.shape() == self.shape { Ok(array) } else { Err(self.changed()) }
     }
 
@@ -229,7 +249,7 @@ impl Source for Input {
             return Ok(Box::new(self.load()?.into_rows()));
         }
         let mut current = self.table.reading.borrow_mut();
-        if current.borrow().reader.is_some() {
+        if current.borrow().pass.is_some() {
             // Start a new pass.
             *current = Rc::default();
         }
@@ -256,13 +276,13 @@ struct Streamed<'t> {
 
 impl Rows for Streamed<'_> {
     fn next(&mut self, count: usize) -> Result<ArrayView<'_>, Failure> {
-        let (input, width) = (self.input, self.input.width().max(1));
+        let (input, width) = (self.input, self.input.width());
         let count = count.min(self.left);
         let mut reading = self.reading.borrow_mut();
-        let waiting = reading.wanted.get(self.at).map_or(0, |(_, numbers)| numbers.len()) / width;
+        let waiting = reading.wanted.get(self.at).map_or(0, |(_, elements)| elements.len()) / width;
         reading.fill(&input.table, count.saturating_sub(waiting))?;
-        let numbers = reading.wanted.get_mut(self.at).map(|(_, numbers)| numbers.split(count * width));
-        let array = input.array(&numbers.ok_or_else(|| input.changed())?)?;
+        let elements = reading.wanted.get_mut(self.at).map(|(_, elements)| elements.split(count * width));
+        let array = input.array(&elements.ok_or_else(|| input.changed())?)?;
         if array.shape().first() != Some(&count) {
             return Err(input.changed());
         }

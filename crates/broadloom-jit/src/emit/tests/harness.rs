@@ -57,7 +57,7 @@ impl Target {
         }
         targets.extend(Target::wide());
         // Once is enough: that code is the same for whatever level the workspace is built.
-        if !cfg!(any(target_arch = "aarch64", broadloom_level = "baseline", broadloom_level = "avx2")) {
+        if !cfg!(any(target_arch = "aarch64", broadloom_lesser)) {
             targets.extend(
                 [false, true].map(|fused| Target { back_end: BackEnd::AArch64, ..target(Some(&[]), fused) }),
             );

@@ -1,26 +1,25 @@
 //! Lazy arrays: names in a program that grows with every operation on them.
 
+mod value;
+mod write;
+
 use crate::array::Operand;
-use crate::dtype;
 use crate::error::{Class, caught, of_mistakes};
 use crate::function::options;
 use crate::kernel::{Frames, Kernel, output_name};
 use crate::structure::Tree;
 use broadloom::DType;
-use broadloom_ir::dim::Dim;
-use broadloom_ir::graph::Literal;
-use broadloom_text::{Defined, Limits, Mistakes, Resolved, Session};
-use pyo3::exceptions::PyRuntimeError;
+use broadloom_text::{Limits, Mistakes, Resolved, Session};
 use pyo3::prelude::*;
-use pyo3::sync::{MutexExt, PyOnceLock};
-use pyo3::types::{PyBool, PyDict, PyEllipsis, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyDict, PyTuple};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-/// Most brackets within each other in the arguments of one operation.
-const MAX_NESTING: usize = 32;
+use value::define;
+pub use value::{Value, wrap};
+use write::{is_plain, write_item, write_value};
 
 /// A function that is being traced, or an expression that is being written.
 #[pyclass(frozen, module = "broadloom._broadloom")]
@@ -59,14 +58,6 @@ pub struct Traced {
     pub captured: Vec<(Py<PyAny>, String)>,
     pub frames: Frames,
     pub text: String,
-}
-
-/// A lazy array, or a lazy size: a name in a trace.
-#[pyclass(frozen, subclass, module = "broadloom._broadloom")]
-pub struct Value {
-    pub trace: Py<Trace>,
-    pub name: String,
-    defined: Defined,
 }
 
 impl Trace {
@@ -199,9 +190,9 @@ impl Trace {
             if let Some(own) = &mut state.frames {
                 own.append(before, frames);
             }
-            Some(text.lines().try_for_each(|line| session.run(line)))
+            Some(caught(py, || text.lines().try_for_each(|line| session.run(line))))
         });
-        result.ok_or_else(|| over(py))?.map_err(|mistakes| self.explain(py, mistakes))
+        result.ok_or_else(|| over(py))??.map_err(|mistakes| self.explain(py, mistakes))
     }
 
     /// Ends the trace of a function that computes nothing: its lazy arrays can no longer be used.
@@ -226,44 +217,9 @@ impl Trace {
     }
 }
 
-/// Names that mean something in programs without being functions or dtypes.
-const RESERVED: &[&str] = &[
-    "symbols",
-    "parameters",
-    "assume",
-    "input",
-    "let",
-    "output",
-    "assign",
-    "result",
-    "newaxis",
-    "np",
-    "inf",
-    "nan",
-    "pi",
-    "e",
-];
-
-/// Whether a text is a name that means nothing else in the language.
-fn is_plain(name: &str) -> bool {
-    let begins = name.starts_with(|letter: char| letter.is_ascii_alphabetic());
-    begins
-        && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-        && broadloom_text::dtype(name).is_none()
-        && !RESERVED.contains(&name)
-        && broadloom_text::own_name(name).is_none()
-}
-
 fn over(py: Python<'_>) -> PyErr {
     let text = "a lazy array is used after the function that it belongs to has returned: return it as a result instead of keeping it";
     Class::Tracing.error(py, text)
-}
-
-fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    static LAZY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let lazy =
-        LAZY.get_or_try_init(py, || py.import("broadloom._lazy").map(|lazy| lazy.into_any().unbind()))?;
-    lazy.bind(py).getattr(name)
 }
 
 /// The trace that a trace is a part of, or itself.
@@ -299,65 +255,6 @@ fn merge(into: &Bound<'_, Trace>, from: &Bound<'_, Trace>) -> PyResult<()> {
     });
     from.get().with(py, |state| state.merged = Some(into.clone().unbind()));
     Ok(())
-}
-
-/// What a name stands for, as a Python object.
-pub fn wrap<'py>(trace: &Bound<'py, Trace>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    let py = trace.py();
-    match trace.get().session(py, |session| session.get(name))? {
-        Some(Defined::Tensor { .. } | Defined::Number(_)) => class(py, "Array")?.call1((trace, name)),
-        Some(Defined::Literal(literal)) => literal_object(py, literal),
-        Some(Defined::Size(size)) => size_object(trace, &size),
-        Some(Defined::Sizes(sizes)) => Ok(shape(trace, &sizes)?.into_any()),
-        Some(Defined::Several(count)) => {
-            let mut results = Vec::with_capacity(count);
-            for number in 0..count {
-                results.push(define(trace, &format!("{name}[{number}]"))?);
-            }
-            Ok(PyTuple::new(py, results)?.into_any())
-        }
-        _ => Err(PyRuntimeError::new_err("the operation has no result")),
-    }
-}
-
-/// Gives an expression a name, and returns what it stands for.
-fn define<'py>(trace: &Bound<'py, Trace>, expression: &str) -> PyResult<Bound<'py, PyAny>> {
-    let py = trace.py();
-    let name = trace.get().fresh(py, None);
-    trace.get().run(py, &format!("let {name} = {expression}"))?;
-    wrap(trace, &name)
-}
-
-fn literal_object(py: Python<'_>, literal: Literal) -> PyResult<Bound<'_, PyAny>> {
-    Ok(match literal {
-        Literal::Bool(value) => PyBool::new(py, value).to_owned().into_any(),
-        Literal::Int(value) => value.into_pyobject(py)?.into_any(),
-        Literal::Float(value) => PyFloat::new(py, value).into_any(),
-    })
-}
-
-fn size_object<'py>(trace: &Bound<'py, Trace>, size: &Dim) -> PyResult<Bound<'py, PyAny>> {
-    let py = trace.py();
-    if let Some(size) = size.as_constant() {
-        return Ok(size.into_pyobject(py)?.into_any());
-    }
-    let text = trace.get().session(py, |session| session.show(size).to_string())?;
-    let known = trace.get().with(py, |state| state.sizes.get(&text).cloned());
-    let name = match known {
-        Some(name) => name,
-        None => {
-            let name = trace.get().fresh(py, None);
-            trace.get().run(py, &format!("let {name} = {text}"))?;
-            trace.get().with(py, |state| state.sizes.insert(text, name.clone()));
-            name
-        }
-    };
-    class(py, "Size")?.call1((trace, name))
-}
-
-fn shape<'py>(trace: &Bound<'py, Trace>, sizes: &[Dim]) -> PyResult<Bound<'py, PyTuple>> {
-    let sizes: Vec<_> = sizes.iter().map(|size| size_object(trace, size)).collect::<PyResult<_>>()?;
-    PyTuple::new(trace.py(), sizes)
 }
 
 #[pymethods]
@@ -503,187 +400,4 @@ impl Trace {
     fn text(&self, py: Python<'_>) -> PyResult<String> {
         self.session(py, |session| session.text().to_owned())
     }
-}
-
-#[pymethods]
-impl Value {
-    #[new]
-    fn new(trace: &Bound<'_, Trace>, name: &str) -> PyResult<Value> {
-        let defined = root(trace).get().session(trace.py(), |session| session.get(name))?;
-        let defined = defined.ok_or_else(|| PyRuntimeError::new_err(format!("there is no value {name}")))?;
-        Ok(Value { trace: trace.clone().unbind(), name: name.to_owned(), defined })
-    }
-
-    #[getter(_trace)]
-    fn trace(&self, py: Python<'_>) -> Py<Trace> {
-        self.trace.clone_ref(py)
-    }
-
-    /// The sizes of the axes: numbers, and sizes that are known when the kernel is called.
-    #[getter]
-    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        match &self.defined {
-            Defined::Tensor { sizes, .. } => shape(&root(self.trace.bind(py)), sizes),
-            _ => Ok(PyTuple::empty(py)),
-        }
-    }
-
-    /// The dtype of the elements.
-    #[getter]
-    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(dtype::to_numpy(py, self.own_dtype())?.into_any())
-    }
-
-    /// The number of axes.
-    #[getter]
-    fn ndim(&self) -> usize {
-        match &self.defined {
-            Defined::Tensor { sizes, .. } => sizes.len(),
-            _ => 0,
-        }
-    }
-
-    /// Whether two sizes are the same for all arrays.
-    fn _is_same(&self, other: &Bound<'_, Value>) -> bool {
-        self.defined == other.get().defined
-    }
-
-    /// The dtype and the sizes, as they are written in programs: `f32[n, 3]`.
-    #[getter]
-    fn _type(&self, py: Python<'_>) -> PyResult<String> {
-        let trace = root(self.trace.bind(py));
-        let show = |size: &Dim| trace.get().session(py, |session| session.show(size).to_string());
-        match &self.defined {
-            Defined::Tensor { dtype, sizes } => {
-                let sizes: Vec<String> = sizes.iter().map(show).collect::<PyResult<_>>()?;
-                Ok(format!("{dtype}[{}]", sizes.join(", ")))
-            }
-            Defined::Size(size) => show(size),
-            _ => Ok(format!("{}[]", self.own_dtype())),
-        }
-    }
-}
-
-impl Value {
-    fn own_dtype(&self) -> DType {
-        match &self.defined {
-            Defined::Tensor { dtype, .. } | Defined::Number(dtype) => *dtype,
-            _ => DType::I64,
-        }
-    }
-
-    /// The name, if the value belongs to a trace, or to an expression that can become a part of it.
-    pub fn name_in(&self, trace: &Bound<'_, Trace>) -> PyResult<&str> {
-        let py = trace.py();
-        let own = root(self.trace.bind(py));
-        if own.is(trace) {
-            return Ok(&self.name);
-        }
-        let is_open = |trace: &Bound<'_, Trace>| trace.get().with(py, |state| state.is_open);
-        if is_open(&own) && is_open(trace) {
-            merge(trace, &own)?;
-            return Ok(&self.name);
-        }
-        let text = "a lazy array of another traced function is used here: pass it as an argument";
-        Err(Class::Tracing.error(trace.py(), text))
-    }
-}
-
-/// Writes an argument as it stands in a program.
-fn write_value(
-    trace: &Bound<'_, Trace>,
-    value: &Bound<'_, PyAny>,
-    text: &mut String,
-    depth: usize,
-) -> PyResult<()> {
-    let py = value.py();
-    if let Ok(value) = value.cast::<Value>() {
-        text.push_str(value.get().name_in(trace)?);
-    } else if value.is_none() {
-        text.push_str("None");
-    } else if value.is_instance_of::<PyEllipsis>() {
-        text.push_str("...");
-    } else if let Ok(value) = value.cast_exact::<PyBool>() {
-        text.push_str(if value.is_true() { "True" } else { "False" });
-    } else if value.is_exact_instance_of::<PyInt>() {
-        let number: i128 = value.extract().map_err(|_| {
-            Class::Value.error(py, "the integer is out of range: integers of programs have at most 128 bits")
-        })?;
-        if number < 0 { write!(text, "({number})") } else { write!(text, "{number}") }.ok();
-    } else if let Ok(value) = value.cast_exact::<PyFloat>() {
-        write_float(value.value(), text);
-    } else if let Ok(value) = value.cast::<PyString>() {
-        let value = value.to_str()?;
-        if value.contains(['\'', '\\', '"', '\n']) {
-            return Err(Class::Value.error(py, format!("the text {value:?} cannot be an argument")));
-        }
-        write!(text, "'{value}'").ok();
-    } else if value.is_exact_instance_of::<PyTuple>() || value.is_exact_instance_of::<PyList>() {
-        if depth == MAX_NESTING {
-            return Err(Class::Value.error(py, "lists are nested too deeply: pass an array, `np.array(..)`"));
-        }
-        text.push('[');
-        for (position, item) in value.try_iter()?.enumerate() {
-            if position > 0 {
-                text.push_str(", ");
-            }
-            write_value(trace, &item?, text, depth + 1)?;
-        }
-        text.push(']');
-    } else if let Some(dtype) = named_dtype(value)? {
-        write!(text, "{dtype}").ok();
-    } else if let Some(array) = Operand::of(value)? {
-        text.push_str(&trace.get().capture(py, value, &array)?);
-    } else {
-        let class = value.get_type().name()?;
-        let text = format!("an object of the class {class} cannot be an operand: pass arrays and numbers");
-        return Err(Class::DType.error(py, text));
-    }
-    Ok(())
-}
-
-fn write_float(value: f64, text: &mut String) {
-    match (value.is_nan(), value.is_infinite(), value.is_sign_negative()) {
-        (true, ..) => text.push_str("nan"),
-        (_, true, negative) => text.push_str(if negative { "(-inf)" } else { "inf" }),
-        (.., true) => write!(text, "({value:?})").unwrap_or_default(),
-        _ => write!(text, "{value:?}").unwrap_or_default(),
-    }
-}
-
-/// The dtype that an object is: one of NumPy's, or a class of its scalars or of Python's numbers.
-fn named_dtype(object: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
-    let is_dtype = object.is_instance_of::<numpy::PyArrayDescr>();
-    let is_class = object.is_instance_of::<pyo3::types::PyType>();
-    if is_dtype || is_class { dtype::of_object(object).map(Some) } else { Ok(None) }
-}
-
-fn write_item(trace: &Bound<'_, Trace>, item: &Bound<'_, PyAny>, text: &mut String) -> PyResult<()> {
-    let py = item.py();
-    if let Ok(slice) = item.cast::<PySlice>() {
-        for (position, name) in ["start", "stop", "step"].into_iter().enumerate() {
-            let bound = slice.getattr(name)?;
-            if position > 0 {
-                text.push(':');
-            }
-            if !bound.is_none() {
-                write_integer(trace, &bound, text)?;
-            }
-        }
-        return Ok(());
-    }
-    if item.is_instance_of::<PyBool>() {
-        let help = "an index by True or False has a size that depends on it: write `x[None]`, or `np.where`";
-        return Err(Class::Tracing.error(py, help));
-    }
-    write_integer(trace, item, text)
-}
-
-/// Writes an integer of any class, such as NumPy's, as one of Python's; other items as they are.
-fn write_integer(trace: &Bound<'_, Trace>, item: &Bound<'_, PyAny>, text: &mut String) -> PyResult<()> {
-    let is_scalar = item.is_instance(&crate::array::numpy_module(item.py())?.getattr("integer")?)?;
-    if is_scalar {
-        return write_value(trace, &item.call_method0("item")?, text, 0);
-    }
-    write_value(trace, item, text, 0)
 }

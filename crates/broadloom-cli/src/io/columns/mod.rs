@@ -1,0 +1,425 @@
+//! Files of columns: Parquet and Arrow IPC.
+//!
+//! `broadloom-arrow` says which columns are arrays. Programs have no nulls here: a null number is nan, as a missing cell of
+//! a .csv is.
+
+mod guard;
+mod ipc;
+mod parquet;
+mod sink;
+mod thrift;
+
+use super::content::Content;
+use super::format::ColumnFormat;
+use super::sink::{Heads, Sink, bytes};
+use super::source::DAMAGED;
+use super::table::cells::{Cell, Reads};
+use super::table::reading::{Elements, Part};
+use super::table::{Described, Kind, Profile};
+use crate::failure::Failure;
+use ::bytes::Bytes;
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array as _, ArrayRef, ArrowPrimitiveType, RecordBatch};
+use arrow_schema::{DataType, Field, TimeUnit};
+use broadloom::{AnyArray, DType};
+use broadloom_arrow::{Column, ColumnError, ColumnType};
+use broadloom_ir::dtype::{AnyNumber, Class, Element, Scalar};
+use broadloom_ir::for_each_dtype;
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::{self, Debug};
+use std::io::Write;
+use std::rc::Rc;
+
+/// The approximate bytes of the batches that are read from a Parquet file, and the most rows in one.
+const BATCH: usize = 8 << 20;
+const MOST_ROWS: usize = 1 << 16;
+/// The approximate bytes of a text, a date, or anything else that is not an array.
+const CELL: usize = 64;
+/// The most elements in a row.
+const WIDEST: usize = 1 << 24;
+
+#[derive(Debug)]
+enum File {
+    Parquet(parquet::File),
+    Ipc(ipc::File),
+}
+
+/// The columns of a file.
+#[derive(Debug)]
+pub struct Columns {
+    content: Rc<Content>,
+    file: File,
+}
+
+/// Batches of rows. They end after the first error.
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch, Failure>>>;
+
+/// The destination of results with these names as columns of a file.
+///
+/// # Errors
+/// Returns an error in a program that is built without the feature `arrow`.
+pub fn create(
+    out: impl Write + Send + 'static,
+    format: ColumnFormat,
+    results: Vec<String>,
+    heads: Heads,
+) -> Result<Box<dyn Sink>, Failure> {
+    Ok(Box::new(sink::Columns::new(out, format, results, heads)))
+}
+
+impl Columns {
+    /// Finds out the columns of a file.
+    ///
+    /// # Errors
+    /// Returns an error if the file is damaged, or cannot be read.
+    pub fn open(content: &Rc<Content>, format: ColumnFormat) -> Result<(Columns, Described), Failure> {
+        let failed = |what: String| damaged(content, &what);
+        let bytes = Bytes::from_owner(content.all().map_err(|error| content.unreadable(&error))?);
+        let (file, rows) = match format {
+            ColumnFormat::Ipc => {
+                let file = ipc::File::open(bytes).map_err(failed)?;
+                let rows = file.rows();
+                (File::Ipc(file), rows)
+            }
+            ColumnFormat::Parquet => {
+                let file = parquet::File::open(bytes).map_err(failed)?;
+                let rows = file.rows().map_err(failed)?;
+                (File::Parquet(file), rows)
+            }
+        };
+        let columns = Columns { content: content.clone(), file };
+        let names = columns.fields().map(|field| field.name().clone()).collect();
+        let kinds = columns.fields().map(kind).collect();
+        Ok((columns, Described { names, kinds, rows }))
+    }
+
+    fn fields(&self) -> impl Iterator<Item = &Field> {
+        let schema = match &self.file {
+            File::Parquet(file) => file.schema(),
+            File::Ipc(file) => file.schema(),
+        };
+        schema.fields().iter().map(|field| &**field)
+    }
+
+    /// The dtype of a column of numbers as an input: f64 if the elements are no floats and some are null.
+    ///
+    /// # Errors
+    /// Returns an error if the file is damaged.
+    pub fn dtype(&self, column: usize, dtype: DType) -> Result<DType, Failure> {
+        let is_nullable = self.fields().nth(column).is_some_and(may_have_nulls);
+        if dtype.class() == Class::Float || !is_nullable {
+            return Ok(dtype);
+        }
+        let known = match &self.file {
+            File::Parquet(file) => file.nulls(column),
+            File::Ipc(_) => None,
+        };
+        let has_nulls = match known {
+            Some(nulls) => nulls > 0,
+            None => self.any(column, &|field, array| {
+                Ok(Column::new(field, array).map_err(|error| error.to_string())?.nulls().is_some())
+            })?,
+        };
+        Ok(if has_nulls { DType::F64 } else { dtype })
+    }
+
+    /// Whether some batch of a column has a property.
+    fn any(
+        &self,
+        column: usize,
+        has: &dyn Fn(&Field, &ArrayRef) -> Result<bool, String>,
+    ) -> Result<bool, Failure> {
+        for batch in self.batches(&[column])? {
+            let batch = batch?;
+            let array = batch.columns().first().zip(batch.schema_ref().fields().first());
+            let found = array.map_or(Ok(false), |(array, field)| has(field, array));
+            if found.map_err(|what| damaged(&self.content, &what))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The distinct texts of a column of text; a null is the empty text.
+    ///
+    /// # Errors
+    /// Returns an error if the file is damaged.
+    pub fn texts(&self, column: usize) -> Result<BTreeSet<Box<str>>, Failure> {
+        let mut texts: BTreeSet<Box<str>> = BTreeSet::new();
+        for batch in self.batches(&[column])? {
+            for text in batch?.columns().iter().flat_map(texts_of) {
+                if !texts.contains(text) {
+                    texts.insert(text.into());
+                }
+            }
+        }
+        Ok(texts)
+    }
+
+    /// The content of a column of dates, read as numbers.
+    ///
+    /// # Errors
+    /// Returns an error if the file is damaged.
+    pub fn dates(&self, column: usize, reads: Reads) -> Result<Profile, Failure> {
+        let mut profile = Profile::new();
+        for batch in self.batches(&[column])? {
+            for cell in batch?.columns().iter().flat_map(|dates| dates_of(dates, reads)) {
+                profile.add(cell);
+            }
+        }
+        Ok(profile)
+    }
+
+    /// Starts reading rows of some columns.
+    ///
+    /// # Errors
+    /// Returns an error if the file is damaged.
+    pub fn pass(&self, columns: impl Iterator<Item = usize>) -> Result<Pass, Failure> {
+        let columns: BTreeSet<usize> = columns.collect();
+        let columns: Vec<usize> = columns.into_iter().collect();
+        let batches = self.batches(&columns)?;
+        Ok(Pass { content: self.content.clone(), columns, batches, batch: None, codes: HashMap::new() })
+    }
+
+    /// The rows of some columns, which are given in order.
+    fn batches(&self, columns: &[usize]) -> Result<Batches, Failure> {
+        let content = self.content.clone();
+        let failed = move |what: String| damaged(&content, &what);
+        let mut has_failed = false;
+        let mut until_error =
+            move |batch: &Result<RecordBatch, Failure>| !std::mem::replace(&mut has_failed, batch.is_err());
+        match &self.file {
+            File::Parquet(file) => {
+                let is_wanted = |(at, _): &(usize, &Field)| columns.contains(at);
+                let width = self.fields().enumerate().filter(is_wanted).map(|(_, field)| match kind(field) {
+                    Kind::Numbers { dtype, row } => {
+                        row.iter().product::<usize>().saturating_mul(dtype.size())
+                    }
+                    Kind::Text | Kind::Dates | Kind::Bad(_) | Kind::Foreign { .. } => CELL,
+                });
+                let width = width.fold(0, usize::saturating_add);
+                let rows = (BATCH / width.max(1)).clamp(1, MOST_ROWS);
+                let batches = file.batches(columns, rows).map_err(&failed)?;
+                Ok(Box::new(
+                    batches
+                        .map(move |batch| batch.map_err(&failed))
+                        .take_while(move |batch| until_error(batch)),
+                ))
+            }
+            File::Ipc(file) => {
+                let batches = file.batches(columns);
+                Ok(Box::new(
+                    batches
+                        .map(move |batch| batch.map_err(&failed))
+                        .take_while(move |batch| until_error(batch)),
+                ))
+            }
+        }
+    }
+}
+
+fn damaged(content: &Content, what: &str) -> Failure {
+    content.wrong(what).help(DAMAGED)
+}
+
+/// What a column contains, by its type.
+fn kind(field: &Field) -> Kind {
+    let found = field.data_type();
+    match ColumnType::of(field) {
+        Ok(kind) if !(1..=WIDEST).contains(&kind.elements()) => Kind::Foreign {
+            found: kind.to_string(),
+            help: format!("choose a column with 1 to {WIDEST} elements in a row"),
+        },
+        Ok(ColumnType { dtype, row }) => Kind::Numbers { dtype, row },
+        Err(error) => match (found, error) {
+            (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, _) => Kind::Text,
+            (DataType::Date32 | DataType::Date64 | DataType::Timestamp(..), _) => Kind::Dates,
+            (_, ColumnError::Unsupported { help, .. }) => Kind::Foreign { found: found.to_string(), help },
+            (_, error) => Kind::Foreign { found: found.to_string(), help: error.to_string() },
+        },
+    }
+}
+
+/// Whether a field or the elements of its lists may be null.
+fn may_have_nulls(field: &Field) -> bool {
+    field.is_nullable()
+        || match field.data_type() {
+            DataType::FixedSizeList(item, _) => may_have_nulls(item),
+            _ => false,
+        }
+}
+
+/// The texts of a column.
+fn texts_of(array: &ArrayRef) -> Box<dyn Iterator<Item = &str> + '_> {
+    match array.data_type() {
+        DataType::Utf8 => Box::new(array.as_string::<i32>().iter().map(Option::unwrap_or_default)),
+        DataType::LargeUtf8 => Box::new(array.as_string::<i64>().iter().map(Option::unwrap_or_default)),
+        DataType::Utf8View => Box::new(array.as_string_view().iter().map(Option::unwrap_or_default)),
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
+/// The dates of a column, read as numbers.
+fn dates_of(array: &ArrayRef, reads: Reads) -> Box<dyn Iterator<Item = Cell> + '_> {
+    const DAY: i64 = 86_400;
+    // A date counts units, of which there are so many in a day.
+    match array.data_type() {
+        DataType::Date32 => cells::<Date32Type>(array, 1, reads),
+        DataType::Date64 => cells::<Date64Type>(array, DAY * 1000, reads),
+        DataType::Timestamp(TimeUnit::Second, _) => cells::<TimestampSecondType>(array, DAY, reads),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            cells::<TimestampMillisecondType>(array, DAY * 1000, reads)
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            cells::<TimestampMicrosecondType>(array, DAY * 1_000_000, reads)
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            cells::<TimestampNanosecondType>(array, DAY * 1_000_000_000, reads)
+        }
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
+fn cells<T: ArrowPrimitiveType<Native: Into<i64>>>(
+    array: &ArrayRef,
+    per_day: i64,
+    reads: Reads,
+) -> Box<dyn Iterator<Item = Cell> + '_> {
+    Box::new(array.as_primitive::<T>().iter().map(move |units| match units {
+        Some(units) => reads.convert(units.into(), per_day),
+        None => Cell::Missing,
+    }))
+}
+
+/// A pass over the rows of a file.
+pub struct Pass {
+    content: Rc<Content>,
+    /// The columns of the batches.
+    columns: Vec<usize>,
+    batches: Batches,
+    /// What is left of the current batch.
+    batch: Option<RecordBatch>,
+    /// The codes of the texts of the inputs, by their positions.
+    codes: HashMap<usize, HashMap<Box<str>, i64>>,
+}
+
+impl Debug for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a pass over {}", self.content.name())
+    }
+}
+
+impl Pass {
+    /// Reads further rows, at most `rows` or all that are left.
+    ///
+    /// # Errors
+    /// Returns an error if the file is damaged.
+    pub fn fill(&mut self, mut rows: usize, wanted: &mut [(Part, Elements)]) -> Result<(), Failure> {
+        while rows > 0 {
+            let batch = match self.batch.take() {
+                Some(batch) => batch,
+                None => match self.batches.next() {
+                    Some(batch) => batch?,
+                    None => return Ok(()),
+                },
+            };
+            let count = rows.min(batch.num_rows());
+            let part = batch.slice(0, count);
+            if count < batch.num_rows() {
+                self.batch = Some(batch.slice(count, batch.num_rows() - count));
+            }
+            for (at, (input, elements)) in wanted.iter_mut().enumerate() {
+                self.add(at, input, &part, elements)?;
+            }
+            rows -= count;
+        }
+        Ok(())
+    }
+
+    /// Adds the rows of a batch to the elements of an input.
+    fn add(
+        &mut self,
+        at: usize,
+        input: &Part,
+        batch: &RecordBatch,
+        to: &mut Elements,
+    ) -> Result<(), Failure> {
+        let place = |column: &usize| {
+            let place = self.columns.binary_search(column).ok()?;
+            Some((batch.schema_ref().fields().get(place)?, batch.columns().get(place)?))
+        };
+        let columns: Vec<_> = input.columns.iter().filter_map(place).collect();
+        let failed = |what: String| damaged(&self.content, &what);
+        match columns.as_slice() {
+            [(field, array)] => match (&input.names, kind(field)) {
+                (Some(names), _) => {
+                    let codes =
+                        self.codes.entry(at).or_insert_with(|| names.iter().cloned().zip(0..).collect());
+                    for text in texts_of(array) {
+                        to.push(codes.get(text).map_or(Cell::Text, |code| Cell::Int(*code)));
+                    }
+                    Ok(())
+                }
+                (None, Kind::Dates) => {
+                    dates_of(array, input.reads).for_each(|cell| to.push(cell));
+                    Ok(())
+                }
+                (None, _) => numbers(field, array, to).map_err(failed),
+            },
+            several => {
+                let mut sides = Vec::new();
+                for (field, array) in several {
+                    let mut side = Elements::of(to.dtype());
+                    numbers(field, array, &mut side).map_err(failed)?;
+                    sides.push(side);
+                }
+                to.interleave(&sides);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Adds the elements of a column of numbers, converted to f64 if those of the input are; rows that are null become nan.
+fn numbers(field: &Field, array: &ArrayRef, to: &mut Elements) -> Result<(), String> {
+    let column = Column::new(field, array).map_err(|error| error.to_string())?;
+    let elements = column.to_array().map_err(|error| error.to_string())?;
+    let start = to.bytes().len();
+    match (elements.dtype() == to.dtype(), to.dtype()) {
+        (true, _) => to.extend(bytes(&elements)),
+        (false, DType::F64) => to.extend(bytemuck::cast_slice(&floats(&elements))),
+        (false, _) => return Err(format!("the column {:?} has another type in some rows", field.name())),
+    }
+    let Some(nulls) = column.nulls() else { return Ok(()) };
+    if to.dtype().class() != Class::Float {
+        return Err(format!("the column {:?} has nulls, but its statistics have none", field.name()));
+    }
+    let each = column.kind().elements();
+    let valid = nulls.iter();
+    for row in valid.enumerate().filter(|(_, is_valid)| !is_valid).map(|(row, _)| row) {
+        to.set_nan(start, row * each..(row + 1) * each);
+    }
+    Ok(())
+}
+
+/// The elements as f64.
+fn floats(array: &AnyArray) -> Vec<f64> {
+    fn float(value: Scalar) -> f64 {
+        match value.number() {
+            AnyNumber::Int(int) => int as f64,
+            AnyNumber::Float(float) => float,
+        }
+    }
+    macro_rules! typed {
+        ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
+            match array.dtype() {
+                $(DType::$variant => {
+                    let elements = array.as_slice::<$rust>().unwrap_or_default();
+                    elements.iter().map(|element| float(element.into_scalar())).collect()
+                })*
+            }
+        };
+    }
+    for_each_dtype!(typed)
+}

@@ -1,0 +1,387 @@
+//! Files of columns, Parquet and Arrow IPC: written and read here by the libraries of the formats themselves.
+
+use crate::{Folder, done};
+use arrow_array::types::*;
+use arrow_array::*;
+use arrow_ipc::reader::FileReader;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use std::fs::File;
+use std::process::Stdio;
+use std::sync::Arc;
+
+const FORMATS: [&str; 2] = ["parquet", "arrow"];
+
+/// Writes batches to `t.parquet` and `t.arrow`.
+fn write(folder: &Folder, batches: &[RecordBatch]) {
+    write_with(folder, batches, WriterProperties::new(), IpcWriteOptions::default());
+}
+
+fn write_with(
+    folder: &Folder,
+    batches: &[RecordBatch],
+    properties: WriterProperties,
+    options: IpcWriteOptions,
+) {
+    let create = |name| File::create(folder.path().join(name)).unwrap();
+    let schema = batches[0].schema();
+    let mut writer = ArrowWriter::try_new(create("t.parquet"), schema.clone(), Some(properties)).unwrap();
+    for batch in batches {
+        writer.write(batch).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.close().unwrap();
+    let mut writer = FileWriter::try_new_with_options(create("t.arrow"), &schema, options).unwrap();
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    writer.finish().unwrap();
+}
+
+/// The only batch of a file, or the first of several.
+fn read(folder: &Folder, name: &str) -> RecordBatch {
+    let file = File::open(folder.path().join(name)).unwrap();
+    match name.ends_with(".parquet") {
+        true => {
+            ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().next().unwrap().unwrap()
+        }
+        false => FileReader::try_new(file, None).unwrap().next().unwrap().unwrap(),
+    }
+}
+
+fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)))
+        .unwrap()
+}
+
+fn floats(values: &[f64]) -> ArrayRef {
+    Arc::new(Float64Array::from(values.to_vec()))
+}
+
+fn points() -> RecordBatch {
+    batch(vec![
+        ("id", Arc::new(Int64Array::from(vec![10, 20, 30]))),
+        ("x", floats(&[3.0, 5.0, 8.0])),
+        ("y", floats(&[4.0, 12.0, 15.0])),
+    ])
+}
+
+#[test]
+fn columns_are_inputs_and_results() {
+    let folder = Folder::new();
+    write(&folder, &[points()]);
+    for format in FORMATS {
+        let (table, result) = (format!("t.{format}"), format!("r.{format}"));
+        folder.output(&["eval", "sqrt(x*x + y*y)", &table, "-o", &result]);
+        assert_eq!(
+            read(&folder, &result),
+            RecordBatch::try_from_iter([("result", floats(&[5.0, 13.0, 17.0]))]).unwrap()
+        );
+        folder.output(&["eval", "twice = id * 2; near = x < 6", &table, "-o", &result]);
+        let twice: ArrayRef = Arc::new(Int64Array::from(vec![20, 40, 60]));
+        let near: ArrayRef = Arc::new(BooleanArray::from(vec![true, true, false]));
+        assert_eq!(
+            read(&folder, &result),
+            RecordBatch::try_from_iter([("twice", twice), ("near", near)]).unwrap()
+        );
+        // What is written can be read.
+        assert_eq!(folder.output(&["eval", "twice", &result]), "[20 40 60]\n");
+        // Lists, patterns and all columns of numbers.
+        assert_eq!(folder.output(&["eval", "x[1]", &format!("x={table}:y,x")]), "[12.  5.]\n");
+        assert_eq!(folder.output(&["eval", "x[1]", &format!("x={table}:*d,y")]), "[20. 12.]\n");
+        assert_eq!(folder.output(&["check", "x", &format!("x={table}")]), "result: f64[3, 3]\n");
+        assert_eq!(folder.output(&["check", "x", &format!("x={table}:id")]), "result: i64[3]\n");
+        let done = folder.run(&["eval", "x", &format!("x={table}:z")]);
+        assert_eq!(done.code, Some(1));
+        assert!(done.stderr.contains("it has no column named \"z\""), "{}", done.stderr);
+        assert!(done.stderr.contains("its columns are [\"id\", \"x\", \"y\"]"), "{}", done.stderr);
+    }
+}
+
+/// Every dtype, rows of numbers, and rows with two axes: out and in again.
+#[test]
+fn types_are_kept() {
+    let folder = Folder::new();
+    for format in FORMATS {
+        let file = format!("r.{format}");
+        for dtype in ["bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64"] {
+            for (count, shape, sizes) in
+                [(5, "5", "[5]"), (10, "(5, 2)", "[5, 2]"), (30, "(5, 2, 3)", "[5, 2, 3]")]
+            {
+                let expression = format!("(arange({count}) * 37 % 101).reshape({shape}).astype({dtype})");
+                folder.output(&["eval", &expression, "-o", &file]);
+                assert_eq!(folder.output(&["check", "result", &file]), format!("result: {dtype}{sizes}\n"));
+                let again = folder.output(&["eval", "result", &file]);
+                assert_eq!(again, folder.output(&["eval", &expression]), "{expression}");
+            }
+        }
+        let list = read(&folder, &file);
+        assert_eq!(list.schema().field(0).metadata()["ARROW:extension:name"], "arrow.fixed_shape_tensor");
+        let refused = folder.run(&["eval", "arange(3).astype(bf16)", "-o", &file]);
+        assert!(refused.code == Some(2) && refused.stderr.contains("do not have bf16"), "{}", refused.stderr);
+    }
+}
+
+/// A null is nan; a column of integers or truth values with nulls is f64.
+#[test]
+fn nulls_are_nan() {
+    let list = FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(
+        [Some([Some(1.0), Some(2.0)]), None, Some([None, Some(4.0)]), Some([Some(5.0), Some(6.0)])],
+        2,
+    );
+    let columns = || {
+        batch(vec![
+            ("f", Arc::new(Float32Array::from(vec![Some(1.5), None, Some(2.5), None]))),
+            ("i", Arc::new(Int16Array::from(vec![Some(1), None, Some(3), Some(4)]))),
+            ("b", Arc::new(BooleanArray::from(vec![Some(true), None, Some(false), Some(true)]))),
+            ("l", Arc::new(list.clone())),
+            ("full", Arc::new(Int32Array::from(vec![1, 2, 3, 4]))),
+        ])
+    };
+    let without = |level| WriterProperties::builder().set_statistics_enabled(level).build();
+    for level in [EnabledStatistics::None, EnabledStatistics::Chunk] {
+        let folder = Folder::new();
+        write_with(&folder, &[columns(), columns()], without(level), IpcWriteOptions::default());
+        for format in FORMATS {
+            let table = format!("t.{format}");
+            let eval = |expression: &str| folder.output(&["eval", expression, &table]);
+            let check = |expression: &str| folder.output(&["check", expression, &table]);
+            assert_eq!((check("f"), check("i")), ("result: f32[8]\n".into(), "result: f64[8]\n".into()));
+            assert_eq!((check("b"), check("full")), ("result: f64[8]\n".into(), "result: i32[8]\n".into()));
+            assert_eq!(eval("f[:4]"), "[1.5 nan 2.5 nan]\n");
+            assert_eq!(eval("i[4:]"), "[ 1. nan  3.  4.]\n");
+            assert_eq!(eval("b[:4]"), "[ 1. nan  0.  1.]\n");
+            // A row with a null is a null row.
+            assert_eq!(eval("l[:4]"), "[[ 1.  2.]\n [nan nan]\n [nan nan]\n [ 5.  6.]]\n");
+            let matrix = folder.output(&["eval", "x[:2]", &format!("x={table}:full,i")]);
+            assert_eq!(matrix, "[[ 1.  1.]\n [ 2. nan]]\n");
+        }
+    }
+}
+
+#[test]
+fn text_and_dates_are_read_as_those_of_csv() {
+    let folder = Folder::new();
+    let days = [19_873, 19_874, 19_873, -1];
+    let millis = days.map(|day| i64::from(day) * 86_400_000 + 1500);
+    write(
+        &folder,
+        &[batch(vec![
+            ("city", Arc::new(StringArray::from(vec![Some("Oslo"), Some("Lima"), Some("Oslo"), None]))),
+            ("large", Arc::new(LargeStringArray::from(vec!["b", "a", "b", "c"]))),
+            ("view", Arc::new(StringViewArray::from(vec!["b", "a", "a text longer than twelve bytes", "b"]))),
+            ("day", Arc::new(Date32Array::from(days.to_vec()))),
+            ("time", Arc::new(TimestampMillisecondArray::from(millis.to_vec()))),
+            ("at", Arc::new(TimestampSecondArray::from(vec![Some(0), None, Some(90_000), Some(-1)]))),
+            ("x", floats(&[1.0, 2.0, 3.0, 4.0])),
+        ])],
+    );
+    for format in FORMATS {
+        let table = format!("t.{format}");
+        let of =
+            |expression: &str, part: &str| folder.output(&["eval", expression, &format!("x={table}:{part}")]);
+        assert_eq!(folder.output(&["eval", "sum(where(city == 'Oslo', x, 0))", &table]), "4.0\n");
+        let result = format!("r.{format}");
+        folder.output(&["eval", "total = segment_sum(x, city)", &table, "-o", &result]);
+        let names: ArrayRef = Arc::new(StringArray::from(vec!["", "Lima", "Oslo"]));
+        let totals = [("city", names), ("total", floats(&[4.0, 2.0, 4.0]))];
+        assert_eq!(read(&folder, &result), RecordBatch::try_from_iter(totals).unwrap());
+        assert_eq!((of("x", "large"), of("x", "view:text")), ("[1 0 1 2]\n".into(), "[2 0 1 2]\n".into()));
+        assert_eq!(
+            (of("x", "day:days"), of("x", "time:days")),
+            ("[19873 19874 19873    -1]\n".into(), "[19873 19874 19873    -1]\n".into())
+        );
+        assert_eq!(of("x", "day:seconds"), "[1717027200 1717113600 1717027200     -86400]\n");
+        // With half a second more.
+        let twice = of("(x * 2).astype(i64)", "time:seconds");
+        assert_eq!(twice, "[3434054403 3434227203 3434054403    -172797]\n");
+        assert_eq!(of("nan_to_num(x, 7).astype(i64)", "at:seconds"), "[    0     7 90000    -1]\n");
+        // A matrix has the columns of numbers.
+        let done = folder.run(&["eval", "x.sum(axis=0)", &format!("x={table}")]);
+        assert_eq!((done.code, done.stdout.as_str()), (Some(0), "[10.]\n"), "{}", done.stderr);
+        assert!(done.stderr.contains("without [\"city\", \"large\", \"view\", \"day\", \"time\", \"at\"]"));
+        for (part, expected) in [
+            ("day", "its column \"day\" has dates"),
+            ("x,city", "its column \"city\" is text, which cannot be part of a matrix"),
+            ("x:days", "its column \"x\" has no dates"),
+            ("x:text", "its column \"x\" is not text"),
+        ] {
+            let done = folder.run(&["eval", "x", &format!("x={table}:{part}")]);
+            assert!(done.code == Some(1) && done.stderr.contains(expected), "{part}: {}", done.stderr);
+            assert!(done.stderr.contains("help: "), "{}", done.stderr);
+        }
+    }
+}
+
+#[test]
+fn other_types_say_what_to_cast_to() {
+    let folder = Folder::new();
+    let decimals = Decimal128Array::from(vec![1, 2]).with_precision_and_scale(10, 2).unwrap();
+    let lists = ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(1)]), Some(vec![])]);
+    let words: DictionaryArray<Int8Type> = vec!["a", "b"].into_iter().collect();
+    let pairs = FixedSizeListArray::from_iter_primitive::<Float64Type, _, _>(
+        [Some([Some(1.0), Some(2.0)]), Some([Some(3.0), Some(4.0)])],
+        2,
+    );
+    write(
+        &folder,
+        &[batch(vec![
+            ("price", Arc::new(decimals)),
+            ("items", Arc::new(lists)),
+            ("word", Arc::new(words)),
+            ("pair", Arc::new(pairs)),
+            ("x", floats(&[1.0, 2.0])),
+        ])],
+    );
+    for format in FORMATS {
+        let table = format!("t.{format}");
+        for (part, expected) in [
+            ("price", "cast it to Float64 first"),
+            ("items", "FixedSizeList(3, Int32)"),
+            ("word", "cast it to Utf8, the type of its values"),
+            ("x,pair", "its column \"pair\" is f64[n, 2], which cannot be part of a matrix"),
+        ] {
+            let done = folder.run(&["eval", "x", &format!("x={table}:{part}")]);
+            assert!(done.code == Some(1) && done.stderr.contains(expected), "{part}: {}", done.stderr);
+        }
+        // They are in nobody's way.
+        assert_eq!(folder.output(&["eval", "x + pair @ array([1.0, 2.0])", &table]), "[ 6. 13.]\n");
+    }
+}
+
+fn rows(count: usize) -> RecordBatch {
+    let at = || 0..count as i64;
+    let names = at().map(|at| format!("g{}", at % 7));
+    let pairs = at().map(|at| Some([Some(at as f32 / 7.0), Some(-at as f32)]));
+    batch(vec![
+        ("id", Arc::new(Int64Array::from_iter_values(at()))),
+        (
+            "x",
+            Arc::new(Float32Array::from_iter(
+                at().map(|at| (at % 11 != 0).then_some((at * at % 1013) as f32)),
+            )),
+        ),
+        ("name", Arc::new(StringArray::from_iter_values(names))),
+        ("pair", Arc::new(FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(pairs, 2))),
+    ])
+}
+
+/// Row groups, batches and chunks that do not line up, in all common compressions and both versions of pages.
+#[test]
+fn chunks_change_nothing() {
+    let folder = Folder::new();
+    let all = rows(20_000);
+    let program =
+        "y = pair * id[:, None]; z = where(isnan(x), 0, x) - mean(id); total = segment_sum(id, name)";
+    let mut expected: Option<Vec<String>> = None;
+    let zstd = Compression::ZSTD(ZstdLevel::default());
+    let gzip = Compression::GZIP(parquet::basic::GzipLevel::default());
+    for (compression, version, ipc) in [
+        (Compression::UNCOMPRESSED, WriterVersion::PARQUET_1_0, None),
+        (Compression::SNAPPY, WriterVersion::PARQUET_2_0, Some(arrow_ipc::CompressionType::LZ4_FRAME)),
+        (zstd, WriterVersion::PARQUET_1_0, Some(arrow_ipc::CompressionType::ZSTD)),
+        (gzip, WriterVersion::PARQUET_2_0, None),
+        (Compression::LZ4_RAW, WriterVersion::PARQUET_1_0, None),
+    ] {
+        let properties = WriterProperties::builder().set_compression(compression).set_writer_version(version);
+        let options = IpcWriteOptions::default().try_with_compression(ipc).unwrap();
+        write_with(&folder, &[all.slice(0, 7001), all.slice(7001, 12_999)], properties.build(), options);
+        for format in FORMATS {
+            for chunk in [None, Some("1024"), Some("9000")] {
+                let mut args = vec!["eval", program];
+                let table = format!("t.{format}");
+                args.push(&table);
+                let outputs =
+                    [format!("y=y.{format}"), format!("z=z.{format}"), "total=total.csv".to_owned()];
+                args.extend(outputs.iter().flat_map(|output| ["-o", output.as_str()]));
+                args.extend(chunk.iter().flat_map(|chunk| ["--chunk", *chunk]));
+                folder.output(&args);
+                let sums = |program: &str, name: &str| {
+                    folder.output(&["eval", program, &format!("{name}.{format}")])
+                };
+                let found = vec![
+                    sums("s = sum(y, axis=0); h = arange(len(y)) @ y", "y"),
+                    sums("s = sum(z); h = arange(len(z)) @ z", "z"),
+                    String::from_utf8(folder.read("total.csv")).unwrap(),
+                ];
+                let expected = expected.get_or_insert(found.clone());
+                assert_eq!(&found, expected, "{compression:?} {format} {chunk:?}");
+            }
+        }
+    }
+    let totals: Vec<i64> = (0..7).map(|group| (0..20_000).filter(|at| at % 7 == group).sum()).collect();
+    let lines: String = (0..7).map(|group| format!("g{group},{}\n", totals[group])).collect();
+    assert_eq!(expected.unwrap()[2], format!("name,total\n{lines}"));
+}
+
+#[test]
+fn pipes_are_recognized() {
+    let folder = Folder::new();
+    write(&folder, &[points()]);
+    for format in FORMATS {
+        let mut command = folder.command(&["eval", "x + y", "-", "-o", "-", "--format", format]);
+        let file = File::open(folder.path().join(format!("t.{format}"))).unwrap();
+        let output = command.stdin(Stdio::from(file)).output().unwrap();
+        assert!(output.status.success());
+        folder.write("piped", &output.stdout);
+        let mut command = folder.command(&["eval", "result", "-"]);
+        let file = File::open(folder.path().join("piped")).unwrap();
+        assert_eq!(done(command.stdin(Stdio::from(file)).output().unwrap()).stdout, "[ 7. 17. 23.]\n");
+    }
+}
+
+#[test]
+fn columns_of_one_file_have_equal_lengths() {
+    let folder = Folder::new();
+    for format in FORMATS {
+        let file = format!("r.{format}");
+        let done = folder.run(&["eval", "a = arange(3); b = arange(4)", "-o", &file]);
+        assert_eq!(done.code, Some(1));
+        assert!(done.stderr.contains("\"a\" has 3, and \"b\" has 4"), "{}", done.stderr);
+        let done = folder.run(&["eval", "a = arange(3); b = sum(arange(4))", "-o", &file]);
+        assert_eq!(done.code, Some(2));
+        assert!(done.stderr.contains("they are not one table"), "{}", done.stderr);
+        assert!(folder.names().is_empty(), "{:?}", folder.names());
+        // Totals are one row; no rows are a table too.
+        folder.output(&["eval", "a = sum(arange(3)); b = 2.5", "-o", &file]);
+        assert_eq!(read(&folder, &file).num_rows(), 1);
+        folder.output(&["eval", "arange(0) * 1.5", "-o", &file]);
+        assert_eq!(folder.output(&["check", "result", &file]), "result: f64[0]\n");
+        std::fs::remove_file(folder.path().join(&file)).unwrap();
+    }
+}
+
+/// A file that ends anywhere is an error, and says so without a panic.
+#[test]
+fn truncated_files_are_errors() {
+    let folder = Folder::new();
+    write(&folder, &[points()]);
+    for format in FORMATS {
+        let whole = folder.read(&format!("t.{format}"));
+        let short = format!("short.{format}");
+        for length in (0..whole.len()).step_by(whole.len() / 23) {
+            folder.write(&short, &whole[..length]);
+            let done = folder.run(&["eval", "x + id", &short]);
+            assert_eq!(done.code, Some(1), "{length}: {}", done.stderr);
+            assert!(done.stderr.starts_with(&format!("error: {short}: ")), "{}", done.stderr);
+            assert!(!done.stderr.contains("panicked"), "{}", done.stderr);
+        }
+        folder.write(&short, "a,b\n1,2\n");
+        assert_eq!(folder.run(&["eval", "a", &short]).code, Some(1));
+    }
+    let stream = {
+        let mut bytes = Vec::new();
+        let mut writer = arrow_ipc::writer::StreamWriter::try_new(&mut bytes, &points().schema()).unwrap();
+        writer.write(&points()).unwrap();
+        writer.finish().unwrap();
+        bytes
+    };
+    folder.write("s.arrow", stream);
+    let done = folder.run(&["eval", "x", "s.arrow"]);
+    assert!(
+        done.code == Some(1) && done.stderr.contains("it is a stream of Arrow IPC messages"),
+        "{}",
+        done.stderr
+    );
+}

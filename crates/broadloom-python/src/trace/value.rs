@@ -1,0 +1,171 @@
+//! Lazy arrays and lazy sizes, as Python sees them.
+
+use super::{Trace, merge, root};
+use crate::dtype;
+use crate::error::Class;
+use broadloom::DType;
+use broadloom_ir::dim::Dim;
+use broadloom_ir::graph::Literal;
+use broadloom_text::Defined;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyFloat, PyTuple};
+
+/// A lazy array, or a lazy size: a name in a trace.
+#[pyclass(frozen, subclass, module = "broadloom._broadloom")]
+pub struct Value {
+    pub trace: Py<Trace>,
+    pub name: String,
+    defined: Defined,
+}
+
+#[pymethods]
+impl Value {
+    #[new]
+    fn new(trace: &Bound<'_, Trace>, name: &str) -> PyResult<Value> {
+        let defined = root(trace).get().session(trace.py(), |session| session.get(name))?;
+        let defined = defined.ok_or_else(|| PyRuntimeError::new_err(format!("there is no value {name}")))?;
+        Ok(Value { trace: trace.clone().unbind(), name: name.to_owned(), defined })
+    }
+
+    #[getter(_trace)]
+    fn trace(&self, py: Python<'_>) -> Py<Trace> {
+        self.trace.clone_ref(py)
+    }
+
+    /// The sizes of the axes: numbers, and sizes that are known when the kernel is called.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        match &self.defined {
+            Defined::Tensor { sizes, .. } => shape(&root(self.trace.bind(py)), sizes),
+            _ => Ok(PyTuple::empty(py)),
+        }
+    }
+
+    /// The dtype of the elements.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(dtype::to_numpy(py, self.own_dtype())?.into_any())
+    }
+
+    /// The number of axes.
+    #[getter]
+    fn ndim(&self) -> usize {
+        match &self.defined {
+            Defined::Tensor { sizes, .. } => sizes.len(),
+            _ => 0,
+        }
+    }
+
+    /// Whether two sizes are the same for all arrays.
+    fn _is_same(&self, other: &Bound<'_, Value>) -> bool {
+        self.defined == other.get().defined
+    }
+
+    /// The dtype and the sizes, as they are written in programs: `f32[n, 3]`.
+    #[getter]
+    fn _type(&self, py: Python<'_>) -> PyResult<String> {
+        let trace = root(self.trace.bind(py));
+        let show = |size: &Dim| trace.get().session(py, |session| session.show(size).to_string());
+        match &self.defined {
+            Defined::Tensor { dtype, sizes } => {
+                let sizes: Vec<String> = sizes.iter().map(show).collect::<PyResult<_>>()?;
+                Ok(format!("{dtype}[{}]", sizes.join(", ")))
+            }
+            Defined::Size(size) => show(size),
+            _ => Ok(format!("{}[]", self.own_dtype())),
+        }
+    }
+}
+
+impl Value {
+    fn own_dtype(&self) -> DType {
+        match &self.defined {
+            Defined::Tensor { dtype, .. } | Defined::Number(dtype) => *dtype,
+            _ => DType::I64,
+        }
+    }
+
+    /// The name, if the value belongs to a trace, or to an expression that can become a part of it.
+    pub fn name_in(&self, trace: &Bound<'_, Trace>) -> PyResult<&str> {
+        let py = trace.py();
+        let own = root(self.trace.bind(py));
+        if own.is(trace) {
+            return Ok(&self.name);
+        }
+        let is_open = |trace: &Bound<'_, Trace>| trace.get().with(py, |state| state.is_open);
+        if is_open(&own) && is_open(trace) {
+            merge(trace, &own)?;
+            return Ok(&self.name);
+        }
+        let text = "a lazy array of another traced function is used here: pass it as an argument";
+        Err(Class::Tracing.error(trace.py(), text))
+    }
+}
+
+/// What a name stands for, as a Python object.
+pub fn wrap<'py>(trace: &Bound<'py, Trace>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let py = trace.py();
+    match trace.get().session(py, |session| session.get(name))? {
+        Some(Defined::Tensor { .. } | Defined::Number(_)) => class(py, "Array")?.call1((trace, name)),
+        Some(Defined::Literal(literal)) => literal_object(py, literal),
+        Some(Defined::Size(size)) => size_object(trace, &size),
+        Some(Defined::Sizes(sizes)) => Ok(shape(trace, &sizes)?.into_any()),
+        Some(Defined::Several(count)) => {
+            let mut results = Vec::with_capacity(count);
+            for number in 0..count {
+                results.push(define(trace, &format!("{name}[{number}]"))?);
+            }
+            Ok(PyTuple::new(py, results)?.into_any())
+        }
+        _ => Err(PyRuntimeError::new_err("the operation has no result")),
+    }
+}
+
+/// Gives an expression a name, and returns what it stands for.
+pub fn define<'py>(trace: &Bound<'py, Trace>, expression: &str) -> PyResult<Bound<'py, PyAny>> {
+    let py = trace.py();
+    let name = trace.get().fresh(py, None);
+    trace.get().run(py, &format!("let {name} = {expression}"))?;
+    wrap(trace, &name)
+}
+
+fn literal_object(py: Python<'_>, literal: Literal) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match literal {
+        Literal::Bool(value) => PyBool::new(py, value).to_owned().into_any(),
+        Literal::Int(value) => value.into_pyobject(py)?.into_any(),
+        Literal::Float(value) => PyFloat::new(py, value).into_any(),
+    })
+}
+
+fn size_object<'py>(trace: &Bound<'py, Trace>, size: &Dim) -> PyResult<Bound<'py, PyAny>> {
+    let py = trace.py();
+    if let Some(size) = size.as_constant() {
+        return Ok(size.into_pyobject(py)?.into_any());
+    }
+    let text = trace.get().session(py, |session| session.show(size).to_string())?;
+    let known = trace.get().with(py, |state| state.sizes.get(&text).cloned());
+    let name = match known {
+        Some(name) => name,
+        None => {
+            let name = trace.get().fresh(py, None);
+            trace.get().run(py, &format!("let {name} = {text}"))?;
+            trace.get().with(py, |state| state.sizes.insert(text, name.clone()));
+            name
+        }
+    };
+    class(py, "Size")?.call1((trace, name))
+}
+
+fn shape<'py>(trace: &Bound<'py, Trace>, sizes: &[Dim]) -> PyResult<Bound<'py, PyTuple>> {
+    let sizes: Vec<_> = sizes.iter().map(|size| size_object(trace, size)).collect::<PyResult<_>>()?;
+    PyTuple::new(trace.py(), sizes)
+}
+
+fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    static LAZY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let lazy =
+        LAZY.get_or_try_init(py, || py.import("broadloom._lazy").map(|lazy| lazy.into_any().unbind()))?;
+    lazy.bind(py).getattr(name)
+}
