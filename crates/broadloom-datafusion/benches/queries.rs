@@ -18,6 +18,7 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::compute::{cast, sum};
 use datafusion::arrow::datatypes::{DataType, Field, Float64Type, Schema};
+use datafusion::error::DataFusionError;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::physical_plan::execute_stream_partitioned;
@@ -217,7 +218,7 @@ async fn run(context: &SessionContext, sql: &str) -> Result<Measured> {
                     total += sum(column.as_primitive::<Float64Type>()).unwrap_or(0.0);
                 }
             }
-            datafusion::error::Result::Ok(total)
+            Ok::<f64, DataFusionError>(total)
         })
     });
     let mut sum = 0.0;

@@ -166,7 +166,7 @@ async fn watch(
             });
         }
         if let Some(job) = distributed(plan.as_ref()).and_then(Distributed::job_id)
-            && let Ok(finished) = finished_stages(&scheduler, &job.to_string()).await
+            && let Ok(finished) = finished_stages(&scheduler, job.as_ref()).await
         {
             stages.store(finished, Ordering::Relaxed);
         }
