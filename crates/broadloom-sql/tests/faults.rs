@@ -95,7 +95,7 @@ fn an_error_in_a_row_and_mistakes_in_a_query() {
 #[derive(Debug)]
 struct Damaging {
     codec: LogicalCodec,
-    damage: fn(&mut Vec<u8>),
+    damage: Damage,
 }
 
 impl LogicalExtensionCodec for Damaging {
@@ -133,12 +133,15 @@ impl LogicalExtensionCodec for Damaging {
     }
 }
 
+/// Changes the bytes of a function in a plan.
+type Damage = fn(&mut Vec<u8>);
+
 #[tokio::test(flavor = "multi_thread")]
 async fn damaged_plans_and_plans_of_other_versions() {
     let directory = tempfile::tempdir().unwrap();
     let table = points(directory.path(), 1, 100);
     let cluster = Cluster::start(1);
-    let damages: [(fn(&mut Vec<u8>), &str); 3] = [
+    let damages: [(Damage, &str); 3] = [
         (|bytes| bytes.truncate(bytes.len() - 3), "is damaged"),
         (|bytes| bytes[7] += 1, "another version of Broadloom: run the same version everywhere"),
         (|bytes| *bytes = b"\xff\xff\xff".to_vec(), "is not one of Broadloom's"),
