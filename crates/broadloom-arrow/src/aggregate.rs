@@ -231,8 +231,7 @@ impl Aggregate {
                 return Err(ColumnError::Rows { column: name.clone(), wanted: rows, found: column.rows() });
             }
             if column.kind() != kind {
-                let (found, wanted) = (column.kind().to_string(), kind.to_string());
-                return Err(ColumnError::Type { column: name.clone(), found, wanted });
+                return Err(ColumnError::of_type(name, column.kind(), kind.to_string(), kind.dtype));
             }
             nulls = NullBuffer::union(nulls.as_ref(), column.nulls());
         }

@@ -49,11 +49,13 @@ pub(crate) struct Moments {
 }
 
 /// A sum in a graph.
-struct Found {
+pub(crate) struct Found {
     expr: ExprId,
+    /// What the products are made of, before their means are subtracted.
+    pub(crate) values: [ExprId; 2],
     means: [ExprId; 2],
     axes: Axes,
-    is_mean: bool,
+    pub(crate) is_mean: bool,
 }
 
 /// Returns the expression without views that keep the order of its elements.
@@ -65,20 +67,21 @@ fn unviewed(graph: &RowGraph, mut expr: ExprId) -> ExprId {
     expr
 }
 
-/// Returns the mean that an expression subtracts, if it is `a - mean(a)` over these axes.
-fn mean_of(graph: &RowGraph, expr: ExprId, over: &Axes) -> Option<ExprId> {
+/// Returns `a` and its mean, if an expression is `a - mean(a)` over these axes.
+fn mean_of(graph: &RowGraph, expr: ExprId, over: &Axes) -> Option<(ExprId, ExprId)> {
     let Node::Elementwise { op: Op::Subtract, operands } = graph.graph().node(expr) else { return None };
     let [value, mean] = operands.as_slice() else { return None };
     let mean = unviewed(graph, *mean);
     match graph.graph().node(mean) {
         Node::Reduce { op: ReduceOp::Mean, operand, axes, .. } => {
-            (operand == value && axes == over).then_some(mean)
+            (operand == value && axes == over).then_some((*value, mean))
         }
         _ => None,
     }
 }
 
-fn found(graph: &RowGraph, split: &Split, expr: ExprId) -> Option<Found> {
+/// Returns the sum that an expression is, if it is one around means.
+pub(crate) fn found(graph: &RowGraph, split: &Split, expr: ExprId) -> Option<Found> {
     let Node::Reduce { op: op @ (ReduceOp::Sum | ReduceOp::Mean), operand, axes, .. } =
         graph.graph().node(expr)
     else {
@@ -90,7 +93,8 @@ fn found(graph: &RowGraph, split: &Split, expr: ExprId) -> Option<Found> {
         Node::Elementwise { op: Op::Multiply, operands } => [operands[0], operands[1]],
         _ => return None,
     };
-    let means = [mean_of(graph, factors[0], axes)?, mean_of(graph, factors[1], axes)?];
+    let [(a, mean_a), (b, mean_b)] = [mean_of(graph, factors[0], axes)?, mean_of(graph, factors[1], axes)?];
+    let means = [mean_a, mean_b];
     // Means of other axes, as in a table of covariances, do not lie as the sums do.
     let elements = |expr: ExprId| graph.graph().shape(expr).elements().ok();
     let fits = means.iter().all(|mean| elements(*mean).is_some() && elements(*mean) == elements(expr));
@@ -99,6 +103,7 @@ fn found(graph: &RowGraph, split: &Split, expr: ExprId) -> Option<Found> {
         is_float && means.iter().all(|mean| matches!(graph.graph().dtype(*mean), DType::F32 | DType::F64));
     (fits && all_floats && axes.contains(&rows)).then(|| Found {
         expr,
+        values: [a, b],
         means,
         axes: axes.clone(),
         is_mean: *op == ReduceOp::Mean,
@@ -123,10 +128,7 @@ impl Centred {
             let size = dim.evaluate(value).ok().and_then(|size| usize::try_from(size).ok());
             size.ok_or_else(|| ColumnError::Size { output: "result".to_owned() })
         };
-        let mut mark = "%centred".to_owned();
-        while whole.inputs().iter().any(|input| input.name.starts_with(&mark)) {
-            mark.insert(0, '%');
-        }
+        let mark = graph.unused_name("%centred");
         let (mut rewriter, mut kept) = (Rewriter::new(whole), Rewriter::new(whole));
         let mut sums = Vec::new();
         for expr in whole.exprs() {

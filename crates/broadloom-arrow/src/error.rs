@@ -1,8 +1,9 @@
 //! What is wrong with columns, and what to do about it.
 
+use crate::types::{ColumnType, element_type};
 use arrow_schema::{ArrowError, DataType};
 use broadloom::diagnostics::Diagnostics;
-use broadloom::{BindError, CallError, CompileError, LayoutError, OutOfMemory, OutputError, RunError};
+use broadloom::{BindError, CallError, CompileError, DType, LayoutError, OutOfMemory, OutputError, RunError};
 use thiserror::Error;
 
 /// The reason why an expression cannot be computed on columns.
@@ -40,7 +41,7 @@ pub enum ColumnError {
         known: Vec<String>,
     },
     /// A column does not have the dtype or the number of axes of its input.
-    #[error("column `{column}` is {found}, but the program declares {wanted}: cast the column")]
+    #[error("column `{column}` is {found}, but the program declares {wanted}: {help}")]
     Type {
         /// The column.
         column: String,
@@ -48,6 +49,8 @@ pub enum ColumnError {
         found: String,
         /// The declaration.
         wanted: String,
+        /// What to type.
+        help: String,
     },
     /// An array that was bound to an input does not have the sizes that the columns give.
     #[error(
@@ -97,6 +100,14 @@ pub enum ColumnError {
         /// The reason, and what to do.
         reason: String,
     },
+    /// A row belongs to a group that does not exist.
+    #[error("there is no group {group}: there are {count} groups, and the first one is 0")]
+    Group {
+        /// The number of the group.
+        group: usize,
+        /// The number of groups.
+        count: usize,
+    },
     /// The bytes of an aggregate's state are not those of this aggregate.
     #[error("the state of an aggregate is damaged or of another version: {what}")]
     State {
@@ -124,6 +135,22 @@ pub enum ColumnError {
     /// Arrow refuses an array.
     #[error(transparent)]
     Arrow(#[from] ArrowError),
+}
+
+impl ColumnError {
+    /// Returns the error of a column whose rows are not those of an input of a dtype.
+    pub(crate) fn of_type(column: &str, found: &ColumnType, wanted: String, declared: DType) -> ColumnError {
+        let help = match element_type(declared) {
+            _ if found.dtype == declared => "pass a column with rows of this shape".to_owned(),
+            None => "declare a dtype that Arrow has, such as f32".to_owned(),
+            Some(element) => {
+                let list = |item: String, size: &usize| format!("FixedSizeList({size}, {item})");
+                let name = found.row.iter().rev().fold(element.to_string(), list);
+                format!("cast it first, in SQL with `arrow_cast(.., '{name}')`")
+            }
+        };
+        ColumnError::Type { column: column.to_owned(), found: found.to_string(), wanted, help }
+    }
 }
 
 impl From<BindError> for ColumnError {

@@ -121,8 +121,7 @@ impl RowGraph {
         for input in self.graph.inputs() {
             if let Some((name, kind)) = types.iter().find(|(name, _)| **name == *input.name) {
                 if !fits(input.shape.get(1..).unwrap_or_default(), &kind.row) || kind.dtype != input.dtype {
-                    let (column, found) = (name.clone(), kind.to_string());
-                    return Err(ColumnError::Type { column, found, wanted: wanted(input) });
+                    return Err(ColumnError::of_type(name, kind, wanted(input), input.dtype));
                 }
             } else if let Some((name, array)) = constants.iter().find(|(name, _)| **name == *input.name)
                 && (!fits(&input.shape, array.shape()) || array.dtype() != input.dtype)
@@ -142,6 +141,31 @@ impl RowGraph {
             Node::Scan { axis, .. } => along(expr) == Some(*axis),
             _ => along(expr).is_none() && self.graph.operands(expr).iter().any(|of| along(*of).is_some()),
         }
+    }
+
+    /// Returns whether an expression, or one that it is computed from, combines rows.
+    pub(crate) fn mixes_below(&self, expr: ExprId) -> bool {
+        let Ok(split) = &self.split else { return true };
+        let mut seen = vec![false; self.graph.len()];
+        let mut stack = vec![expr];
+        while let Some(expr) = stack.pop() {
+            if !std::mem::replace(&mut seen[expr.index()], true) {
+                if self.mixes(split, expr) {
+                    return true;
+                }
+                stack.extend(self.graph.operands(expr));
+            }
+        }
+        false
+    }
+
+    /// Returns a name for inputs, with which no name of an input starts.
+    pub(crate) fn unused_name(&self, name: &str) -> String {
+        let mut name = name.to_owned();
+        while self.graph.inputs().iter().any(|input| input.name.starts_with(&name)) {
+            name.insert(0, '%');
+        }
+        name
     }
 
     /// Returns the name of the function that made an expression.

@@ -171,7 +171,7 @@ impl RowKernel {
             if kind.dtype != input.dtype || kind.row.len() + 1 != input.shape.rank() {
                 let info = self.whole.inputs().into_iter().find(|info| info.name == *name);
                 let wanted = info.map_or_else(|| input.dtype.to_string(), |info| info.to_string());
-                return Err(ColumnError::Type { column: name.clone(), found: kind.to_string(), wanted });
+                return Err(ColumnError::of_type(name, kind, wanted, input.dtype));
             }
         }
         Ok(())

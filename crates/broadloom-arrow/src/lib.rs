@@ -42,7 +42,7 @@
 //!   nulls are copied together first, and results are spread to their places afterwards. So a null row never raises an
 //!   error, and reductions over rows skip it: `count`, `mean` and `var` count the rows that are there, as in SQL. A batch
 //!   without nulls is not copied.
-//! * In an [`Aggregate`], a row with a null in any column is left out, as in SQL's `corr(x, y)`. Without rows the result is
+//! * In an [`Aggregate`] and in a [`Grouping`], a row with a null in any column is left out, as in SQL's `corr(x, y)`. Without rows the result is
 //!   null.
 #![forbid(unsafe_code)]
 
@@ -52,6 +52,7 @@ mod centred;
 mod column;
 mod error;
 mod graph;
+mod grouping;
 mod kernel;
 mod types;
 
@@ -60,5 +61,6 @@ pub use bytes::{array_from_bytes, write_array};
 pub use column::{Column, column_of_array};
 pub use error::ColumnError;
 pub use graph::{Mixing, RowGraph};
+pub use grouping::{GroupStates, Grouping};
 pub use kernel::RowKernel;
 pub use types::ColumnType;

@@ -53,7 +53,7 @@ macro_rules! define_elements {
         }
 
         /// Returns the Arrow type of elements; `None` for bf16.
-        fn element_type(dtype: DType) -> Option<DataType> {
+        pub(crate) fn element_type(dtype: DType) -> Option<DataType> {
             match dtype {
                 DType::Bool => Some(DataType::Boolean),
                 $(DType::$dtype => Some(DataType::$arrow),)*

@@ -236,7 +236,7 @@ fn other_types_are_refused_with_what_to_do() {
     let cases: [(ArrayRef, &str); 3] = [
         (Arc::new(StringArray::from(vec!["a"])), "CAST(.. AS DOUBLE)"),
         (Arc::new(decimal), "CAST(.. AS DOUBLE)"),
-        (Arc::new(dictionary), "pass a column of numbers"),
+        (Arc::new(dictionary), "cast it to Utf8, the type of its values"),
     ];
     for (column, help) in cases {
         let message = run("x + 1", &["x: f64[n]"], vec![("x", column)]).unwrap_err().to_string();

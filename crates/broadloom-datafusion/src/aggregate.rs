@@ -1,21 +1,22 @@
 //! Aggregates: a value for each group of rows.
 
 use crate::definition::Definition;
+use crate::groups::Groups;
 use crate::plan::{Plan, Use, planning};
-use crate::scalar::{declared_types, expression_of, joined};
+use crate::scalar::{expression_of, joined};
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_schema::{DataType, Field, FieldRef};
 use broadloom::{AnyArray, CheckedGraph};
-use broadloom_arrow::{Column, RowGraph, State};
+use broadloom_arrow::{RowGraph, State};
 use datafusion_common::{Result, ScalarValue, exec_err, plan_err};
 use datafusion_expr::expr::{AggregateFunction, AggregateFunctionParams};
 use datafusion_expr::function::{AccumulatorArgs, AggregateFunctionSimplification, StateFieldsArgs};
 use datafusion_expr::planner::{ExprPlanner, PlannerResult, RawAggregateExpr};
 use datafusion_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, Expr, Signature, Volatility, lit, udaf_default_display_name,
-    udaf_default_human_display, udaf_default_schema_name,
+    Accumulator, AggregateUDF, AggregateUDFImpl, Expr, GroupsAccumulator, Signature, Volatility, lit,
+    udaf_default_display_name, udaf_default_human_display, udaf_default_schema_name,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +26,8 @@ pub(crate) const BROADLOOM_AGG: &str = "broadloom_agg";
 
 /// An expression or a program as an aggregate: `broadloom_agg('mean(x) / std(x)', x)`.
 ///
-/// Its states are the partial results that running in chunks keeps, so partitions merge. Rows with a null in any
+/// Its states are the partial results that running in chunks keeps, so partitions merge. Totals of numbers over many groups
+/// take one run of a kernel for each batch, and some registers for each group ([`Grouping`](broadloom_arrow::Grouping)). Rows with a null in any
 /// column are left out, and without rows the result is null. The order of sums depends on the partitions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TensorAggregate {
@@ -144,7 +146,7 @@ impl AggregateUDFImpl for TensorAggregate {
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        declared_types(&self.definition, types)
+        Ok(self.definition.typed(types))
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
@@ -167,6 +169,17 @@ impl AggregateUDFImpl for TensorAggregate {
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
         let name = format_state_name(args.name, "state");
         Ok(vec![Arc::new(Field::new(name, DataType::Binary, true))])
+    }
+
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
+        let grouping = |plan: Arc<Plan>| Ok(plan.grouping()?.is_some());
+        // Errors come from the accumulator of each group.
+        !args.is_distinct && self.plan(args.expr_fields).and_then(grouping).unwrap_or(false)
+    }
+
+    fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
+        let plan = self.plan(args.expr_fields)?;
+        Ok(Box::new(Groups::new(plan, args.expr_fields, args.return_field.data_type())?))
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
@@ -204,14 +217,9 @@ impl fmt::Debug for Group {
 
 impl Accumulator for Group {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        let plan = self.plan.clone();
-        let mut columns = Vec::with_capacity(values.len());
-        for ((value, field), (name, _)) in values.iter().zip(&self.fields).zip(&plan.arguments) {
-            let column = Column::new(field, value).map_err(|error| plan.failed(error))?;
-            columns.push((name.clone(), column));
-        }
-        let aggregate = plan.aggregate()?;
-        aggregate.update(&mut self.state, &columns).map_err(|error| plan.failed(error))
+        let columns = self.plan.columns(&self.fields, values)?;
+        let updated = self.plan.aggregate()?.update(&mut self.state, &columns);
+        updated.map_err(|error| self.plan.failed(error))
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {

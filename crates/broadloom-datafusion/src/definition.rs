@@ -2,6 +2,7 @@
 //! definitions have the same bytes; the same bytes travel to other processes.
 
 use crate::names::listed;
+use arrow_schema::DataType;
 use broadloom::{AnyArray, CheckedGraph, DType};
 use broadloom_arrow::{RowGraph, array_from_bytes, write_array};
 use broadloom_text::Program;
@@ -19,6 +20,14 @@ const MAX_COUNT: usize = 1 << 16;
 const EXPRESSION: usize = 0;
 const PROGRAM: usize = 1;
 const NAMES: usize = 2;
+
+/// The type of NULL in expressions.
+pub(crate) const NULL_IN_EXPRESSIONS: DataType = DataType::Float64;
+
+/// Returns the type that an argument is coerced to, with that of NULL.
+pub(crate) fn typed(data_type: &DataType, null: DataType) -> DataType {
+    if data_type.is_null() { null } else { data_type.clone() }
+}
 
 /// What a function computes.
 #[derive(Clone)]
@@ -95,6 +104,24 @@ impl Definition {
         match &self.source {
             Source::Expression(text) | Source::Program { text, .. } => text,
         }
+    }
+
+    /// Returns the dtype to which a column is converted: that of its input, if it has every value of the column.
+    pub(crate) fn converted(&self, name: &str, dtype: DType) -> DType {
+        let Source::Program { graph, .. } = &self.source else { return dtype };
+        let input = graph.inputs().iter().find(|input| *input.name == *name);
+        let declared = input.map(|input| input.dtype).filter(|declared| *declared != DType::Bf16);
+        declared.filter(|declared| dtype.promote(*declared) == *declared).unwrap_or(dtype)
+    }
+
+    /// Returns the types that arguments are coerced to: only NULL needs one.
+    pub(crate) fn typed(&self, types: &[DataType]) -> Vec<DataType> {
+        let null = match &self.source {
+            Source::Expression(_) => NULL_IN_EXPRESSIONS,
+            // It is converted to every declared dtype.
+            Source::Program { .. } => DataType::Boolean,
+        };
+        types.iter().map(|data_type| typed(data_type, null.clone())).collect()
     }
 
     /// Returns the bytes, for other processes and as an identity.

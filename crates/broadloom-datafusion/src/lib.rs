@@ -32,11 +32,18 @@
 //! expression, each stands for its name; otherwise they stand for the names in the order of their first use. A call with
 //! some of the names, in other places, is refused.
 //!
+//! # Dtypes
+//!
+//! The columns of an expression are promoted as in NumPy. A column of a program is converted to the dtype of its input if
+//! that is NumPy's promotion of both, so that it has every value of the column (except for 64-bit integers in `f64`, which
+//! SQL converts too); any other column is a planning error, with the cast to write.
+//!
 //! # When what happens
 //!
 //! Expressions are parsed and their shapes are checked while a query is planned: mistakes are planning errors that point
 //! into the expression. They are compiled on the first batch, once per process for each expression and types of columns,
-//! and run on the engine's own threads. The 1,024 most recently used plans are kept, with at most 64 MiB of code and
+//! and run on the engine's own threads. Totals of numbers take one run for each batch, however many groups there are; other
+//! aggregates take one for each group in a batch. The 1,024 most recently used plans are kept, with at most 64 MiB of code and
 //! constants.
 //!
 //! # Other processes
@@ -52,6 +59,7 @@
 mod aggregate;
 mod cache;
 mod definition;
+mod groups;
 mod names;
 mod plan;
 mod scalar;

@@ -4,11 +4,13 @@
 use crate::cache::Cache;
 use crate::definition::{Definition, ROWS, Source};
 use crate::names::ordered;
+use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, FieldRef, Fields};
 use broadloom::diagnostics::{Places, Row, Style, Text};
 use broadloom::{CallError, CompileOptions, Threads};
-use broadloom_arrow::{Aggregate, ColumnError, ColumnType, RowGraph, RowKernel};
+use broadloom_arrow::{Aggregate, Column, ColumnError, ColumnType, Grouping, RowGraph, RowKernel};
 use broadloom_text::{Given, Program, TextPlaces};
+use datafusion_common::arrow::compute::cast;
 use datafusion_common::{DataFusionError, Result, plan_err};
 use std::sync::{Arc, OnceLock};
 
@@ -31,6 +33,7 @@ pub(crate) struct Plan {
     places: Option<TextPlaces>,
     kernel: OnceLock<std::result::Result<RowKernel, String>>,
     aggregate: OnceLock<std::result::Result<Aggregate, String>>,
+    grouping: OnceLock<std::result::Result<Option<Grouping>, String>>,
 }
 
 #[derive(PartialEq, Eq, Hash, Clone)]
@@ -63,7 +66,11 @@ impl Plan {
                 argument_names(definition, &names, &types)?
             }
         };
-        let arguments: Vec<(String, ColumnType)> = order.into_iter().zip(types).collect();
+        let arguments = order.into_iter().zip(types).map(|(name, kind)| {
+            let dtype = definition.converted(&name, kind.dtype);
+            (name, ColumnType { dtype, ..kind })
+        });
+        let arguments: Vec<(String, ColumnType)> = arguments.collect();
         let key = Key { definition: definition.clone(), arguments, as_what };
         PLANS.get_or_make(key, |key| Ok(Arc::new(Plan::new(key)?)), |plan| plan.bytes())
     }
@@ -98,6 +105,7 @@ impl Plan {
             places,
             kernel: OnceLock::new(),
             aggregate: OnceLock::new(),
+            grouping: OnceLock::new(),
         };
         plan.check_inputs()?;
         match as_what {
@@ -190,6 +198,31 @@ impl Plan {
         }
     }
 
+    /// Makes the column of an argument, converted to the dtype of its input.
+    ///
+    /// # Errors
+    /// Returns the errors of `column`.
+    pub(crate) fn column(
+        &self,
+        index: usize,
+        field: &Field,
+        array: &ArrayRef,
+        column: impl Fn(&Field, &ArrayRef) -> std::result::Result<Column, ColumnError>,
+    ) -> Result<(String, Column)> {
+        let Some((name, kind)) = self.arguments.get(index) else {
+            return plan_err!("there are {} arguments", self.arguments.len());
+        };
+        let element =
+            ColumnType { dtype: kind.dtype, row: Vec::new() }.field(name, true).map_err(planning)?;
+        let data_type = with_element(field.data_type(), element.data_type());
+        let column = if data_type == *field.data_type() {
+            column(field, array)
+        } else {
+            column(&field.clone().with_data_type(data_type.clone()), &cast(array, &data_type)?)
+        };
+        Ok((name.clone(), column.map_err(|error| self.failed(error))?))
+    }
+
     /// Returns the kernel, which is compiled once.
     pub(crate) fn kernel(&self) -> Result<&RowKernel> {
         let kernel = self
@@ -206,6 +239,23 @@ impl Plan {
                 .map_err(|error| error.to_string())
         });
         aggregate.as_ref().map_err(|error| DataFusionError::Execution(error.clone()))
+    }
+
+    /// Returns the aggregate of many groups, which is compiled once; `None` if there is none.
+    pub(crate) fn grouping(&self) -> Result<Option<&Grouping>> {
+        let grouping = self.grouping.get_or_init(|| {
+            let columns = self.arguments.iter().map(|(name, _)| name.clone()).collect();
+            let constants = self.definition.constants.clone();
+            Grouping::new(&self.graph, columns, constants, &options()).map_err(|error| error.to_string())
+        });
+        let grouping = grouping.as_ref().map_err(|error| DataFusionError::Execution(error.clone()))?;
+        Ok(grouping.as_ref())
+    }
+
+    /// Makes the columns of all arguments.
+    pub(crate) fn columns(&self, fields: &[FieldRef], values: &[ArrayRef]) -> Result<Vec<(String, Column)>> {
+        let columns = values.iter().zip(fields).enumerate();
+        columns.map(|(index, (value, field))| self.column(index, field, value, Column::new)).collect()
     }
 
     pub(crate) fn constants(&self) -> &[(String, broadloom::AnyArray)] {
@@ -225,11 +275,12 @@ impl Plan {
     /// Returns about how much memory the plan holds.
     fn bytes(&self) -> usize {
         const PLAN: usize = 4096;
-        let code = match (self.kernel.get(), self.aggregate.get()) {
-            (Some(Ok(kernel)), _) => kernel.executable().explain().code_bytes(),
-            (_, Some(Ok(aggregate))) => aggregate.code_bytes(),
-            _ => 0,
-        };
+        let kernel = self.kernel.get().and_then(|kernel| kernel.as_ref().ok());
+        let aggregate = self.aggregate.get().and_then(|aggregate| aggregate.as_ref().ok());
+        let grouping = self.grouping.get().and_then(|grouping| grouping.as_ref().ok()?.as_ref());
+        let code = kernel.map_or(0, |kernel| kernel.executable().explain().code_bytes())
+            + aggregate.map_or(0, Aggregate::code_bytes)
+            + grouping.map_or(0, Grouping::code_bytes);
         PLAN + code + self.definition.as_bytes().len()
     }
 }
@@ -274,6 +325,17 @@ pub(crate) fn argument_names(
             let names: Vec<&str> = graph.columns().into_iter().filter(|name| !bound(name)).collect();
             ordered("the program", &names, fields)
         }
+    }
+}
+
+/// Returns a type with other elements: that of a number, or of the rows of lists.
+fn with_element(data_type: &DataType, element: &DataType) -> DataType {
+    match data_type {
+        DataType::FixedSizeList(item, size) => {
+            let inner = with_element(item.data_type(), element);
+            DataType::FixedSizeList(Arc::new(item.as_ref().clone().with_data_type(inner)), *size)
+        }
+        _ => element.clone(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Scalar functions: a value for each row.
 
-use crate::definition::{Definition, Source};
+use crate::definition::{Definition, NULL_IN_EXPRESSIONS, typed};
 use crate::plan::{Plan, Use, argument_names, planning};
 use arrow_array::{ArrayRef, StructArray};
 use arrow_schema::{DataType, Field, FieldRef};
@@ -89,7 +89,7 @@ impl ScalarUDFImpl for Broadloom {
         let Some((expression, columns)) = types.split_first() else {
             return plan_err!("`{BROADLOOM}` takes an expression and its columns: {BROADLOOM}('sqrt(x)', x)");
         };
-        let columns = columns.iter().map(number_type);
+        let columns = columns.iter().map(|column| typed(column, NULL_IN_EXPRESSIONS));
         Ok(std::iter::once(expression.clone()).chain(columns).collect())
     }
 
@@ -125,11 +125,6 @@ pub(crate) fn decided(
     argument_names(definition, &names, &types.collect::<Result<Vec<_>>>()?)
 }
 
-/// Returns the type that an argument of an expression is coerced to: only NULL needs one.
-pub(crate) fn number_type(data_type: &DataType) -> DataType {
-    if data_type.is_null() { DataType::Float64 } else { data_type.clone() }
-}
-
 /// Computes a batch, on the calling thread. The first `skip` arguments are not columns.
 fn invoke(definition: &Definition, args: &ScalarFunctionArgs, skip: usize) -> Result<ColumnarValue> {
     let (values, fields) = (&args.args[skip..], &args.arg_fields[skip..]);
@@ -137,12 +132,14 @@ fn invoke(definition: &Definition, args: &ScalarFunctionArgs, skip: usize) -> Re
     let is_constant = values.iter().all(|value| matches!(value, ColumnarValue::Scalar(_)));
     let rows = if is_constant { 1 } else { args.number_rows };
     let mut columns = Vec::with_capacity(values.len());
-    for ((value, field), (name, _)) in values.iter().zip(fields).zip(&plan.arguments) {
-        let column = match value {
-            ColumnarValue::Array(array) => Column::new(field, array),
-            ColumnarValue::Scalar(value) => Column::repeated(field, &value.to_array()?, rows),
-        };
-        columns.push((name.clone(), column.map_err(|error| plan.failed(error))?));
+    for (index, (value, field)) in values.iter().zip(fields).enumerate() {
+        columns.push(match value {
+            ColumnarValue::Array(array) => plan.column(index, field, array, Column::new)?,
+            ColumnarValue::Scalar(value) => {
+                let repeated = |field: &Field, row: &ArrayRef| Column::repeated(field, row, rows);
+                plan.column(index, field, &value.to_array()?, repeated)?
+            }
+        });
     }
     let results = plan.kernel()?.run(&columns, plan.constants(), rows);
     let results = results.map_err(|error| plan.failed(error))?;
@@ -250,38 +247,6 @@ pub fn broadloom(text: &str, columns: Vec<Expr>) -> Expr {
     ScalarUDF::from(Broadloom::default()).call(arguments)
 }
 
-/// Returns the types that the arguments of a program are coerced to: those that it declares.
-pub(crate) fn declared_types(definition: &Definition, types: &[DataType]) -> Result<Vec<DataType>> {
-    let Source::Program { graph, rows, .. } = &definition.source else {
-        return Ok(types.iter().map(number_type).collect());
-    };
-    let graph = RowGraph::new(graph, rows).map_err(planning)?;
-    let inputs = graph.graph().inputs();
-    let columns = graph.columns();
-    let declared = columns.iter().filter_map(|name| inputs.iter().find(|input| *input.name == **name));
-    let declared: Vec<_> = declared.collect();
-    // Columns may stand for their names, so only a common dtype can be coerced to before the order is known.
-    let coerced = types.iter().enumerate().map(|(index, data_type)| {
-        let Some(input) = declared.get(index) else { return Ok(data_type.clone()) };
-        let is_common = declared.iter().all(|other| other.dtype == input.dtype);
-        let element = ColumnType { dtype: input.dtype, row: Vec::new() };
-        let element = element.field(&input.name, true).map_err(planning)?.data_type().clone();
-        Ok(if is_common { with_element(data_type, &element) } else { data_type.clone() })
-    });
-    coerced.collect()
-}
-
-/// Returns a type with other elements: that of a number, or of the rows of lists.
-fn with_element(data_type: &DataType, element: &DataType) -> DataType {
-    match data_type {
-        DataType::FixedSizeList(item, size) => {
-            let item = Field::new(item.name(), with_element(item.data_type(), element), item.is_nullable());
-            DataType::FixedSizeList(Arc::new(item), *size)
-        }
-        _ => element.clone(),
-    }
-}
-
 impl ScalarUDFImpl for TensorFunction {
     fn name(&self) -> &str {
         &self.name
@@ -301,7 +266,7 @@ impl ScalarUDFImpl for TensorFunction {
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        declared_types(&self.definition, types)
+        Ok(self.definition.typed(types))
     }
 
     fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {

@@ -6,7 +6,7 @@ use broadloom_datafusion::TensorAggregate;
 use broadloom_text::Program;
 use common::{ROWS, column, joined, planning_error, row, session};
 use datafusion::arrow::array::{Array as _, AsArray};
-use datafusion::arrow::datatypes::{Float32Type, Float64Type, Int64Type};
+use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type};
 use datafusion::error::Result;
 use datafusion::logical_expr::AggregateUDF;
 use datafusion::prelude::*;
@@ -124,6 +124,43 @@ async fn mistakes_are_planning_errors() -> Result<()> {
         let message = planning_error(&context, &format!("SELECT {sql} FROM t")).await;
         for part in parts {
             assert!(message.contains(part), "{sql}: {part} in {message}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn many_groups() -> Result<()> {
+    // With the threshold, partitions stop to aggregate after some rows, and pass on a state for each row.
+    for skipped in [false, true] {
+        let mut config = SessionConfig::new().with_target_partitions(4).with_batch_size(100);
+        if skipped {
+            config.options_mut().execution.skip_partial_aggregation_probe_rows_threshold = 500;
+            config.options_mut().execution.skip_partial_aggregation_probe_ratio_threshold = 0.1;
+        }
+        let mut context = SessionContext::new_with_config(config);
+        broadloom_datafusion::register(&mut context)?;
+        let sql = "SELECT value % 4999 AS k, CASE WHEN value % 7 = 0 THEN NULL ELSE value * 0.37 END AS x,
+            value % 13 AS y FROM generate_series(0, 9999)";
+        context.register_table("many", context.sql(sql).await?.into_view())?;
+        let sql = "SELECT broadloom_agg('mean(x) + std(x)', x) AS a, avg(x) + stddev_pop(x) AS b,
+            broadloom_agg('sum(x * y)', x, y) FILTER (WHERE y < 10) AS c, sum(x * y) FILTER (WHERE y < 10) AS d,
+            broadloom_agg('max(y)', y) AS e, max(y) AS f, k FROM many GROUP BY k";
+        let plan = context.sql(sql).await?.create_physical_plan().await?;
+        let batches = datafusion::physical_plan::collect(plan.clone(), context.task_ctx()).await?;
+        let drawn = datafusion::physical_plan::displayable(plan.as_ref()).indent(false).to_string();
+        assert!(drawn.contains("mode=Partial") && drawn.contains("mode=FinalPartitioned"), "{drawn}");
+        let columns: Vec<_> = (0..6).map(|index| joined(batches.clone(), index)).collect::<Result<_>>()?;
+        assert_eq!(columns[0].len(), 4999);
+        for (found, own) in [(0, 1), (2, 3), (4, 5)] {
+            let [found, own] = [found, own]
+                .map(|index| datafusion::arrow::compute::cast(&columns[index], &DataType::Float64).unwrap());
+            assert_eq!(found.null_count(), own.null_count());
+            let [found, own] = [&found, &own].map(|column| column.as_primitive::<Float64Type>());
+            for (found, own) in found.iter().zip(own) {
+                assert_eq!(found.is_some(), own.is_some());
+                assert!(is_near(found.unwrap_or(0.0), own.unwrap_or(0.0)), "{found:?} {own:?}");
+            }
         }
     }
     Ok(())

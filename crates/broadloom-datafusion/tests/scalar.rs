@@ -7,7 +7,7 @@ use broadloom_datafusion::{TensorFunction, broadloom};
 use broadloom_text::Program;
 use common::{ROWS, column, joined, planning_error, row, session};
 use datafusion::arrow::array::{Array as _, AsArray, Float64Array};
-use datafusion::arrow::datatypes::{Float32Type, Float64Type, Int64Type};
+use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type};
 use datafusion::error::Result;
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::prelude::*;
@@ -143,10 +143,6 @@ async fn programs_with_constants_and_several_outputs() -> Result<()> {
         assert_eq!(both.column(0).as_primitive::<Int64Type>().value(index), code, "row {index}");
         assert_eq!(both.column(1).as_primitive::<Float32Type>().value(index), distance, "row {index}");
     }
-    // Another dtype is coerced to the declared one.
-    let cast = "arrow_cast(v, 'FixedSizeList(3, Float64)')";
-    let again = column(&context, &format!("SELECT nearest({cast}) FROM t")).await?;
-    assert_eq!(again.as_struct().column(0), both.column(0));
     let narrow = nearest().with_constant("codes", Array::new(vec![0.0f32; 4], &[2, 2]).unwrap())?;
     let frame = context.table("t").await?.select(vec![narrow.call(vec![col("v")])]);
     let message = frame.map(|_| ()).unwrap_err().to_string();
@@ -154,8 +150,80 @@ async fn programs_with_constants_and_several_outputs() -> Result<()> {
         message.contains("the array `codes` is f32[2, 2], but with these columns it has to be f32[2, 3]"),
         "{message}"
     );
-    let message = planning_error(&context, "SELECT nearest(x) FROM t").await;
+    let message = planning_error(&context, "SELECT nearest(arrow_cast(x, 'Float32')) FROM t").await;
     assert!(message.contains("column `obs` is f32[n], but the program declares f32[n, _]"), "{message}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn columns_are_converted_to_declared_dtypes_that_have_their_values() -> Result<()> {
+    let context = session()?;
+    // Every value of f16 is one of f32.
+    context.register_udf(ScalarUDF::from(nearest()));
+    let halves = "arrow_cast(v, 'FixedSizeList(3, Float16)')";
+    let found = column(&context, &format!("SELECT nearest({halves}) FROM t")).await?;
+    let expected = column(&context, "SELECT nearest(v) FROM t").await?;
+    assert_eq!(found.as_struct().column(0), expected.as_struct().column(0));
+    let doubles = "arrow_cast(v, 'FixedSizeList(3, Float64)')";
+    let message = planning_error(&context, &format!("SELECT nearest({doubles}) FROM t")).await;
+    for part in ["`obs` is f64[n, 3], but the program declares f32[n, 3]", "'FixedSizeList(3, Float32)'"] {
+        assert!(message.contains(part), "{part} in {message}");
+    }
+
+    // Inputs of several dtypes, by name and in order.
+    let program = "input a: f64[n]; input b: i32[n]; a * 10 + b";
+    let program = Program::parse("mixed", program).and_then(|program| program.resolve()).unwrap();
+    let mixed = TensorFunction::new("mixed", &program)?;
+    context.register_udf(ScalarUDF::from(mixed));
+    let expected: Float64Array =
+        (0..ROWS).map(|index| Some(row(index).1 * 10.0 + row(index).2 as f64)).collect();
+    for sql in [
+        "SELECT mixed(y, arrow_cast(k, 'Int8')) FROM t",
+        "SELECT mixed(b, a) FROM (SELECT arrow_cast(y, 'Float32') AS a, arrow_cast(k, 'UInt16') AS b FROM t)",
+    ] {
+        let found = column(&context, sql).await?;
+        assert_eq!(found.as_primitive::<Float64Type>(), &expected, "{sql}");
+    }
+    let found = column(&context, "SELECT mixed(y, NULL) FROM t").await?;
+    assert_eq!((found.len(), found.null_count()), (ROWS, ROWS));
+    let message = planning_error(&context, "SELECT mixed(y, k) FROM t").await;
+    for part in ["`b` is i64[n], but the program declares i32[n]", "arrow_cast(.., 'Int32')"] {
+        assert!(message.contains(part), "{part} in {message}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn expressions_promote_columns_of_several_dtypes() -> Result<()> {
+    let context = session()?;
+    for (sql, data_type) in [
+        ("broadloom('x + k', x, k)", "Float64"),
+        ("broadloom('a + k', arrow_cast(k, 'Int32'), k)", "Int64"),
+        ("broadloom('a + b', arrow_cast(y, 'Float32'), arrow_cast(k, 'Int16'))", "Float32"),
+        ("broadloom('a + b', arrow_cast(y, 'Float32'), k)", "Float64"),
+    ] {
+        let found = column(&context, &format!("SELECT {sql} FROM t")).await?;
+        assert_eq!(found.data_type().to_string(), data_type, "{sql}");
+        let found = datafusion::arrow::compute::cast(&found, &DataType::Float64)?;
+        let expected: Float64Array = (0..ROWS)
+            .map(|index| {
+                let (x, y, k, _) = row(index);
+                let left = if sql.contains("x + k") {
+                    x?
+                } else if sql.contains("Int32") {
+                    k as f64
+                } else {
+                    y
+                };
+                Some(left + k as f64)
+            })
+            .collect();
+        assert_eq!(found.as_primitive::<Float64Type>(), &expected, "{sql}");
+    }
+    let message =
+        planning_error(&context, "SELECT broadloom('x + d', x, arrow_cast(k, 'Decimal128(20, 0)')) FROM t")
+            .await;
+    assert!(message.contains("Decimal128(20, 0)") && message.contains("CAST(.. AS DOUBLE)"), "{message}");
     Ok(())
 }
 

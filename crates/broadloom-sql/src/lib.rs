@@ -29,6 +29,7 @@ mod output;
 mod query;
 pub mod server;
 pub mod session;
+mod stop;
 
 pub use address::Address;
 pub use format::Format;

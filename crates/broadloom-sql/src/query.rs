@@ -1,5 +1,6 @@
 //! Running a query: batches as they come, progress, limits on silence, and cancelling everywhere.
 
+use crate::stop::{Stop, stoppable};
 use crate::{Address, MESSAGE_BYTES};
 use ballista_core::execution_plans::DistributedQueryExec;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
@@ -56,7 +57,10 @@ impl Query {
     /// Returns planning errors.
     pub async fn new(table: DataFrame, scheduler: Option<Address>) -> Result<Query> {
         let context = Arc::new(table.task_ctx());
-        Ok(Query { plan: table.create_physical_plan().await?, context, scheduler })
+        let plan = table.create_physical_plan().await?;
+        // On a cluster, executors stop their parts. Here the plan ends when its stream is dropped, between two batches.
+        let plan = if scheduler.is_some() { plan } else { stoppable(plan, &Stop::default())? };
+        Ok(Query { plan, context, scheduler })
     }
 
     /// Returns the schema of the result.
@@ -162,7 +166,7 @@ async fn watch(
             });
         }
         if let Some(job) = distributed(plan.as_ref()).and_then(Distributed::job_id)
-            && let Ok(finished) = finished_stages(&scheduler, &job.to_string()).await
+            && let Ok(finished) = finished_stages(&scheduler, job.as_ref()).await
         {
             stages.store(finished, Ordering::Relaxed);
         }

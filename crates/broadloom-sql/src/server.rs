@@ -2,6 +2,7 @@
 
 use crate::codec::{LogicalCodec, PhysicalCodec};
 use crate::session::cluster_config;
+use crate::stop::Engine;
 use crate::{Address, MESSAGE_BYTES};
 use ballista_core::error::{BallistaError, Result};
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
@@ -94,6 +95,7 @@ impl Executor {
             override_logical_codec: Some(Arc::new(LogicalCodec::default())),
             override_physical_codec: Some(Arc::new(PhysicalCodec::default())),
             override_config_producer: Some(Arc::new(cluster_config)),
+            override_execution_engine: Some(Arc::new(Engine::default())),
             ..ExecutorProcessConfig::default()
         };
         let health = config.health.clone();

@@ -2,6 +2,7 @@
 
 use crate::codec::{LogicalCodec, PhysicalCodec};
 use crate::{Address, Format, MESSAGE_BYTES};
+use ballista_core::config::BALLISTA_CLIENT_PULL;
 use ballista_core::extension::{SessionConfigExt, SessionStateExt};
 use datafusion::common::{DataFusionError, Result, TableReference, plan_err};
 use datafusion::datasource::file_format::FileFormat;
@@ -40,7 +41,10 @@ pub fn remote_with_codec(
     scheduler: &Address,
     codec: Arc<dyn LogicalExtensionCodec>,
 ) -> Result<SessionContext> {
-    let config = cluster_config().with_ballista_logical_extension_codec(codec);
+    // A client that is told when the job ends learns its name only then, and could not cancel it; one that asks knows it
+    // from the beginning.
+    let config =
+        cluster_config().with_ballista_logical_extension_codec(codec).set_bool(BALLISTA_CLIENT_PULL, true);
     let state: SessionState = SessionStateBuilder::new().with_default_features().with_config(config).build();
     let state = state.upgrade_for_ballista(format!("http://{scheduler}"))?;
     with_functions(SessionContext::new_with_state(state))

@@ -20,6 +20,12 @@ impl Process {
         (Process(child), line)
     }
 
+    /// Starts a query, whose output is kept.
+    pub fn query(arguments: &[&str]) -> Process {
+        let command = &mut Command::new(PROGRAM);
+        Process(command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    }
+
     /// Sends a signal by name: `INT`, `KILL`.
     pub fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([&format!("-{name}"), &self.0.id().to_string()]).status();
@@ -63,9 +69,7 @@ impl Cluster {
 
     /// Starts a query on the cluster.
     pub fn start_query(&self, sql: &str, more: &[&str]) -> Process {
-        let command = &mut Command::new(PROGRAM);
-        command.args(["--cluster", &self.address, sql]).args(more);
-        Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+        Process::query(&[&["--cluster", &self.address, sql], more].concat())
     }
 
     /// Checks that the cluster answers a query.
