@@ -66,6 +66,7 @@ fn mistakes_say_what_to_type() {
         ("bincount(x.astype(i64).ravel())", "minlength=10"),
         ("histogram(x, bins=0)", "1 to 16777216 bins"),
         ("histogram(x, range=(2, 1))[0]", "the lower one first"),
+        ("histogram(x, [0, 2, 1])[0]", "bounds that do not decrease"),
         ("gradient(x, 1, 2, 3)", "one for each axis"),
         ("gradient(x[:1], axis=0)", "two elements"),
         ("convolve(x, x)", "rank 1"),

@@ -5,7 +5,7 @@ use super::{Outcome, Resolver, Value, as_size};
 use crate::error::{Mistake, Problem};
 use crate::names::Several;
 use crate::source::Span;
-use crate::syntax::Item;
+use crate::syntax::{Id, Item};
 use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Problem as GraphProblem;
 use broadloom_ir::dim::Dim;
@@ -221,6 +221,11 @@ impl Resolver<'_> {
                 Err(_) => return call.refuse("takes a number of bins, or their bounds"),
             },
             Some((id, Value::Tensor(_) | Value::List(_))) => {
+                if let Some(bounds) = self.constants(id)
+                    && !bounds.is_sorted_by(|left, right| left <= right)
+                {
+                    return call.refuse("takes bounds that do not decrease: `[0, 1, 2]`");
+                }
                 let Some(edges) = self.tensor(id, DType::F64)? else { return Ok(None) };
                 Bins::Edges(edges)
             }
@@ -235,16 +240,18 @@ impl Resolver<'_> {
         Ok(Some(results))
     }
 
+    /// Returns the numbers of a list, if all its elements are numbers.
+    fn constants(&self, id: Id) -> Option<Vec<f64>> {
+        match self.value(id) {
+            Value::List(items) => items.iter().map(|item| self.value(*item).number()).collect(),
+            _ => None,
+        }
+    }
+
     /// Returns the ends of `range=(low, high)`.
     fn bounds(&self, call: &Call) -> Outcome<Option<[f64; 2]>> {
         let Some(id) = self.given(call, "range") else { return Ok(None) };
-        let numbers = match self.value(id) {
-            Value::List(ends) => {
-                ends.iter().map(|end| self.value(*end).number()).collect::<Option<Vec<f64>>>()
-            }
-            _ => None,
-        };
-        match numbers.as_deref() {
+        match self.constants(id).as_deref() {
             Some([low, high]) => Ok(Some([*low, *high])),
             _ => call.refuse("takes two numbers as `range`: `(0, 1)`"),
         }
