@@ -5,11 +5,22 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 
 /// Selects the threads that run a kernel. The result has the same bits in every case.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::Threads;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let alone = CompileOptions { threads: Threads::Calling, ..CompileOptions::default() };
+/// let kernel = x.exp().compile_with(&alone)?;
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub enum Threads {
     /// Only the calling thread.
     Calling,
-    /// Rayon's pool: the one the caller runs in, or else the global one. Small arrays stay on the calling thread.
+    /// Rayon's pool: the one the caller runs in, or else the global one. Small arrays stay on the calling thread, and
+    /// in a child of `fork` all do if the parent has used the pool.
     #[default]
     Global,
     /// A pool that the caller provides. Small arrays stay on the calling thread.
@@ -56,6 +67,16 @@ impl Threads {
             // Asking rayon would start its threads, perhaps for nothing.
             Threads::Global => *AVAILABLE
                 .get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get)),
+        }
+    }
+
+    /// Returns whether the threads can do work. In a child of `fork`, the global pool has none: `fork` copies what
+    /// rayon knows of its threads, and not the threads, so waiting for them would never end.
+    pub(crate) fn are_of_this_process(&self) -> bool {
+        static FIRST: OnceLock<u32> = OnceLock::new();
+        match self {
+            Threads::Calling | Threads::Pool(_) => true,
+            Threads::Global => *FIRST.get_or_init(std::process::id) == std::process::id(),
         }
     }
 

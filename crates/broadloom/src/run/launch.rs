@@ -87,7 +87,7 @@ fn run(
     })
 }
 
-/// Runs a kernel on several threads. Data without a result are added to `failure`.
+/// Runs a kernel on several threads, if there are any. Data without a result are added to `failure`.
 fn run_chunks(
     inner: &Inner,
     binding: &Binding,
@@ -97,21 +97,24 @@ fn run_chunks(
 ) -> Result<(), RunError> {
     let chunks = launch.extent.unsigned_abs().div_ceil(launch.chunk.unsigned_abs()) as usize;
     let trouble = Mutex::new((failure, Ok(())));
-    inner.options.threads.enter(|| {
-        (0..chunks).into_par_iter().with_max_len(1).for_each(|index| {
-            let start = index as i64 * launch.chunk;
-            let range = start..launch.extent.min(start.saturating_add(launch.chunk));
-            let mut of_chunk = Failure::default();
-            let result = run_range(binding, launch, arguments, range, &mut of_chunk);
-            if of_chunk.first.is_some() || result.is_err() {
-                let (failure, first) = &mut *lock(&trouble);
-                failure.merge(of_chunk);
-                if first.is_ok() {
-                    *first = result;
-                }
+    let run = |index| {
+        let start = index as i64 * launch.chunk;
+        let range = start..launch.extent.min(start.saturating_add(launch.chunk));
+        let mut of_chunk = Failure::default();
+        let result = run_range(binding, launch, arguments, range, &mut of_chunk);
+        if of_chunk.first.is_some() || result.is_err() {
+            let (failure, first) = &mut *lock(&trouble);
+            failure.merge(of_chunk);
+            if first.is_ok() {
+                *first = result;
             }
-        });
-    });
+        }
+    };
+    let threads = &inner.options.threads;
+    match threads.are_of_this_process() {
+        true => threads.enter(|| (0..chunks).into_par_iter().with_max_len(1).for_each(run)),
+        false => (0..chunks).for_each(run),
+    }
     trouble.into_inner().unwrap_or_else(PoisonError::into_inner).1
 }
 
