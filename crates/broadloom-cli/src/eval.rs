@@ -13,7 +13,7 @@ use crate::threads::threads;
 use broadloom::{AnyArray, CheckedGraph, CompileOptions, Executable, Inputs, IntoArrayView, Outputs};
 use std::time::{Duration, Instant};
 
-/// How long the steps took.
+/// The time that each step took.
 #[derive(Debug)]
 struct Clock {
     last: Instant,
@@ -31,7 +31,7 @@ impl Clock {
         self.last = now;
     }
 
-    /// Books time as that of a step, which may have been part of before.
+    /// Adds time to a step.
     fn add(&mut self, name: &'static str, time: Duration) {
         match self.steps.iter_mut().find(|(known, _)| *known == name) {
             Some((_, sum)) => *sum += time,
@@ -124,7 +124,7 @@ fn compute(kernel: &Executable, arrays: &[(&str, Array)], args: &EvalArgs) -> Re
 }
 
 fn show(outputs: &Outputs, labels: &Labels, terminal: &Terminal) -> Result<(), Failure> {
-    // Who reads a pipe wants all of it.
+    // The reader of a pipe gets all elements.
     let is_whole = !terminal.is_watched();
     let all: Vec<(&str, &AnyArray)> = outputs.iter().collect();
     if let Some(table) = print::labelled(&all, labels) {

@@ -13,20 +13,20 @@ const SUFFIX: &str = ".part";
 /// Younger ones may not be locked yet by whoever writes them.
 const YOUNG: Duration = Duration::from_secs(10);
 
-/// A file that is being written. It is gone if it is dropped before it gets its name by [`Partial::persist`].
+/// A file that is being written. It is removed if it is dropped before [`Partial::persist`] gives it its name.
 #[derive(Debug)]
 pub struct Partial {
-    /// Where it will be: where a symbolic link leads.
+    /// Its final path; for a symbolic link, that of the target.
     path: PathBuf,
     temporary: NamedTempFile,
 }
 
 impl Partial {
-    /// A file beside the one that is to be written, with the mode of that, if it is there. What runs that were killed
-    /// have left in the folder is removed.
+    /// Creates a temporary file in the folder of the file to write. If that file exists, the new one gets its mode.
+    /// Temporary files of runs that were killed are removed.
     ///
     /// # Errors
-    /// Returns an error if it cannot be made, or what is there is no file to be replaced.
+    /// Returns an error if it cannot be created, or if the path is not that of a regular file.
     pub fn create(path: &Path) -> Result<Partial, Failure> {
         let failed = |error: io::Error| unwritable(path, &error);
         let link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
@@ -59,12 +59,12 @@ impl Partial {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // As other programs make files; the mask of the process is applied.
+            // The mode that other programs use; the mask of the process applies.
             builder.permissions(std::fs::Permissions::from_mode(0o666));
         }
         let temporary = builder.tempfile_in(folder(&target)).map_err(failed)?;
         remove_if_interrupted(temporary.path());
-        // Where there are no locks, nobody finds it stale either.
+        // If locks are not supported, no run removes it as stale either.
         let _ = temporary.as_file().try_lock();
         if let Some(metadata) = replaced {
             temporary.as_file().set_permissions(metadata.permissions()).map_err(failed)?;
@@ -72,7 +72,7 @@ impl Partial {
         Ok(Partial { path: target, temporary })
     }
 
-    /// Another handle of the file.
+    /// Returns another handle of the file.
     ///
     /// # Errors
     /// Returns an error if the system has none.
@@ -87,13 +87,13 @@ impl Partial {
     /// Gives the file its name.
     ///
     /// # Errors
-    /// Returns an error if that is impossible; then what was there is there still.
+    /// Returns an error if that is impossible; then the old file stays.
     pub fn persist(self) -> io::Result<()> {
         self.temporary.persist(&self.path).map(drop).map_err(|error| error.error)
     }
 }
 
-/// Removes what runs that were killed have left. Whoever writes holds a lock, which ends with the process.
+/// Removes the temporary files of runs that were killed. A running writer holds a lock, which ends with the process.
 fn remove_stale(folder: &Path) {
     let Ok(entries) = folder.read_dir() else { return };
     for entry in entries.flatten() {
@@ -106,7 +106,7 @@ fn remove_stale(folder: &Path) {
         let is_old = age.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > YOUNG));
         let is_free = || File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
         if is_old && is_free() {
-            // It is gone, or cannot be removed, which is no concern of this run.
+            // Ignore errors: another run may have removed it.
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -115,21 +115,21 @@ fn remove_stale(folder: &Path) {
 /// Writes a file.
 ///
 /// # Errors
-/// Returns an error if that is impossible; then what was there is there still.
+/// Returns an error if that is impossible; then the old file stays.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let partial = Partial::create(path)?;
     let written = partial.file().and_then(|mut file| file.write_all(bytes));
     written.and_then(|()| partial.persist()).map_err(|error| unwritable(path, &error))
 }
 
-/// Where a file is.
+/// Returns the folder of a file.
 pub fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A file that cannot be written.
+/// Returns the error of a file that cannot be written.
 pub fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    // Errors of the temporary file name it, which says nothing to anybody.
+    // Errors of the temporary file contain its name, which users do not know.
     let cause = match (error.raw_os_error(), error.kind()) {
         (None, kind) if kind != io::ErrorKind::Other => kind.to_string(),
         _ => error.to_string(),

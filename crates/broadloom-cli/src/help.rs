@@ -11,7 +11,7 @@ const LANGUAGE: &str = include_str!("../pages/language.md");
 /// `broadloom help`.
 ///
 /// # Errors
-/// Returns an error if there is no such topic.
+/// Returns an error if the topic does not exist.
 pub fn run(args: &HelpArgs, terminal: &Terminal) -> Result<(), Failure> {
     let mut cli = Cli::command();
     // The names of commands below the program's, as their own `--help` has them.

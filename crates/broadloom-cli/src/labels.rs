@@ -58,7 +58,7 @@ fn of_node(graph: &CheckedGraph, expr: ExprId, known: &HashMap<ExprId, Axes>, in
         known.get(&operand).cloned().unwrap_or_else(|| vec![None; graph.shape(operand).rank()])
     };
     match graph.node(expr) {
-        // Blocks of rows, groups, and what a row has.
+        // Blocks of rows, groups, and the axes of a row.
         Node::Segment { values, ids, .. } => {
             let group = match graph.node(*ids) {
                 Node::Input(input) => {

@@ -49,7 +49,7 @@ fn ops() -> Vec<Op> {
 /// `broadloom ops`.
 ///
 /// # Errors
-/// Returns an error if there is no operation of the name.
+/// Returns an error if no operation has the name.
 pub fn run(args: &OpsArgs, terminal: &Terminal) -> Result<(), Failure> {
     let ops = ops();
     match &args.name {

@@ -113,7 +113,7 @@ impl ProgramArgs {
         self.sizes.iter().map(|(name, size)| (name.as_str(), *size))
     }
 
-    /// What separates the cells of tables, if it is not the usual.
+    /// The delimiter of tables, if it is not the default of their kind.
     pub fn delimiter(&self) -> Option<u8> {
         self.delimiter
     }

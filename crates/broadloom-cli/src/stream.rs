@@ -78,7 +78,7 @@ impl Stream {
             Err(error) if args.chunk.is_some() => return Err(error.into()),
             Err(error) => return refuse(error.to_string()),
         };
-        // A run on whole arrays explains better what does not fit.
+        // The errors of a run on whole arrays are clearer.
         let is_streamed = |input: &Opened| chunked.streamed().iter().any(|info| info.name == input.name);
         if loaded.inputs.iter().any(|input| is_streamed(input) && !has_rows(&input)) {
             return Ok(None);

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A value that crosses from one stage to a later one goes through a scratch row, or is loaded again if it is a
-//! load. Every value stands in the last stage that serves all who read it.
+//! load. Every value is computed in the last stage that comes before all of its readers.
 
 mod best;
 mod contraction;
@@ -36,7 +36,7 @@ use broadloom_ir::reduce::LANES;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// The kernel of a placed nest. `params` are those that the nest has made.
+/// Returns the kernel of a placed nest. `params` are the parameters that the nest has made.
 pub(crate) fn make(
     placement: &Placement<'_, '_>,
     axis_names: &dyn Fn(&Dim) -> String,
@@ -55,7 +55,7 @@ pub(crate) fn make(
     maker.accesses();
     let body = maker.level(None)?;
     maker.kernel.body = body;
-    // The places of what one walk finds are no work to be shared.
+    // Threads do not share the places of the best elements: one walk finds them all.
     let shared = |axis: &AxisId| !placement.nest.is_over_places(*axis);
     maker.kernel.parallel = placement.nest.shared_axis().filter(shared);
     maker.kernel.scanned = placement.nest.scanned;
@@ -151,7 +151,7 @@ impl Maker<'_, '_, '_> {
         ValueId::new(self.kernel.values.len() - 1)
     }
 
-    /// The kernel's value for a value of the nest, brought into scope if it has to be.
+    /// Returns the kernel's value for a value of the nest, and brings it into scope if necessary.
     fn get(&mut self, value: ValueId, body: &mut Vec<Stmt>) -> ValueId {
         if let Some(&found) = self.env.get(&value) {
             return found;
@@ -168,8 +168,8 @@ impl Maker<'_, '_, '_> {
         defined
     }
 
-    /// The row of a value, and whose strip it is over: that over the places of what was found, its own loop's, that of
-    /// the merged loop of which that is a part, or that of a loop around.
+    /// Returns the row of a value, and the axis whose strip it covers: the places of a walk for the best elements,
+    /// the value's own loop, the merged loop that contains it, or a loop around.
     fn row_of(&self, value: ValueId) -> Option<(RowId, AxisId)> {
         let places = self.nest.places_of(value);
         if let Some((row, places)) =
@@ -184,7 +184,7 @@ impl Maker<'_, '_, '_> {
             .find_map(|axis| Some((*self.rows.get(&(value, axis))?, axis)))
     }
 
-    /// Whether a value is made again where it is needed, rather than kept in a row.
+    /// Returns whether a value is computed again where it is needed, rather than kept in a row.
     fn is_leaf(&self, value: ValueId) -> bool {
         self.placement.kept.contains_key(&value)
             || matches!(
@@ -193,7 +193,7 @@ impl Maker<'_, '_, '_> {
             )
     }
 
-    /// Runs `make` with what it brings into scope forgotten afterwards.
+    /// Runs `make`. Values that it brings into scope leave it afterwards.
     fn scoped<T>(&mut self, make: impl FnOnce(&mut Self) -> Result<T, LowerError>) -> Result<T, LowerError> {
         let outer = self.env.clone();
         let made = make(self);
@@ -229,7 +229,7 @@ impl Maker<'_, '_, '_> {
                 body.push(stmt);
             }
             Item::Loop(axis) => {
-                // What the loop reads is brought into scope before it, once; what recurs along it is read from rows.
+                // Bring the values that the loop reads into scope once, before it. Values that recur along it are read from rows.
                 for value in self.placement.read_from_outside(axis) {
                     if ![self.placement.merged_axis(value), self.nest.places_of(value)].contains(&Some(axis))
                     {
@@ -292,7 +292,7 @@ impl Maker<'_, '_, '_> {
             Some(last) if before.is_empty() && !reads_kept && !reads_parts && !reads_found => Ok(vec![last]),
             last => {
                 before.extend(last);
-                // Inside a contraction, its strip is there already, and where results run across it.
+                // Inside a contraction or a scan across the axis, the loop is in a strip already.
                 let around = self.nest.axes[axis.index()].parent;
                 let around = around.and_then(|outer| self.placement.contractions.get(&outer));
                 let is_contracted = around.is_some_and(|contraction| contraction.strip == axis);
@@ -304,7 +304,8 @@ impl Maker<'_, '_, '_> {
         }
     }
 
-    /// What the loop over an axis that stands for two reads otherwise than as along one comes into rows before it.
+    /// Returns the statements that gather operands into rows before the loop over a merged axis: those that move along
+    /// both parts, but not as along one axis.
     fn gathers(&mut self, axis: AxisId) -> Vec<Stmt> {
         let mut gathers = Vec::new();
         for (load, Gathered { steps, strides: [outer, inner], .. }) in self.placement.gathered(axis) {
@@ -320,7 +321,7 @@ impl Maker<'_, '_, '_> {
         gathers
     }
 
-    /// The loop over an axis, block by block: strips of it and of the loop inside.
+    /// Returns the loop over an axis in blocks: strips of it and of the loop inside.
     fn blocks(&mut self, outer: AxisId, blocks: &Blocks) -> Result<Stmt, LowerError> {
         let inner = blocks.inner;
         let mut block = Vec::new();
@@ -338,7 +339,8 @@ impl Maker<'_, '_, '_> {
         Ok(Stmt::Strip { axis: outer, length: 0, body: vec![block] })
     }
 
-    /// The loop over a part of a merged axis: what is read outside of it is put into rows along the merged axis.
+    /// Returns the loop over a part of a merged axis. Values that are read outside it are put into rows along the merged
+    /// axis.
     pub(super) fn part(&mut self, axis: AxisId, part: Part) -> Result<Stmt, LowerError> {
         let (along, span) = match part {
             Part::Inner(along) => (along, Span::Periodic { period: axis, along }),
@@ -402,7 +404,7 @@ impl Maker<'_, '_, '_> {
         Ok(reduce)
     }
 
-    /// A reduction of pairs into rows; `left` holds what stands still.
+    /// Returns a reduction of pairs into rows. `left` holds the operands that do not move along the strip.
     fn pairs(&mut self, axis: AxisId, strip: AxisId, pairing: Pairing, left: RowId) -> Pairs {
         let (mut values, mut indices) = (None, None);
         for value in self.placement.reduced[&axis].clone() {
@@ -429,7 +431,7 @@ impl Maker<'_, '_, '_> {
         }
     }
 
-    /// What the steps of an axis do before they walk along a strip.
+    /// Returns what the steps of an axis do before they walk along a strip.
     fn before_strip(&mut self, axis: AxisId, strip: AxisId) -> Result<Steps, LowerError> {
         let contraction = self.placement.contractions.get(&axis);
         let ahead = contraction.map(|contraction| self.scoped(|maker| maker.contract(axis, contraction)));
@@ -467,7 +469,7 @@ impl Maker<'_, '_, '_> {
                 .collect();
             let lanes = match maker.placement.is_vector() {
                 true if body.is_empty() => lanes.clamp(MIN_REDUCTION_LANES, LANES),
-                // What is counted is narrower than the counts.
+                // The counted values are narrower than the counts.
                 true => lanes.min(LANES),
                 false => 1,
             };
@@ -509,11 +511,11 @@ impl Maker<'_, '_, '_> {
 
 /// Steps of an axis that each walk along a strip.
 struct Steps {
-    /// What runs ahead of so many of them.
+    /// Statements that run ahead of a group of steps.
     ahead: Vec<Stmt>,
-    /// What does not depend on the strip.
+    /// Statements of each step that do not depend on the strip.
     per_step: Vec<Stmt>,
-    /// What does.
+    /// Items that do.
     varying: Vec<Item>,
 }
 
@@ -521,16 +523,16 @@ fn is_by_tree(order: Order) -> bool {
     matches!(order, Order::Tree | Order::Blocks)
 }
 
-/// Steps of the reduction axis that one walk along the strip takes, if rows of the table are so wide.
+/// Returns the number of steps of the reduction axis that one walk along the strip takes.
 fn steps(stream: &Stream, extent: Extent, width: Extent) -> usize {
-    // Rows of a table that are a few cache lines stream through memory one after the other.
+    // Rows of a few cache lines stream through memory one after the other.
     if matches!(width, Extent::Constant(width) if width < MIN_STEPPED_ROW) {
         return 1;
     }
     let short = matches!(extent, Extent::Constant(extent) if extent < STREAM_STEPS as i64);
     let repeatable =
         stream.prologue.is_empty() && stream.per_step.len() + stream.body.len() <= MAX_REPEATED_STATEMENTS;
-    // The lanes of a block are taken one by one, but among equal elements the first one counts.
+    // By the tree, the lanes of a block are taken one by one, but among equal elements the first one has to win.
     let by_lanes = is_by_tree(stream.order);
     let ordered = stream.accumulators.iter().any(|entry| entry.accumulator.operand.is_indexed());
     let few = stream.accumulators.len() <= MAX_REPEATED_ACCUMULATORS;

@@ -1,7 +1,7 @@
 //! Decides which tensors are materialised: one plan, made before loops exist.
 //!
 //! ```text
-//! costs, operands first      what an element takes if it is computed where it is read
+//! costs, operands first      the cost of an element that is computed where it is read
 //! demands, users first       under which index maps a tensor is read, through views and fused ops
 //!                            ──▶ Materialise (own kernel, own demands), Unroll, or Inline (demands go on to the operands)
 //! ```
@@ -370,7 +370,7 @@ impl Planner<'_> {
     fn is_repeated(&self, map: &AffineMap) -> bool {
         let mut read: Vec<AxisId> = map.iter().filter_map(|index| index.axis).collect();
         let groups: Vec<AxisId> = read.iter().filter_map(|axis| self.axes[axis.index()].group).collect();
-        // The groups of an axis part it among them: along both together nothing is computed twice.
+        // The groups of an axis divide it: along both axes together, nothing is computed twice.
         read.extend(groups);
         let Some(deepest) = self.deepest(&read) else { return false };
         self.path(deepest).any(|axis| !read.contains(&axis) && !self.axes[axis.index()].unrolled)
@@ -428,7 +428,7 @@ impl Planner<'_> {
         axis
     }
 
-    /// Loops in one another for dims that are no literal 1, and the index map along them.
+    /// Returns nested loops for the dims that are not a literal 1, and the index map along them.
     fn chain(&mut self, space: &Space, around: Option<AxisId>, dims: &[Dim], sizes: &Rc<[Dim]>) -> AffineMap {
         let mut parent = around;
         let index = |dim: &Dim| {
@@ -442,7 +442,7 @@ impl Planner<'_> {
         dims.iter().map(index).collect()
     }
 
-    /// The loops of a tensor that has a kernel, and what it reads in them.
+    /// Adds the loops of a tensor that has a kernel, and the demands of what it reads in them.
     fn root(&mut self, id: FlatId) -> Result<(), LowerError> {
         let flat = self.flat;
         let node = flat.node(id);
@@ -454,7 +454,7 @@ impl Planner<'_> {
             _ => Space::Temporary(id),
         };
         if let Some((operand, topk)) = flat.walk(id) {
-            // The walk stands in the loops over the other axes.
+            // The walk is inside the loops over the other axes.
             let space = Space::Best(operand, topk);
             let mut dims = flat.node(operand).shape.to_vec();
             let length = dims.remove(topk.axis);
@@ -482,7 +482,7 @@ impl Planner<'_> {
             }
             return self.propagate(id, &map);
         };
-        // Rows of the table by block, and what a row has.
+        // The rows of the table by block, and the axes of a row.
         let block = self.free_axis(&space, None, &node.shape[0], &sizes);
         let row = self.free_axis(&space, Some(block), &flat.node(ids).shape[0], &sizes);
         self.axes[row.index()].group = Some(block);
@@ -493,13 +493,13 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Hands the demand for a node on to its operands.
+    /// Passes the demand for a node on to its operands.
     fn propagate(&mut self, id: FlatId, map: &AffineMap) -> Result<(), LowerError> {
         let flat = self.flat;
         let node = flat.node(id);
         let mut terms = Vec::new();
         match &node.kind {
-            // Which operand it is depends on the piece: the map stands for those of all.
+            // The operand depends on the piece, so this map stands for the maps of all operands.
             Kind::Concat { operands, .. } => {
                 for operand in operands {
                     self.demand(*operand, map.clone());

@@ -45,7 +45,7 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         by_axis.entry(*axis).or_default().push(row);
     }
     for (axis, rows) in by_axis {
-        // How much is alive changes where a row begins, and after the end of one.
+        // The memory in use changes where a row begins, and after the end of one.
         let mut changes: Vec<(usize, bool, usize)> = Vec::with_capacity(2 * rows.len());
         for row in rows.into_iter().filter(|row| ![Span::Axis, Span::One].contains(&kernel.rows[*row].span)) {
             changes.extend([(lives[row].0, true, row), (lives[row].1 + 1, false, row)]);
@@ -78,8 +78,8 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         // Rows inside a reduction are over its blocks.
         let block = kernel.axes[axis.index()].reduction || read_kept.contains(&axis);
         let length = in_first.min(in_second).min(in_scratch);
-        // A strip of whole periods, and of whole vectors, begins where the rows do, where that fits: then none of its
-        // vectors lies over the end of a cache line.
+        // If they fit, use strips of whole periods and whole vectors. They begin where the rows do, so that no vector
+        // crosses the end of a cache line.
         let periods = kernel.rows.iter().zip(row_axes).filter(|(_, of)| **of == axis);
         let unit = periods.fold(STRIP_LANES, |unit, (row, _)| match row.period(&kernel.axes) {
             Some(period) => unit / common_factor(unit, period) * period,
@@ -105,7 +105,7 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
     for index in order {
         let Kernel { rows, axes, .. } = kernel;
         let row = &mut rows[index];
-        // Rows that begin whole pages apart would all fall into one set of the cache.
+        // Rows whose starts are whole pages apart would all use one set of the cache.
         let apart = if row.count > 1 { LINE / row.dtype.size() } else { 0 };
         row.length = match row.span {
             Span::Strip | Span::Block { .. } => lengths[&row_axes[index]] + apart,
@@ -140,7 +140,7 @@ fn common_factor(x: usize, y: usize) -> usize {
 }
 
 impl Row {
-    /// After how many elements those of the row recur.
+    /// Returns the number of elements after which those of the row recur, if it is constant.
     fn period(&self, axes: &[Axis]) -> Option<usize> {
         match self.span {
             Span::Periodic { period, .. } => match axes[period.index()].extent {
@@ -152,7 +152,7 @@ impl Row {
     }
 }
 
-/// Bytes of scratch memory that the rows take which should stay in the first-level cache.
+/// Returns the bytes of scratch memory of the rows that should stay in the first-level cache.
 pub(crate) fn near_bytes(kernel: &Kernel, target: &Target) -> usize {
     let bytes = |row: &Row| (row.dtype.size() * row.length * row.count).next_multiple_of(64);
     let near =
@@ -165,9 +165,9 @@ struct Met {
     levels: Vec<Level>,
     /// The axes over whose strips tile functions run.
     by_tiles: HashSet<AxisId>,
-    /// The axes over whose strips there are rows of contractions, and how long these are at most.
+    /// The axes over whose strips contractions have rows, and the maximum length of the rows.
     contracted: HashMap<AxisId, usize>,
-    /// The axes with a step of their strips for each row of contractions, and how many these have at most.
+    /// The axes whose strips have a step for each row of a contraction, and the maximum number of steps.
     steps: HashMap<AxisId, usize>,
 }
 
@@ -206,8 +206,8 @@ impl Met {
                     met.steps.entry(contract.rows).or_insert(CONTRACTED_ROWS);
                     let steps = contract.filled(&kernel.values).map(|row| kernel.rows[row.index()].count);
                     let steps = steps.max().unwrap_or(BLOCK).min(BLOCK);
-                    // Those that run one after another over the same strip have rows of their own, and all of them go
-                    // by whole vectors, whose lanes are powers of two.
+                    // Contractions that run one after another over the same strip have rows of their own. All of
+                    // them use whole vectors, whose lanes are powers of two.
                     let over_strip = |other: &Stmt| match other {
                         Stmt::Contract(of) if of.strip == contract.strip => Some(of.lanes),
                         _ => None,
@@ -230,7 +230,7 @@ impl Met {
                         met.levels[tree.ranks.index()] = Level::Memory;
                     }
                 }
-                // Of the places only the last is met in every step.
+                // A step always reads only the last of the places.
                 Stmt::BestRows(best) => {
                     best.rows().iter().for_each(|row| met.levels[row.index()] = Level::Second);
                 }
@@ -287,7 +287,7 @@ impl Lives {
             loops: 0,
         };
         lives.body(kernel, &kernel.body);
-        // What was filled once is read again in later strips.
+        // Rows that are filled once are read again in later strips.
         for stmt in kernel.statements() {
             if let Stmt::Contract(contract) = stmt {
                 for row in contract.filled(&kernel.values) {
@@ -305,7 +305,7 @@ impl Lives {
         match &self.written_in[row.index()] {
             None => {
                 let walk = self.around.iter().rev().find(|around| around.axis.is_some() && around.axis == at);
-                // What one block leaves in a whole row outlives the rows of all blocks.
+                // A whole row keeps its elements longer than the rows of a block.
                 let walk = if is_whole { self.around.last() } else { walk };
                 self.intervals[row.index()] = (walk.map_or(position, |around| around.start), position);
                 self.written_in[row.index()] = Some(self.around.iter().map(|around| around.number).collect());
@@ -366,7 +366,7 @@ impl Lives {
 fn set_strips(body: &mut [Stmt], lengths: &HashMap<AxisId, usize>) {
     for stmt in body {
         if let Stmt::Strip { axis, length, .. } = stmt {
-            // Without rows, what is called on the arrays themselves.
+            // Without rows, functions are called on the arrays themselves.
             *length = lengths.get(axis).copied().unwrap_or(MAX_TILE_STRIP);
         }
         stmt.children_mut().into_iter().for_each(|body| set_strips(body, lengths));

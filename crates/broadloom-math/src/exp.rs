@@ -31,7 +31,7 @@ pub trait ExpTable: Float {
     const EXP2_MIN: Self;
     /// From this value down, e^x - 1 rounds to -1.
     const EXPM1_MIN: Self;
-    /// Whether what is made of a power takes the rounding errors of r and of 1 + r into account.
+    /// Whether the rounding errors of r and of 1 + r are taken into account.
     const COMPENSATED: bool;
 
     /// Q in e^r = 1 + r + r^2 Q(r) for |r| <= ln 2 / 2.

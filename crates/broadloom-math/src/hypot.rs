@@ -66,7 +66,7 @@ impl HypotTable for f64 {
 
 const ONE: u64 = 1.0f64.to_bits();
 
-/// A power of two, of which the reciprocal is normal, too, that brings a float between 2^-179 and 2^129; zero and
+/// Returns a power of two whose reciprocal is normal too, and which scales a float to between 2^-179 and 2^129; zero and
 /// infinity stay.
 #[inline(always)]
 fn scale_for(x: f64) -> f64 {
@@ -77,7 +77,7 @@ fn scale_for(x: f64) -> f64 {
 /// 1 / (2x) to within a 15th of it, for an x of moderate size.
 #[inline(always)]
 fn rough_half_inverse(x: f64) -> f64 {
-    // The bits of a float fall short of its logarithm by at most 0.086; what both lack on average is taken off.
+    // The bits of a float are below its logarithm by at most 0.086; the average of that error is subtracted.
     const HALF: u64 = 0.5f64.to_bits();
     const LESS: u64 = (1 << 52) / 100 * 9;
     f64::from_bits((HALF + ONE - LESS).wrapping_sub(x.to_bits()))

@@ -188,7 +188,7 @@ pub trait Real: Tables {
     }
 
     /// `self` to the power `y`, with all special cases of C99's `pow`: among them 1 for `x^0` and `1^y` even
-    /// with NaN, and NaN for a negative `x` and a finite `y` that is no integer.
+    /// with NaN, and NaN for a negative `x` and a finite `y` that is not an integer.
     #[inline(always)]
     fn pow<L: Level>(self, y: Self) -> Self {
         pow::pow::<Self, L>(self, y)

@@ -89,7 +89,7 @@ pub(crate) fn split<T: Float>(x: T) -> (T, T) {
     (if subnormal { k - T::LIFT_EXPONENT } else { k }, m)
 }
 
-/// The logarithm of x from what it is for a positive finite x.
+/// Returns the logarithm of any x, given the value for a positive finite x.
 #[inline(always)]
 fn with_limits<T: Float>(x: T, finite: T) -> T {
     let result = if x < T::INFINITY { finite } else { x };

@@ -126,7 +126,7 @@ fn is_integer<T: Float>(x: T) -> bool {
 pub(crate) fn pow<T: PowTable, L: Level>(x: T, y: T) -> T {
     let a = x.magnitude();
     let y_integer = is_integer(y);
-    // y / 2 is exact except for tiny y, which are no integers.
+    // y / 2 is exact except for tiny y, which are not integers.
     let y_odd = y_integer & !is_integer(T::HALF * y);
 
     let size = T::finite_pow::<L>(a, y);

@@ -59,10 +59,10 @@ fn long_division(x: f64, y: f64) -> f64 {
         return x;
     }
     let ((mut rest, mut exponent), (divisor, last)) = (parts(x), parts(y));
-    // An odd divisor is the shortest, so that a step shifts by as many bits as there are.
+    // An odd divisor has the fewest bits, so that each step can shift by as many as possible.
     let (divisor, last) = (divisor >> divisor.trailing_zeros(), last + divisor.trailing_zeros() as i32);
     if exponent < last {
-        // Both in units of x's last place. y <= x, so it is no longer than x.
+        // Both in units of x's last place. y <= x, so the shifted divisor fits.
         return (rest % (divisor << (last - exponent))) as f64 * power(exponent);
     }
     rest %= divisor;

@@ -50,7 +50,7 @@ pub fn run(error: &RunError) -> Vec<Help> {
     }
 }
 
-/// What cannot be computed in chunks.
+/// Errors of computing in chunks.
 pub fn chunk(error: &ChunkError) -> Vec<Help> {
     match error {
         ChunkError::Bind(error) => bind(error),

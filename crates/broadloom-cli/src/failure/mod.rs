@@ -62,7 +62,7 @@ fn one_line(text: &str) -> String {
 }
 
 impl Failure {
-    /// Standard output is closed, which is not an error: the reader wants no more.
+    /// Standard output is closed. That is not an error: the reader has read enough.
     pub fn closed() -> Failure {
         Failure(Box::new(Kind::Closed))
     }

@@ -39,7 +39,7 @@ fn archive(content: &Rc<Content>) -> Result<ZipArchive<BufReader<Reader>>, Failu
 /// The names of the arrays in an archive.
 ///
 /// # Errors
-/// Returns an error if it is none.
+/// Returns an error if it is not an archive.
 pub fn keys(content: &Rc<Content>) -> Result<Vec<String>, Failure> {
     let archive = archive(content)?;
     let names = archive.file_names().filter_map(Result::ok);
@@ -51,7 +51,7 @@ impl Entry {
     /// NumPy has no dtype for the elements.
     ///
     /// # Errors
-    /// Returns an error if there is none such, or several, or it cannot be read.
+    /// Returns an error if no array or several arrays match, or if it cannot be read.
     pub fn open(name: &str, content: &Rc<Content>, part: Option<&str>) -> Result<Entry, Failure> {
         let known = keys(content)?;
         let (key, stated) = match part {

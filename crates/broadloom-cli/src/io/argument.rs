@@ -158,7 +158,7 @@ fn plain(text: &str) -> Option<Scalar> {
 /// The dtype and shape of a raw file: `f32[1000, 3]`. One size may be `_`, which follows from the length of the file.
 ///
 /// # Errors
-/// Returns an error if it is none, in words.
+/// Returns an error, in words, if the text is not a layout.
 pub fn raw_layout(text: &str) -> Result<(DType, Vec<Option<usize>>), String> {
     let wrong = || format!("{text:?} is not a dtype with a shape, such as f32[1000, 3] or u8[_, 4]");
     let (dtype, sizes) = text.split_once('[').ok_or_else(wrong)?;

@@ -32,7 +32,7 @@ impl Files {
     /// The inputs of an argument: one, or all arrays of a file whose names the program uses. A declaration gives none.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or is not what its name says.
+    /// Returns an error if the file cannot be read, or its content does not match its name.
     pub fn open(
         &mut self,
         argument: &Argument,
@@ -171,7 +171,7 @@ fn begun(bytes: &[u8]) -> Format {
 /// The dtype of elements as an argument gives it.
 ///
 /// # Errors
-/// Returns an error if there is none of the name.
+/// Returns an error if no dtype has the name.
 pub fn stated(content: &Content, dtype: &str) -> Result<DType, Failure> {
     broadloom_text::dtype(dtype).ok_or_else(|| {
         content

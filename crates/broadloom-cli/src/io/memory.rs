@@ -30,7 +30,7 @@ impl Owned {
     /// Reads `count` bytes.
     ///
     /// # Errors
-    /// Returns an error if there are fewer, or there is no memory for them.
+    /// Returns an error if there are fewer, or not enough memory.
     pub fn read(mut from: impl Read, length: usize) -> io::Result<Owned> {
         let mut words: Vec<u64> = Vec::new();
         let mut done = 0;
@@ -67,10 +67,9 @@ impl Memory {
     /// Maps a file that is not empty, without reading it.
     ///
     /// # Errors
-    /// Returns an error if the system does not.
+    /// Returns an error if the system cannot map it.
     pub fn map(file: &File) -> io::Result<Memory> {
-        // SAFETY: the elements of all dtypes but bool, which is checked before use, have a meaning whatever their bits
-        // are. The help text asks users not to change the file meanwhile.
+        // SAFETY: any bits are a valid element, except for bool, which is checked before use. The help text asks users not to change the file meanwhile.
         let map = unsafe { Mmap::map(file) };
         map.map(|map| Memory::Mapped(Arc::new(map)))
     }
@@ -108,7 +107,7 @@ impl Array {
     /// An array whose elements start at an offset in memory. Elements that are not aligned are copied.
     ///
     /// # Errors
-    /// Returns an error if there are fewer bytes than the shape needs, or there is no memory for a copy, in words.
+    /// Returns an error, in words, if there are fewer bytes than the shape needs, or not enough memory for a copy.
     pub fn new(
         dtype: DType,
         shape: Vec<usize>,
@@ -146,7 +145,7 @@ impl Array {
     /// Rows of the array for a kernel.
     ///
     /// # Errors
-    /// Returns an error if there are no such rows, or a byte of their bools is neither 0 nor 1, in words.
+    /// Returns an error, in words, if the rows do not exist, or a byte of their bools is neither 0 nor 1.
     pub fn rows(&self, rows: Range<usize>) -> Result<ArrayView<'_>, String> {
         let none = || format!("there are no rows {rows:?} in an array of shape {:?}", self.shape);
         if self.is_fortran {
@@ -169,7 +168,7 @@ impl Array {
     /// The array for a kernel.
     ///
     /// # Errors
-    /// Returns an error if a byte of a bool is neither 0 nor 1, in words.
+    /// Returns an error, in words, if a byte of a bool is neither 0 nor 1.
     pub fn view(&self) -> Result<ArrayView<'_>, String> {
         let mut strides: Vec<isize> = Vec::new();
         let mut stride: isize = 1;

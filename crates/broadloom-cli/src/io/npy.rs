@@ -68,7 +68,7 @@ impl Header {
     /// Reads only the header.
     ///
     /// # Errors
-    /// Returns an error if it is none.
+    /// Returns an error if it is not a header.
     pub fn read(mut from: impl Read) -> Result<Header, Unreadable> {
         let mut start = [0u8; 8];
         from.read_exact(&mut start)?;

@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek};
 use std::path::{Path, PathBuf};
 
-/// Where results go, and as what.
+/// The destinations of results, and their formats.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
     /// Where results go, instead of being printed: a file for the only result, an .npz for all, or NAME=FILE for one of

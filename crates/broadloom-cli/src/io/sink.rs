@@ -119,7 +119,7 @@ impl<W: Write + Seek> Sink for NpyFile<W> {
 }
 
 /// A writer that ignores everything after its first error. An archive that is dropped after an error tries to complete
-/// itself, and would print what fails then.
+/// itself, and would print the errors of that.
 #[derive(Debug)]
 struct Once<W> {
     out: W,

@@ -23,7 +23,7 @@ pub trait Source: Debug {
     /// The elements.
     ///
     /// # Errors
-    /// Returns an error if the file is damaged, or there is no memory for them.
+    /// Returns an error if the file is damaged, or not enough memory.
     fn load(&self) -> Result<Array, Failure>;
 
     /// The elements row by row, from the first. Call this on all inputs that are read together before reading any of
@@ -41,7 +41,7 @@ pub trait Rows {
     /// The next `count` rows, or all that are left.
     ///
     /// # Errors
-    /// Returns an error if the file is damaged, or there is no memory for them.
+    /// Returns an error if the file is damaged, or not enough memory.
     fn next(&mut self, count: usize) -> Result<ArrayView<'_>, Failure>;
 }
 
@@ -154,7 +154,7 @@ impl Layout {
     /// Reads the elements.
     ///
     /// # Errors
-    /// Returns an error if there are fewer, or there is no memory for them.
+    /// Returns an error if there are fewer, or not enough memory.
     pub fn read(&self, from: impl Read) -> io::Result<Owned> {
         let length = self.length().map_err(io::Error::other)?;
         let owned = Owned::read(from, length)?;
@@ -181,7 +181,7 @@ pub struct Elements {
 
 impl Elements {
     /// # Errors
-    /// Returns an error if the file has fewer of them, in words.
+    /// Returns an error, in words, if the file has fewer of them.
     pub fn new(content: Rc<Content>, layout: Layout, offset: u64) -> Result<Elements, String> {
         let length = layout.length()?;
         let available = content.length().saturating_sub(offset);

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::rc::Rc;
 
-/// There are none.
+/// Never has a value.
 #[derive(Debug)]
 pub enum Columns {}
 
@@ -51,7 +51,7 @@ impl Columns {
     }
 }
 
-/// There are none.
+/// Never has a value.
 #[derive(Debug)]
 pub enum Pass {}
 

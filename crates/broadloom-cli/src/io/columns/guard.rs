@@ -14,7 +14,7 @@ thread_local! {
 }
 
 /// Calls a reader. Parquet's and Arrow's readers return errors for most damages and panic on others; the message of the
-/// panic becomes the error. What the reader worked on must not be used after an error.
+/// panic becomes the error. Nothing that the reader has changed may be used after an error.
 pub fn guarded<T>(read: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {

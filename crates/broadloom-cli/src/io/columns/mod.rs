@@ -102,7 +102,7 @@ impl Columns {
         schema.fields().iter().map(|field| &**field)
     }
 
-    /// The dtype of a column of numbers as an input: f64 if the elements are no floats and some are null.
+    /// The dtype of a column of numbers as an input: f64 for integers and bools with nulls.
     ///
     /// # Errors
     /// Returns an error if the file is damaged.
@@ -223,7 +223,7 @@ fn damaged(content: &Content, what: &str) -> Failure {
     content.wrong(what).help(DAMAGED)
 }
 
-/// What a column contains, by its type.
+/// Returns the kind of a column's content, by its type.
 fn kind(field: &Field) -> Kind {
     let found = field.data_type();
     match ColumnType::of(field) {
@@ -263,7 +263,7 @@ fn texts_of(array: &ArrayRef) -> Box<dyn Iterator<Item = &str> + '_> {
 /// The dates of a column, read as numbers.
 fn dates_of(array: &ArrayRef, reads: Reads) -> Box<dyn Iterator<Item = Cell> + '_> {
     const DAY: i64 = 86_400;
-    // A date counts units, of which there are so many in a day.
+    // Dates count units; the second argument is the number of units in a day.
     match array.data_type() {
         DataType::Date32 => cells::<Date32Type>(array, 1, reads),
         DataType::Date64 => cells::<Date64Type>(array, DAY * 1000, reads),
@@ -298,7 +298,7 @@ pub struct Pass {
     /// The columns of the batches.
     columns: Vec<usize>,
     batches: Batches,
-    /// What is left of the current batch.
+    /// The remaining rows of the current batch.
     batch: Option<RecordBatch>,
     /// The codes of the texts of the inputs, by their positions.
     codes: HashMap<usize, HashMap<Box<str>, i64>>,

@@ -53,7 +53,7 @@ impl Reads {
         }
     }
 
-    /// Converts a date that is a number of units since 1970-01-01, of which there are so many in a day.
+    /// Converts a date given as a number of units since 1970-01-01, with `per_day` units in a day.
     #[cfg(feature = "arrow")]
     pub fn convert(self, units: i64, per_day: i64) -> Cell {
         /// The seconds of a day.

@@ -79,7 +79,7 @@ pub enum Kind {
     Dates,
     /// Numbers, and a cell that is not a number.
     Bad(Bad),
-    /// A type that cannot be read, and what to do about it.
+    /// A type that cannot be read, and advice.
     Foreign {
         found: String,
         help: String,
@@ -101,7 +101,7 @@ impl From<Profile> for Kind {
 /// The distinct texts of a column in order; its cells are read as positions in this list.
 pub type Names = Rc<[Box<str>]>;
 
-/// What is found out about a table when it is opened.
+/// What opening a table finds out about it.
 #[derive(Debug)]
 pub struct Described {
     pub names: Vec<String>,
@@ -154,7 +154,7 @@ impl Table {
         Ok(Table { content: content.clone(), names, kinds, rows, origin, loaded, reading })
     }
 
-    /// The names of all columns, whatever their cells contain.
+    /// The names of all columns, also of those that cannot be read.
     pub fn columns(&self) -> &[String] {
         &self.names
     }
@@ -164,7 +164,7 @@ impl Table {
     /// last colon, `text`, `days` or `seconds` says how to read a column.
     ///
     /// # Errors
-    /// Returns an error if there is no such column, or it cannot be read in this way.
+    /// Returns an error if the column does not exist, or cannot be read in this way.
     pub fn part(self: &Rc<Table>, name: &str, part: Option<&str>) -> Result<Box<dyn Source>, Failure> {
         let Some(part) = part else { return self.all_numbers(name) };
         if let Some(column) = self.position(part)? {

@@ -86,7 +86,7 @@ impl Text {
         }
     }
 
-    /// Adds a cell to what is known of its column.
+    /// Takes a cell into account for the kind of its column.
     fn look_at(&self, profile: &mut Profile, reads: Reads, bytes: &[u8], row: usize, line: u64) {
         let text = cells::text(bytes);
         let cell = reads.read(&text, &self.missing);
