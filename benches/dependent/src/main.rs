@@ -1,4 +1,4 @@
-//! Times of a program that depends on Broadloom, for the table of the README:
+//! Times of a program that depends on Broadloom, for the table of the guide's chapter on performance:
 //!
 //! ```text
 //! cargo run --manifest-path benches/dependent/Cargo.toml
