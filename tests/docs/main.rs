@@ -3,6 +3,7 @@
 //! `UPDATE_DOCS=1 cargo test --test docs` writes them anew.
 
 mod errors;
+mod examples;
 #[path = "../../examples/mistakes/gallery/mod.rs"]
 mod gallery;
 mod language;

@@ -75,6 +75,15 @@ where
 }
 
 /// The reason why an expression of arrays has no result.
+///
+/// ```
+/// use broadloom::{EvalError, prelude::*};
+/// let wrong: Result<Vec<f32>, EvalError> = eval((&[1.0f32, 2.0], &[1.0f32, 2.0, 3.0]), |(x, y)| x + y);
+/// match wrong {
+///     Err(EvalError::Compile(error)) => assert!(error.to_string().contains("cannot broadcast")),
+///     other => panic!("{other:?}"),
+/// }
+/// ```
 #[derive(Error)]
 pub enum EvalError {
     /// The expression does not fit the arrays, or the compiler does not support it.

@@ -33,6 +33,17 @@ pub struct Executable {
 }
 
 /// Describes an input or output of an executable: its name, dtype, and sizes in symbols.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n"), 3]);
+/// let kernel = x.sum(1).compile()?;
+/// let info = &kernel.inputs()[0];
+/// assert_eq!((info.name.as_str(), info.dtype, info.rank), ("x", DType::F32, 2));
+/// assert_eq!(info.to_string(), "x: f32[n, 3]");
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrayInfo {
     /// The name.

@@ -44,6 +44,7 @@ pub mod guide;
 mod memory;
 mod options;
 pub mod prelude;
+mod reexports;
 mod run;
 mod variant;
 
@@ -66,17 +67,14 @@ pub use executable::{ArrayInfo, Executable};
 pub use explain::{ArrayPlace, Bytes, Explanation, KernelInfo, TemporaryInfo};
 pub use memory::OutOfMemory;
 pub use options::{CompileOptions, Threads};
+pub use reexports::{
+    CheckedGraph, Choice, Composed, CpuLevel, DType, Declared, Diagnostic, Diagnostics, Element, Norm, Op,
+    Overlap, Pairs, Planned, QuantileMethod, Reason, Scalar, Site, Tolerance,
+};
 pub use run::{Bound, CallError, IntoOutputs, Outputs, OutputsMut, RunError};
 pub use variant::CompileError;
 
-pub use broadloom_ir::diagnostics::{self, Diagnostic, Diagnostics};
-pub use broadloom_ir::dtype::{DType, Element, Scalar};
-pub use broadloom_ir::graph::{
-    CheckedGraph, Composed, Declared, Norm, Overlap, Pairs, QuantileMethod, Site, Tolerance,
-};
-pub use broadloom_ir::ops::Op;
-pub use broadloom_jit::CpuLevel;
-pub use broadloom_loops::plan::{Choice, Planned, Reason};
+pub use broadloom_ir::diagnostics;
 pub use half::{bf16, f16};
 
 /// Runs the README's example with the documentation tests.

@@ -12,6 +12,19 @@ use thiserror::Error;
 const HUGE_BYTES: usize = 4 << 20;
 
 /// The error of an allocation that failed.
+///
+/// ```
+/// use broadloom::{CallError, OutOfMemory, RunError, prelude::*};
+/// let g = Graph::new();
+/// let n = g.symbol("n");
+/// let table = (g.input::<f64>("x", shape![n, 1]) + g.iota(n)).compile()?;
+/// let same = ArrayView::strided(&[0.0f64], 0, &[1 << 24, 1], &[0, 0])?; // one element, repeated
+/// match table.run(same) {
+///     Err(CallError::Run(RunError::Memory(OutOfMemory { bytes }))) => assert_eq!(bytes, 1 << 51),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("cannot allocate {bytes} bytes")]
 pub struct OutOfMemory {

@@ -175,6 +175,17 @@ impl fmt::Display for Aside {
 }
 
 /// The reason why compilation failed.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::CompileError;
+/// let g = Graph::new();
+/// let (x, y) = (g.input::<f32>("x", shape![2]), g.input::<f32>("y", shape![3]));
+/// match (x + y).compile() {
+///     Err(CompileError::Graph(mistakes)) => assert_eq!(mistakes.as_slice().len(), 1),
+///     other => panic!("{:?}", other.err()),
+/// }
+/// ```
 #[derive(Error)]
 #[non_exhaustive]
 pub enum CompileError {

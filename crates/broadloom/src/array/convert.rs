@@ -8,6 +8,17 @@ use broadloom_ir::for_each_dtype;
 
 /// Types that can be passed as an input: views, slices and vectors (one axis), numbers (no axes), [`Array`]s and,
 /// with the feature `ndarray`, that crate's arrays and views of any strides. Nothing is copied.
+///
+/// ```
+/// use broadloom::IntoArrayView;
+/// /// Takes whatever can be an input.
+/// fn elements<'a>(array: impl IntoArrayView<'a>) -> usize {
+///     array.into_array_view().shape().iter().product()
+/// }
+/// assert_eq!(elements(&vec![1.0f32, 2.0]), 2);
+/// assert_eq!(elements(&[1u8, 2, 3]), 3);
+/// assert_eq!(elements(7i64), 1);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed as an array",
     note = "pass a slice or a reference to a `Vec`, an `Array` or an `AnyArray`; for several axes `ArrayView::new(&data, &[rows, columns])?`",
@@ -20,6 +31,17 @@ pub trait IntoArrayView<'a> {
 
 /// Types that can be written to: views, slices and vectors (one axis), numbers (no axes), [`Array`]s and, with the
 /// feature `ndarray`, that crate's arrays and views of any strides.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let kernel = (2 * x).compile()?;
+/// let mut results = vec![0.0f32; 3];
+/// kernel.run_into(&[1.0f32, 2.0], &mut results[1..])?;
+/// assert_eq!(results, [0.0, 2.0, 4.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be written to as an array",
     note = "pass `&mut` of a slice, a `Vec` or an `Array`; for several axes `ArrayViewMut::new(&mut data, &[rows, columns])?`"

@@ -8,6 +8,13 @@ use std::ops::Range;
 use thiserror::Error;
 
 /// The error of sizes and strides that do not fit the memory behind them.
+///
+/// ```
+/// use broadloom::{ArrayView, LayoutError};
+/// let error = ArrayView::new(&[1.0f32; 5], &[2, 3]).unwrap_err();
+/// assert!(matches!(error, LayoutError::Count { expected: 6, found: 5, .. }));
+/// assert_eq!(error.to_string(), "shape [2, 3] has 6 elements, but the slice has 5");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LayoutError {
     /// A dense shape needs a different number of elements.

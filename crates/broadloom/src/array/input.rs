@@ -8,6 +8,14 @@ use broadloom_ir::dtype::Element;
 use broadloom_ir::for_each_dtype;
 
 /// An array for an input, and whether a run may write to it.
+///
+/// ```
+/// use broadloom::{Input, IntoInput};
+/// let mut data = vec![1.0f32, 2.0];
+/// let shared: Input = (&data).into_input(); // to be read
+/// drop(shared);
+/// let exclusive: Input = (&mut data).into_input(); // a run may write to it
+/// ```
 #[derive(Debug)]
 pub struct Input<'a>(pub(crate) Result<Argument<'a>, Box<LayoutError>>);
 
@@ -22,6 +30,19 @@ pub(crate) struct Argument<'a> {
 /// Types that can be passed for an input: whatever converts to an [`ArrayView`], to be read, or to an
 /// [`ArrayViewMut`] (`&mut` to vectors, slices, [`Array`]s and numbers, and with the feature `ndarray` to its
 /// arrays and views). An input that is [assigned](crate::Tensor::assign) to needs the latter.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// x.add_(1);
+/// let kernel = g.compile([])?;
+/// let mut data = vec![1.0f32, 2.0];
+/// kernel.run(&mut data)?;
+/// assert_eq!(data, [2.0, 3.0]);
+/// assert!(kernel.run(&data).is_err()); // the kernel writes to `x`
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait IntoInput<'a> {
     /// Returns the array.
     fn into_input(self) -> Input<'a>;

@@ -146,6 +146,16 @@ impl<T: Element> fmt::Debug for Array<T> {
 
 /// An owned array in row-major order whose dtype is known at run time: the result of [`Executable::run`].
 ///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::AnyArray;
+/// let squares: AnyArray = eval(&[1.0f32, 2.0, 3.0], |x| x * x)?;
+/// assert_eq!((squares.dtype(), squares.shape()), (DType::F32, &[3][..]));
+/// assert_eq!(squares.as_slice::<f32>(), Some(&[1.0, 4.0, 9.0][..]));
+/// assert_eq!(squares.as_slice::<f64>(), None);
+/// # Ok::<(), broadloom::EvalError>(())
+/// ```
+///
 /// [`Executable::run`]: crate::Executable::run
 #[derive(Clone)]
 pub struct AnyArray {
@@ -327,6 +337,14 @@ impl fmt::Debug for AnyArray {
 }
 
 /// The error of a result that does not have the requested form.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::{EvalError, OutputError};
+/// let wrong: Result<Vec<f64>, EvalError> = eval(&[1.0f32], |x| 2 * x);
+/// let expected = OutputError::DType { found: DType::F32, wanted: DType::F64 };
+/// assert!(matches!(wrong, Err(EvalError::Output(error)) if error == expected));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum OutputError {
@@ -372,6 +390,16 @@ pub enum OutputError {
 
 /// Types that a result can become: [`Array<T>`](Array), [`AnyArray`], `Vec<T>` (from any shape, in row-major
 /// order), a number (from one element) and, with the feature `ndarray`, that crate's owned arrays.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::Array;
+/// let total: f32 = eval(&[1.0f32, 2.0], |x| x.sum(0))?;
+/// let doubled: Vec<f32> = eval(&[1.0f32, 2.0], |x| 2 * x)?;
+/// let table: Array<f32> = eval(&[1.0f32, 2.0], |x| x.unsqueeze(0))?;
+/// assert_eq!((total, doubled, table.shape()), (3.0, vec![2.0, 4.0], &[1, 2][..]));
+/// # Ok::<(), broadloom::EvalError>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be made from an array",
     note = "ask for a number, a `Vec`, an `Array` or an `AnyArray`"

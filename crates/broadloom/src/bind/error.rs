@@ -12,6 +12,18 @@ use std::sync::Arc;
 use thiserror::Error;
 
 /// Whether a kernel reads or writes an array.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::{BindError, CallError, Role};
+/// let g = Graph::new();
+/// let kernel = g.input::<f32>("x", shape![3]).exp().compile()?;
+/// match kernel.run((&[1.0f32; 3], &[1.0f32; 3])) {
+///     Err(CallError::Bind(BindError::Number { role, .. })) => assert_eq!(role, Role::Input),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The kernel reads it.
@@ -21,6 +33,12 @@ pub enum Role {
 }
 
 /// An array of the caller.
+///
+/// ```
+/// use broadloom::{ArrayName, Role};
+/// let x = ArrayName { role: Role::Input, name: "x".into() };
+/// assert_eq!(x.to_string(), r#"input "x""#);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrayName {
     /// Whether the kernel reads or writes it.
@@ -41,6 +59,23 @@ impl fmt::Display for ArrayName {
 }
 
 /// The value of a symbol, and where it came from.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::{BindError, CallError};
+/// let g = Graph::new();
+/// let n = g.symbol("n");
+/// let kernel = (g.input::<f32>("x", shape![n]) + g.input::<f32>("y", shape![n])).compile()?;
+/// match kernel.run((&[1.0f32; 3], &[1.0f32; 4])) {
+///     Err(CallError::Bind(BindError::Size(mismatch))) => {
+///         let solved = &mismatch.solved[0];
+///         assert_eq!((solved.symbol.as_str(), solved.value), ("n", 3));
+///         assert_eq!(solved.from.as_ref().map(|from| from.input.as_str()), Some("x"));
+///     }
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Solved {
     /// The name of the symbol.
@@ -52,6 +87,13 @@ pub struct Solved {
 }
 
 /// The axis that determined a symbol.
+///
+/// ```
+/// use broadloom::SolvedFrom;
+/// fn place(from: &SolvedFrom) -> String {
+///     format!("axis {} of {}, which is {:?}", from.axis, from.input, from.shape)
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SolvedFrom {
     /// The name of the input.
@@ -67,6 +109,21 @@ pub struct SolvedFrom {
 }
 
 /// The size of an axis contradicts the symbols, or a constant.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::{BindError, CallError};
+/// let g = Graph::new();
+/// let kernel = g.input::<f32>("x", shape![g.symbol("n"), 3]).sum(1).compile()?;
+/// match kernel.run(ArrayView::new(&[1.0f32; 8], &[2, 4])?) {
+///     Err(CallError::Bind(BindError::Size(mismatch))) => {
+///         assert_eq!((mismatch.axis, mismatch.expected, mismatch.found), (1, Some(3), 4));
+///         assert_eq!(mismatch.declared_shape, "[n, 3]");
+///     }
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SizeMismatch {
     /// The array.
@@ -98,6 +155,21 @@ pub struct SizeMismatch {
 }
 
 /// A condition on sizes that could not be decided when the graph was built does not hold.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::{BindError, CallError};
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let kernel = x.slice(slice![1..]).compile()?;
+/// match kernel.run(&[0.0f32; 0]) {
+///     Err(CallError::Bind(BindError::Obligation(missed))) => {
+///         assert_eq!((missed.needs.as_str(), missed.have.as_str()), ("n >= 1", "n is 0"));
+///     }
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissedObligation {
     /// The condition.
@@ -117,6 +189,20 @@ pub struct MissedObligation {
 }
 
 /// A size given by name differs from the size of the arrays.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::{BindError, CallError};
+/// let g = Graph::new();
+/// let kernel = g.input::<f32>("x", shape![g.symbol("n")]).exp().compile()?;
+/// match kernel.run(inputs![&[1.0f32; 3]].with_size("n", 4)) {
+///     Err(CallError::Bind(BindError::GivenSize(size))) => {
+///         assert_eq!((size.symbol.as_str(), size.given, size.found), ("n", 4, 3));
+///     }
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenSize {
     /// The name of the symbol.
@@ -130,6 +216,20 @@ pub struct GivenSize {
 }
 
 /// There are indices into an axis without elements, or rows for zero segments.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::{BindError, CallError};
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let at = g.input::<i64>("at", shape![g.symbol("m")]);
+/// let kernel = x.take(at, 0).compile()?;
+/// match kernel.run((&[0.0f32; 0], &[0i64, 0])) {
+///     Err(CallError::Bind(BindError::EmptyTable(table))) => assert_eq!(table.indices, 2),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmptyTable {
     /// The expression in the executable's graph.
@@ -146,6 +246,22 @@ pub struct EmptyTable {
 
 /// The error of arrays that do not fit a kernel. `{}` prints one line; `{:#}` and `{:?}` also show where sizes came
 /// from.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::{BindError, CallError};
+/// let g = Graph::new();
+/// let kernel = g.input::<f32>("x", shape![g.symbol("n")]).exp().compile()?;
+/// let error = kernel.run(&[1.0f64, 2.0]).unwrap_err();
+/// match &error {
+///     CallError::Bind(BindError::DType { expected, found, .. }) => {
+///         assert_eq!((*expected, *found), (DType::F32, DType::F64));
+///     }
+///     other => panic!("{other:?}"),
+/// }
+/// println!("{error:#}"); // with a suggestion
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Error)]
 #[non_exhaustive]
 pub enum BindError {

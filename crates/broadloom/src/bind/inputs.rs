@@ -36,6 +36,18 @@ macro_rules! inputs {
 }
 
 /// Arrays for the inputs of a kernel; see [`inputs!`](crate::inputs).
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::Inputs;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let y = g.input::<f32>("y", shape![]);
+/// let kernel = (x * y).compile()?;
+/// let result: Vec<f32> = kernel.run(Inputs::new().named("y", 2.0f32).named("x", &[1.0f32, 3.0]))?.try_into()?;
+/// assert_eq!(result, [2.0, 6.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Inputs<'a> {
     passed: Passed<'a, [Option<Argument<'a>>; 4]>,
@@ -139,6 +151,18 @@ impl<'a> Inputs<'a> {
 
 /// Types that can be passed to a kernel: [`inputs!`](crate::inputs), one array, a tuple of arrays or a list of
 /// views by position, or `()` if there are no inputs.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let y = g.input::<f32>("y", shape![]);
+/// let kernel = (x * y).sum(0).compile()?;
+/// let by_position: f32 = kernel.run((&[1.0f32, 3.0], 2.0f32))?.try_into()?;
+/// let by_name: f32 = kernel.run(inputs! { "y" => 2.0f32, "x" => &[1.0f32, 3.0] })?.try_into()?;
+/// assert_eq!((by_position, by_name), (8.0, 8.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the inputs of a call",
     note = "pass one array, a tuple of arrays in the order of the inputs, or names: `inputs! {{ \"x\" => &x, \"y\" => &y }}`"

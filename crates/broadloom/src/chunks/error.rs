@@ -12,6 +12,17 @@ use thiserror::Error;
 
 /// The reason why something cannot be computed in chunks. `{}` prints one line; `{:#}` and `{:?}` also show the
 /// line of the program and what to do.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::ChunkError;
+/// let g = Graph::new();
+/// let x = g.input::<f64>("x", shape![g.symbol("n")]);
+/// let reversed = x.flip(0).compile()?;
+/// let error = reversed.in_chunks("n").err();
+/// assert!(matches!(error, Some(ChunkError::Refused { rows, .. }) if rows == "n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Error)]
 #[non_exhaustive]
 pub enum ChunkError {

@@ -12,6 +12,14 @@ use broadloom_ir::graph::{self as ir, Pad, Site, Triangle};
 use broadloom_ir::{ExprId, dim, shape};
 
 /// The elements that [`Tensor::pad`] adds.
+///
+/// ```
+/// use broadloom::{Padding, prelude::*};
+/// let (edge, wrap): (Vec<i32>, Vec<i32>) =
+///     eval(&[1, 2, 3], |x| (x.pad([(1, 1)], Padding::Edge), x.pad([(1, 1)], Padding::Wrap)))?;
+/// assert_eq!((edge, wrap), (vec![1, 1, 2, 3, 3], vec![3, 1, 2, 3, 1]));
+/// # Ok::<(), broadloom::EvalError>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub enum Padding {
     /// A number, or a tensor of rank 0.

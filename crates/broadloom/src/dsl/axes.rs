@@ -3,6 +3,15 @@
 use std::ops::RangeFull;
 
 /// Axes of a tensor: a number (`1`, or `-1` for the last), several (`[0, 2]`), or `..` for all.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![2, 3, 4]);
+/// assert_eq!(x.sum(-1).to_string(), "f32[2, 3]");
+/// assert_eq!(x.sum([0, 2]).to_string(), "f32[3]");
+/// assert_eq!(x.sum(..).to_string(), "f32[]");
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name axes",
     note = "write one axis (`0`, `-1`), several (`[0, 1]`), or all of them (`..`)"
@@ -13,6 +22,14 @@ pub trait IntoAxes {
 }
 
 /// A number that can name an axis. If it is too large to be an axis, the graph reports that when it is checked.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![2, 3]);
+/// let last: usize = 1;
+/// assert_eq!(x.flip(last).shape(), x.flip(-1).shape());
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name an axis",
     note = "write an axis as a number: `0` or `-1`"

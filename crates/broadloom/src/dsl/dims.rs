@@ -10,6 +10,14 @@ use std::ops::{Add, Bound, Deref, Div, Mul, Neg, RangeBounds, Sub};
 
 /// A size known only at run time, made by [`Graph::symbols`](crate::Graph::symbols). Two axes of one symbol have
 /// the same size.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let [n, m] = g.symbols(["n", "m"]);
+/// let x = g.input::<f32>("x", shape![n, m]);
+/// assert_eq!(x.t().to_string(), "f32[m, n]");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Symbol {
     pub(super) graph: GraphKey,
@@ -439,6 +447,15 @@ impl fmt::Debug for Symbol {
 }
 
 /// The sizes of a tensor, outermost axis first, written `shape![n, 3]`.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let n = g.symbol("n");
+/// let shape = shape![n, 2 * n + 1, 3];
+/// assert_eq!((shape.rank(), shape.to_string().as_str()), (3, "[n, 2*n+1, 3]"));
+/// assert_eq!(g.input::<f32>("x", shape.clone()).shape(), shape);
+/// ```
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Shape(Vec<Dim>);
 

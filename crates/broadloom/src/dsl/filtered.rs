@@ -11,6 +11,13 @@ use broadloom_ir::reduce::ReduceOp;
 /// [`Tensor::filter`].
 ///
 /// Nothing as large as the elements is stored: the elements left out count as the neutral element of the reduction.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let mean: f32 = eval(&[3.0f32, f32::NAN, 5.0], |x| x.filter(!x.isnan()).mean(0))?;
+/// assert_eq!(mean, 4.0);
+/// # Ok::<(), broadloom::EvalError>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Filtered {
     tensor: Tensor,

@@ -112,6 +112,13 @@ fn size(graph: &mut ir::Graph, operand: ExprId, axis: i64, site: Site) -> ExprId
 }
 
 /// A number that [`Graph::arange`] counts in: `i64` or `f64`. Sealed.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// assert_eq!(g.arange(0, 10, 3).to_string(), "i64[4]");
+/// assert_eq!(g.arange(0.0, 1.0, 0.25).to_string(), "f64[4]");
+/// ```
 pub trait RangeNumber: sealed::Sealed + Copy {
     #[doc(hidden)]
     const DTYPE: DType;

@@ -234,6 +234,15 @@ impl Tensor {
 }
 
 /// Fractions from 0 to 1: one, or several that have an axis in the result.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let data = [1.0f64, 2.0, 3.0, 4.0, 5.0];
+/// let (middle, quarters): (f64, Vec<f64>) =
+///     eval(&data, |x| (x.quantile(0.5, 0), x.quantile([0.25, 0.75], 0)))?;
+/// assert_eq!((middle, quarters), (3.0, vec![2.0, 4.0]));
+/// # Ok::<(), broadloom::EvalError>(())
+/// ```
 pub trait IntoFractions {
     /// Returns the fractions, and whether the result has an axis for them.
     fn into_fractions(self) -> (Vec<f64>, bool);

@@ -210,6 +210,15 @@ pub fn einsum(subscripts: &str, tensors: impl AsRef<[Tensor]>) -> Tensor {
 }
 
 /// The axes that [`Tensor::tensordot`] sums over.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![2, 3, 4]);
+/// let y = g.input::<f32>("y", shape![4, 3, 5]);
+/// assert_eq!(x.tensordot(y, ([1, 2], [1, 0])).to_string(), "f32[2, 5]");
+/// assert_eq!(x.tensordot(y, 1).to_string(), "f32[2, 3, 3, 5]"); // the last axis with the first
+/// ```
 pub trait IntoPairs {
     /// Returns the pairs.
     fn into_pairs(self) -> Pairs;

@@ -7,6 +7,16 @@ use broadloom_ir::ExprId;
 use broadloom_ir::graph::{self as ir, Bins, Overlap, Site, Sliding};
 
 /// The spacing of samples: a number, or a tensor of positions.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::Spacing;
+/// let (y, x) = ([0.0f64, 1.0, 4.0], [0.0f64, 1.0, 3.0]);
+/// let (even, uneven): (f64, f64) =
+///     eval((&y, &x), |(y, x)| (y.trapezoid(Spacing::Step(0.5), 0), y.trapezoid(Spacing::At(x), 0)))?;
+/// assert_eq!((even, uneven), (1.5, 5.5));
+/// # Ok::<(), broadloom::EvalError>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub enum Spacing {
     /// A constant distance between neighbours.

@@ -11,7 +11,6 @@ use broadloom_ir::graph::Site;
 ///
 /// The order is that of [`Tensor::max`] and [`Tensor::argmax`]: best first, the lower index first among equal
 /// elements, and NaNs before all numbers.
-/// index first, and NaNs before all numbers.
 impl Tensor {
     /// Returns the `k` greatest elements along an axis, greatest first, and their indices.
     ///

@@ -13,6 +13,15 @@ use broadloom_ir::shape;
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
 /// A size in [`Tensor::reshape`]: a [`Dim`], or `-1` for the size that follows from the others.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::NewSize;
+/// let g = Graph::new();
+/// let n = g.symbol("n");
+/// let x = g.input::<f32>("x", shape![n, 6]);
+/// assert_eq!(x.reshape([NewSize::from(2 * n), NewSize::INFERRED]).to_string(), "f32[2*n, 3]");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewSize(Option<Dim>);
 
@@ -35,6 +44,15 @@ new_sizes!(i32 i64 usize isize Dim Symbol);
 
 /// One axis of a [`slice!`](crate::slice): a range, a range with a step, an index (which drops the axis), or a new
 /// axis.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::SliceItem;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![8, 3]);
+/// let every_second = SliceItem::from(..).step(2);
+/// assert_eq!(x.slice([every_second, SliceItem::NEW_AXIS]).shape(), x.slice(slice![..;2, newaxis]).shape());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SliceItem(Item);
 
@@ -454,6 +472,15 @@ impl Tensor {
 }
 
 /// Shapes for [`Tensor::reshape`]: arrays of sizes in which `-1` stands for the size that follows, or a [`Shape`].
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let n = g.symbol("n");
+/// let x = g.input::<f32>("x", shape![n, 6]);
+/// assert_eq!(x.reshape([-1, 2]).to_string(), "f32[3*n, 2]");
+/// assert_eq!(x.reshape(shape![n, 2, 3]).to_string(), "f32[n, 2, 3]");
+/// ```
 pub trait IntoNewShape {
     /// Returns the sizes.
     fn into_new_shape(self) -> Vec<NewSize>;

@@ -8,6 +8,18 @@ use broadloom_loops::plan::Planned;
 use std::collections::BTreeSet;
 
 /// Describes a kernel; see [`Explanation::kernel_infos`].
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let [n, m] = g.symbols(["n", "m"]);
+/// let (x, y) = (g.input::<f32>("x", shape![n, 1]), g.input::<f32>("y", shape![m]));
+/// let kernel = (x + y.sin()).compile()?; // sin(y) is computed once, not once per row
+/// let infos = kernel.explain().kernel_infos();
+/// assert_eq!(infos.len(), 2);
+/// assert!(infos[1].reads.contains(&infos[0].writes[0]));
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelInfo {
     /// Its loops, outermost first, and which of them threads share or vectors step through: `for n (threads) for m
@@ -23,6 +35,19 @@ pub struct KernelInfo {
 }
 
 /// An array that a kernel reads or writes.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::ArrayPlace;
+/// let g = Graph::new();
+/// let [n, m] = g.symbols(["n", "m"]);
+/// let (x, y) = (g.input::<f32>("x", shape![n, 1]), g.input::<f32>("y", shape![m]));
+/// let kernel = (x + y.sin()).compile()?; // sin(y) is computed once, not once per row
+/// let infos = kernel.explain().kernel_infos();
+/// assert_eq!(infos[0].writes, [ArrayPlace::Temporary(0)]);
+/// assert_eq!(infos[1].writes, [ArrayPlace::Output(0)]);
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ArrayPlace {
     /// An index into the graph's inputs.
@@ -34,6 +59,18 @@ pub enum ArrayPlace {
 }
 
 /// An array that is stored between kernels.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let [n, m] = g.symbols(["n", "m"]);
+/// let (x, y) = (g.input::<f32>("x", shape![n, 1]), g.input::<f32>("y", shape![m]));
+/// let kernel = (x + y.sin()).compile()?; // sin(y) is computed once, not once per row
+/// let stored = kernel.explain().temporaries();
+/// assert_eq!(stored[0].dtype, DType::F32);
+/// assert!(stored[0].reason.starts_with("loop-invariant"));
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemporaryInfo {
     /// Its name in the printed loops.

@@ -43,6 +43,17 @@ pub struct Explanation {
 }
 
 /// A number of bytes that may depend on symbols. It compares with numbers, and prints like a size.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let [n, m] = g.symbols(["n", "m"]);
+/// let (x, y) = (g.input::<f32>("x", shape![n, 1]), g.input::<f32>("y", shape![m]));
+/// let kernel = (x + y.sin()).compile()?; // sin(y) is computed once, not once per row
+/// let bytes = kernel.explain().materialized_bytes();
+/// assert_eq!((bytes.to_string().as_str(), bytes.as_constant()), ("4*m", None));
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Bytes {
     dim: Dim,

@@ -230,6 +230,22 @@ fn require_all(inner: &Inner, inputs: &Ordered<'_>) -> Result<(), BindError> {
 }
 
 /// The reason why data have no result. `{}` prints one line; `{:#}` and `{:?}` also show the line of the program.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::{CallError, RunError};
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let at = g.input::<i64>("at", shape![g.symbol("m")]);
+/// let kernel = x.take(at, 0).compile()?;
+/// match kernel.run((&[1.0f32, 2.0], &[0i64, 7])) {
+///     Err(CallError::Run(RunError::IndexOutOfRange { position, index, size, .. })) => {
+///         assert_eq!((position, index, size), (vec![1], 7, 2));
+///     }
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RunError {
@@ -405,6 +421,18 @@ impl fmt::Debug for RunError {
 }
 
 /// The reason why a call has no result: the arrays do not fit, or the data have no result.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::CallError;
+/// let g = Graph::new();
+/// let n = g.symbol("n");
+/// let (x, y) = (g.input::<f32>("x", shape![n]), g.input::<f32>("y", shape![n]));
+/// let kernel = (x + y).compile()?;
+/// let error = kernel.run((&[1.0f32; 2], &[1.0f32; 3])).unwrap_err();
+/// assert!(matches!(error, CallError::Bind(_))); // the arrays do not fit
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Error)]
 pub enum CallError {
     /// The arrays do not fit the kernel.

@@ -234,6 +234,17 @@ macro_rules! outputs {
 }
 
 /// Arrays to write to; see [`outputs!`](crate::outputs).
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let kernel = g.compile([("low", x.min(0)), ("high", x.max(0))])?;
+/// let (mut low, mut high) = (0.0f32, 0.0f32);
+/// kernel.run_into(&[3.0f32, 1.0, 2.0], outputs! { "high" => &mut high, "low" => &mut low })?;
+/// assert_eq!((low, high), (1.0, 3.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct OutputsMut<'a> {
     passed: Passed<'a, [ArrayViewMut<'a>; 2]>,
@@ -349,6 +360,17 @@ impl<'a> OutputsMut<'a> {
 
 /// Types that can receive outputs: one array for the only output, a tuple of arrays in the order of the outputs,
 /// `()` for none, or [`outputs!`](crate::outputs) by name.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let kernel = g.compile([("low", x.min(0)), ("high", x.max(0))])?;
+/// let (mut low, mut high) = (0.0f32, 0.0f32);
+/// kernel.run_into(&[3.0f32, 1.0, 2.0], (&mut low, &mut high))?; // in the order of the outputs
+/// assert_eq!((low, high), (1.0, 3.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the outputs of a call",
     note = "pass `&mut` of one array, a tuple of them, or names: `outputs! {{ \"y\" => &mut y }}`"
