@@ -186,7 +186,7 @@ fn heading(text: &str) {
 }
 
 /// Adds counted arrays of two shapes; shows the result's shape, its elements if they are few, and the same for sizes
-/// that are symbols; or why there is no sum. Messages name the line of the caller.
+/// that are symbols; or the reason why they cannot be added. Messages name the line of the caller.
 #[track_caller]
 fn add(left: &[usize], right: &[usize]) -> Result<(), Error> {
     let g = Graph::new();

@@ -17,7 +17,7 @@ use common::report::{self, grouped, line};
 use common::scene;
 use std::process::ExitCode;
 
-/// What one deviation becomes, as a part of the range from black to white.
+/// The contrast: one deviation as a fraction of the range from black to white.
 const CONTRAST: f32 = 0.2;
 /// The parts that red, green and blue have in how bright a colour looks (ITU-R BT.709).
 const LUMINANCE: [f32; 3] = [0.2126, 0.7152, 0.0722];

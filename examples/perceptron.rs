@@ -69,7 +69,7 @@ impl Weights {
     }
 }
 
-/// What the layers make of points, `f32[n, ARMS]`.
+/// The output of the layers for points, `f32[n, ARMS]`.
 fn logits(g: &Graph) -> Tensor {
     let [n, hidden] = g.symbols(["n", "hidden"]);
     let x = g.input::<f32>("x", shape![n, 2]);

@@ -11,7 +11,7 @@
 use broadloom::prelude::*;
 use broadloom_text::Program;
 
-/// What the expressions are about.
+/// The inputs of the expressions.
 const DECLARATIONS: &str = "symbols n\ninput x: f32[n, 3]\ninput w: f32[3]\noutput result = ";
 
 const EXPRESSIONS: [&str; 8] = [
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         };
         print!("  {}", broadloom_text::signature(&graph));
         let kernel = Executable::compile(&graph, &CompileOptions::default())?;
-        // What an expression does not use need not be passed.
+        // Inputs that an expression does not use need not be passed.
         let mut inputs = broadloom::Inputs::new();
         for info in kernel.inputs() {
             inputs = match info.name.as_str() {

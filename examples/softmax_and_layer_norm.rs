@@ -45,7 +45,7 @@ fn layer_norm(x: Tensor, gain: Tensor, bias: Tensor) -> Tensor {
 struct Kernels {
     /// Both, as two outputs.
     both: Executable,
-    /// What is checked: of each row the sum of the softmax, and mean and deviation of the normalised row.
+    /// The figures to check: for each row, the sum of the softmax, and the mean and deviation of the normalised row.
     moments: Executable,
     /// Some rows as colours: as they are, their softmax divided by its largest, and normalised.
     colors: Executable,

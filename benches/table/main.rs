@@ -1,4 +1,4 @@
-//! What Broadloom takes, beside the best loops by hand or beside itself, and what is asked of it.
+//! Times of Broadloom beside the best loops by hand, or beside itself, and the limits for them.
 //!
 //! ```text
 //! cargo bench --bench table                        every entry, some six minutes

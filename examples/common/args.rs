@@ -12,10 +12,10 @@ use std::str::FromStr;
 /// An example and its options, beside `--output` and `--help`, which all have.
 pub struct Command {
     pub name: &'static str,
-    /// What it does, in one sentence.
+    /// Its purpose, in one sentence.
     pub about: &'static str,
     pub options: &'static [Choice],
-    /// What `--output` is for.
+    /// The purpose of `--output`.
     pub output: &'static str,
 }
 
@@ -30,7 +30,7 @@ pub struct Given {
 }
 
 impl Command {
-    /// Runs an example with its arguments. A mistake is told in one line, with exit code 2.
+    /// Runs an example with its arguments. A mistake is printed in one line, with exit code 2.
     #[allow(clippy::print_stdout, clippy::print_stderr, reason = "a program talks to whoever runs it")]
     pub fn run(&self, action: impl FnOnce(&Given) -> Result<(), Error>) -> ExitCode {
         let result = match self.parse(std::env::args_os().skip(1)) {
@@ -147,7 +147,7 @@ impl Given {
         }
     }
 
-    /// Where to write, made if it is not there.
+    /// Returns the folder to write to, and creates it if necessary.
     pub fn output(&self) -> Result<&Path, Error> {
         let path = &self.output;
         std::fs::create_dir_all(path)

@@ -46,7 +46,7 @@ pub fn width(text: &str) -> usize {
 
 impl Picture {
     /// Writes a text from its top left corner on, each point of a letter a square of `scale` pixels. What lies outside
-    /// the picture is left out; a letter that there is not becomes a question mark.
+    /// the picture is left out; an unknown letter becomes a question mark.
     pub fn write_text(&mut self, (left, top): (usize, usize), scale: usize, color: [u8; 3], text: &str) {
         for (index, letter) in text.chars().enumerate() {
             let letter = letter.to_ascii_lowercase();

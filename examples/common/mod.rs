@@ -1,4 +1,4 @@
-//! What the examples that draw share: the command line, pictures, a made scene, and the lines of a report.
+//! Code that the examples with pictures share: the command line, pictures, a generated scene, and reports.
 #![allow(dead_code, reason = "no example uses all of it")]
 
 pub mod args;

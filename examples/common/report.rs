@@ -46,7 +46,7 @@ pub fn line(about: &str, text: impl std::fmt::Display) {
     println!("  {about:24} {text}");
 }
 
-/// What was made of a graph.
+/// The kernels that a graph was compiled to.
 pub fn compiled(kernel: &Executable) {
     let made = kernel.explain();
     let kernels = match made.kernels() {
@@ -68,7 +68,7 @@ pub fn broadloom() -> String {
     }
 }
 
-/// How long work on so many things took.
+/// The time that work on a number of things took.
 pub fn speed(about: &str, time: Duration, count: usize, things: &str) {
     let per_second = grouped((count as f64 / time.as_secs_f64().max(1e-9)) as usize);
     line(about, format!("{:10.2} ms {per_second:>17} {things}/s", milliseconds(time)));

@@ -6,7 +6,7 @@ type Color = [f32; 3];
 
 const WIDTH: usize = 960;
 const HEIGHT: usize = 640;
-/// Where the lake begins, from the top, as a part of the height.
+/// The start of the lake from the top, as a fraction of the height.
 const SHORE: f32 = 0.70;
 
 /// Draws the scene.
@@ -123,7 +123,7 @@ const BALLOONS: [Balloon; 4] = [
 ];
 
 impl Balloon {
-    /// What of the balloon is seen at a point.
+    /// The part of the balloon that is visible at a point.
     fn color(&self, x: f32, y: f32) -> Option<Color> {
         let (u, v) = ((x - self.x) / self.radius, (y - self.y) / self.radius);
         // A circle that narrows to the mouth below.

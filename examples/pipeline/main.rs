@@ -68,7 +68,7 @@ fn compile(expression: &str, columns: &[String]) -> Result<Chunked, Error> {
     Ok(Executable::compile(&graph, &CompileOptions::default())?.in_chunks("rows")?)
 }
 
-/// What came out.
+/// The results.
 struct Groups {
     names: Vec<String>,
     count: Vec<i64>,

@@ -18,14 +18,14 @@ impl Batch {
         Batch { names: names.to_vec(), columns: vec![Vec::new(); names.len()], ids: Vec::new() }
     }
 
-    /// A column; nothing if there is none of that name.
+    /// A column by its name, if it exists.
     pub fn column(&self, name: &str) -> &[f64] {
         let position = self.names.iter().position(|known| known == name);
         position.map_or(&[], |position| &self.columns[position])
     }
 }
 
-/// Where rows come from, as often as they are wanted.
+/// A source of rows, which can be read any number of times.
 pub struct Source {
     path: Option<PathBuf>,
     /// Of made rows.
@@ -97,7 +97,7 @@ impl Source {
             batch.ids.push(id);
             let fields = record.iter().enumerate().filter(|(position, _)| *position != self.by);
             for (column, (_, field)) in batch.columns.iter_mut().zip(fields) {
-                // What is no number is missing.
+                // A cell that is not a number counts as missing.
                 column.push(field.trim().parse().unwrap_or(f64::NAN));
             }
             if batch.ids.len() == chunk && !sink(std::mem::replace(&mut batch, Batch::new(&self.columns))) {

@@ -10,13 +10,13 @@ const GAP: usize = 2;
 const LEFT: usize = 116;
 const TOP: usize = 44;
 const SCALE: usize = 2;
-/// Letters of a name that there is room for.
+/// The number of letters of a name that fit.
 const LONGEST: usize = 8;
 /// Most columns that are drawn.
 const MOST: usize = 24;
 
 const INK: [u8; 3] = [40; 3];
-/// For what is not a number: the correlation with a column that is always the same.
+/// The colour of NaN: the correlation with a constant column.
 const NOTHING: [u8; 3] = [200; 3];
 
 /// A square for every two columns: blue where one falls as the other rises, red where both rise.
@@ -48,7 +48,7 @@ pub fn draw(names: &[String], correlation: &[f64]) -> Picture {
     picture
 }
 
-/// Where something of a size begins that stands in the middle of a cell.
+/// Returns the start of something of a given size that is centred in a cell.
 fn middle(size: usize) -> usize {
     middle_of(CELL - GAP, size)
 }

@@ -63,7 +63,7 @@ pub fn weather() -> Table {
     for hour in 0..HOURS {
         let day = (hour as f64 / 24.0 - 0.25) * std::f64::consts::TAU;
         let year = (hour as f64 / 8766.0 - 0.3) * std::f64::consts::TAU;
-        // What the next hour has of this one.
+        // The part that the next hour inherits from this one.
         storm = 0.97 * storm + 0.24 * noise();
         warmth = 0.98 * warmth + 0.2 * noise();
         let season = year.sin();

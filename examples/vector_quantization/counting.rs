@@ -35,7 +35,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// The result of `action`, and how many bytes more than before were in use at some moment of it.
+/// Returns the result of `action`, and the peak of the memory in use during it, in bytes more than before.
 pub fn peak_of<R>(action: impl FnOnce() -> R) -> (R, usize) {
     let before = IN_USE.load(Relaxed);
     PEAK.store(before, Relaxed);

@@ -38,7 +38,7 @@ pub struct Kernels {
     paint: Executable,
 }
 
-/// What an update gives.
+/// The results of an update.
 pub struct Update {
     pub codes: Vec<[f32; 3]>,
     /// Mean distance of pixels from their codes, before the update.
@@ -55,7 +55,7 @@ pub struct Painted {
     pub error: f32,
 }
 
-/// What most steps work on.
+/// The sample that most steps use.
 struct Pixels {
     graph: Graph,
     k: Symbol,
@@ -162,7 +162,7 @@ impl Kernels {
         })
     }
 
-    /// What each kernel does, and how long it took to compile.
+    /// Describes each kernel, and the time to compile it.
     pub fn compile_times(&self) -> [(&'static str, Duration); 6] {
         let kernels = [
             ("nearest code", &self.nearest),

@@ -30,9 +30,9 @@ use std::time::{Duration, Instant};
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
 
-/// Codes are fitted to at most so many pixels.
+/// The maximum number of pixels to which codes are fitted.
 const SAMPLE: usize = 250_000;
-/// Fitting ends after so many iterations, or when one lowers the error by less than this part.
+/// The maximum number of iterations of fitting, and the relative decrease of the error below which it ends.
 const ITERATIONS: usize = 40;
 const WORTHWHILE: f32 = 1e-3;
 /// The plain loop for comparison is stopped after this time.

@@ -1,4 +1,4 @@
-//! What is printed.
+//! The printed report.
 
 use crate::common::picture::Picture;
 use crate::common::report::{grouped, milliseconds};

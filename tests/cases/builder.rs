@@ -1,4 +1,4 @@
-//! What the expressions of the tests are built by: inputs by name, and ops in few words.
+//! Builds the expressions of the tests: inputs by name, and ops in few words.
 
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;

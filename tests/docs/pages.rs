@@ -1,4 +1,4 @@
-//! What the pages for contributors name is there: commands, files, and the rooms of unsafe code.
+//! The pages for contributors name only commands and files that exist, and all rooms of unsafe code.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -31,7 +31,7 @@ fn kernel(expression: fn(Tensor) -> Tensor) -> Result<Executable, Box<dyn Error>
     Ok(expression(x).compile_with(&options)?)
 }
 
-/// The time of a call on so many elements.
+/// Returns the time of a call on `count` elements.
 fn run(kernel: &Executable, count: usize) -> Result<Duration, Box<dyn Error>> {
     let x: Vec<f32> = (0..count).map(|index| index as f32 / count as f32).collect();
     let mut y = vec![0.0f32; count];

@@ -1,4 +1,4 @@
-//! What the CPU can do: multiplications and additions that wait for nothing.
+//! The peak of the CPU: independent multiplications and additions.
 
 #[cfg(target_arch = "x86_64")]
 use super::vectors::x86;
@@ -27,7 +27,7 @@ fn chains<V: Float, const I: usize, const J: usize>(count: usize, number: V::Num
 }
 
 at_every_width! {
-    /// So many multiplications and additions.
+    /// Does the given number of multiplications and additions.
     fn fused_f32(count: usize, out: &mut [f32]) for F32x16, F32x8, Portable<f32, 4>, {
         chains::<V, I, J>(count, 0.5, out);
     }

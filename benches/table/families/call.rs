@@ -1,4 +1,4 @@
-//! What a call costs beside its work.
+//! The cost of a call beside its work.
 
 use crate::harness::contest::{alone, array};
 use crate::harness::{Contender, Suite};

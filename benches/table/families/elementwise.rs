@@ -9,7 +9,7 @@ use crate::harness::{Asked, Contender, Suite};
 use broadloom::prelude::*;
 use std::rc::Rc;
 
-/// What recurs is read from rows in the first-level cache, where a loop by hand has it in registers.
+/// Operands that recur are read from rows in the first-level cache; a loop by hand has them in registers.
 const OF_BY_HAND: Asked = Asked::Ratio(1.5);
 /// At the full width of the vectors.
 const FULL_WIDTH: Asked = Asked::Ratio(1.15);

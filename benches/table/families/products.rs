@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 /// Of the time of the crate `gemm`.
 const OF_A_LIBRARY: f64 = 1.25;
-/// Of the time of as many multiplications and additions that wait for nothing: 0.6 of what the CPU can do.
+/// The limit: 0.6 of the peak of the CPU, measured by independent multiplications and additions.
 const OF_THE_PEAK: f64 = 1.67;
 /// From here on a product is large enough for that.
 const LARGE: usize = 256;
@@ -29,7 +29,7 @@ pub fn entries(suite: &mut Suite) {
     shared(suite);
 }
 
-/// So many multiplications and additions.
+/// The given number of multiplications and additions.
 type Fused<T> = fn(Level, usize, &mut [T]);
 
 fn all<T: Element + LinalgScalar + Default>(
@@ -174,7 +174,7 @@ fn contest<T: Element + LinalgScalar + Default>(
     });
 }
 
-/// What follows a product is done where its results are.
+/// Ops after a product run on its results in registers or in the cache.
 fn followed(suite: &mut Suite) {
     let n = suite.size(512);
     suite.ratio(&format!("relu(x @ y + b), f32 of {n} x {n}"), Asked::Ratio(1.05), || {

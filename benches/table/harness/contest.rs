@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A loop that writes results.
 pub type Loop<T> = Box<dyn FnMut(&mut [T])>;
 
-/// Runs every contender once and compares: whoever is fast and wrong shall not be measured. A result in a thousand may
+/// Runs every contender once and compares: a contender that is fast and wrong must not be measured. A result in a thousand may
 /// differ, for without fused multiply-add the nearest of two nearly equal distances may be the other one.
 pub fn agreeing<T: Default + Clone + 'static>(
     results: usize,
@@ -65,7 +65,7 @@ pub fn compiled(expression: Tensor, threads: Threads) -> Executable {
     expression.compile_with(&options).expect("the expression compiles")
 }
 
-/// A pool of so many threads.
+/// A pool with the given number of threads.
 pub fn pool(threads: usize) -> Threads {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     Threads::Pool(Arc::new(pool.expect("threads can be started")))

@@ -18,7 +18,7 @@ const BRIEF_TIME: Duration = Duration::from_millis(100);
 /// A figure that an earlier run had may be exceeded by this much, if nothing else is asked.
 const AS_BEFORE: f64 = 1.05;
 
-/// What the ratio of the first contender's time to the second's has to keep.
+/// The limit for the ratio of the first contender's time to the second's.
 #[derive(Clone, Copy)]
 pub enum Asked {
     /// Only what it was in the run that is given by `--before`.
@@ -31,7 +31,7 @@ pub enum Asked {
     RatioOrThird(f64),
 }
 
-/// What an entry came to.
+/// The outcome of an entry.
 pub struct Outcome {
     pub figure: String,
     pub asked: String,
@@ -154,7 +154,7 @@ impl Suite {
         });
     }
 
-    /// An entry that measures itself. In a quick run it runs once, and there is no outcome.
+    /// An entry that measures itself. In a quick run it runs once, without an outcome.
     pub fn entry(&mut self, entry: &str, outcome: impl FnOnce(bool) -> Option<Outcome>) {
         let name = format!("{}: {entry}", self.family);
         if !self.filters.is_empty() && !self.filters.iter().any(|filter| name.contains(filter)) {

@@ -75,7 +75,7 @@ fn page(rows: &[Row], level: Level) -> String {
     page
 }
 
-/// What the system calls the processor.
+/// The name of the processor, by the system.
 fn cpu() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {

@@ -103,13 +103,13 @@ macro_rules! array_lanes {
 
             #[inline(always)]
             unsafe fn load(from: *const u8) -> Self {
-                // SAFETY: the caller's.
+                // SAFETY: by the contract of the caller.
                 Array(unsafe { from.cast::<[$float; N]>().read_unaligned() }, PhantomData)
             }
 
             #[inline(always)]
             unsafe fn store(self, to: *mut u8) {
-                // SAFETY: the caller's.
+                // SAFETY: by the contract of the caller.
                 unsafe { to.cast::<[$float; N]>().write_unaligned(self.0) };
             }
 
@@ -213,7 +213,7 @@ macro_rules! array_lanes {
 
             #[inline(always)]
             unsafe fn store_index(self, index: Self::Index, to: *mut i64) {
-                // SAFETY: the caller's.
+                // SAFETY: by the contract of the caller.
                 unsafe { to.cast::<[i64; N]>().write_unaligned(index.map(i64::from)) };
             }
         }

@@ -186,7 +186,7 @@ macro_rules! entry {
             len: usize,
         ) {
             let operands = Operands { left, left_stride, right, right_stride, right_step, terms, count };
-            // SAFETY: the caller's.
+            // SAFETY: by the contract of the caller.
             unsafe { run::<V, K>(values, indices, operands, len) }
         }
     };
@@ -332,15 +332,15 @@ unsafe fn run<V: Lanes, K: Pairs>(values: *mut u8, indices: *mut i64, operands: 
         let hot = if K::ROOT && !K::Summand::POSITIVE {
             None
         } else if indices.is_null() {
-            // SAFETY: the caller's, for a whole chunk.
+            // SAFETY: by the contract of the caller, for a whole chunk.
             unsafe { hot::<V, K, false>(rows) }
         } else {
-            // SAFETY: the caller's, for a whole chunk.
+            // SAFETY: by the contract of the caller, for a whole chunk.
             unsafe { hot::<V, K, true>(rows) }
         };
         let best = match hot {
             Some(best) => best,
-            // SAFETY: the caller's, for a whole chunk.
+            // SAFETY: by the contract of the caller, for a whole chunk.
             None => unsafe { by_definition::<V, K>(rows) },
         };
         // SAFETY: the results have room for a chunk from `start` on, or for `len` elements.
@@ -366,7 +366,7 @@ impl<V: Lanes> Best<V> {
     #[inline(always)]
     unsafe fn new<K: Pairs>() -> Self {
         let identity = if K::GREATEST { -V::Scalar::INFINITY } else { V::Scalar::INFINITY };
-        // SAFETY: the caller's.
+        // SAFETY: by the contract of the caller.
         let identity = unsafe { V::splat(identity) };
         Best { value: [identity; ROWS], index: [identity.index(0); ROWS] }
     }
@@ -382,7 +382,7 @@ impl<V: Lanes> Best<V> {
         let mut value = [V::Scalar::ZERO; MOST];
         let mut index = [0i64; MOST];
         let full = count == ROWS * V::COUNT;
-        // SAFETY: the caller's; the arrays have room for a chunk.
+        // SAFETY: by the contract of the caller; the arrays have room for a chunk.
         unsafe {
             if !values.is_null() {
                 let (to, short) = (values.add(start * size), value.as_mut_ptr().cast());
@@ -415,7 +415,7 @@ impl<V: Lanes> Best<V> {
 /// the instructions of `V`.
 #[inline(always)]
 unsafe fn sums<V: Lanes, K: Pairs, const N: usize>(operands: Operands, j: usize) -> [[V; ROWS]; N] {
-    // SAFETY: the caller's.
+    // SAFETY: by the contract of the caller.
     unsafe {
         let mut sums = [[V::splat(-V::Scalar::ZERO); ROWS]; N];
         let mut left = operands.left;
@@ -475,13 +475,13 @@ impl<V: Lanes> Hot<V> {
 /// As [`sums`], for all pairs.
 #[inline(always)]
 unsafe fn hot<V: Lanes, K: Pairs, const INDEXED: bool>(operands: Operands) -> Option<Best<V>> {
-    // SAFETY: the caller's.
+    // SAFETY: by the contract of the caller.
     let zero = unsafe { V::splat(V::Scalar::ZERO) };
-    // SAFETY: the caller's.
+    // SAFETY: by the contract of the caller.
     let mut hot = Hot { best: unsafe { Best::<V>::new::<K>() }, total: [zero; ROWS], near: zero.is_nan() };
     let mut j = 0;
     while j + STEP <= operands.count {
-        // SAFETY: the caller's.
+        // SAFETY: by the contract of the caller.
         let pairs = unsafe { sums::<V, K, STEP>(operands, j) };
         for (n, pairs) in pairs.into_iter().enumerate() {
             hot.take::<K, INDEXED>(pairs, j + n);
@@ -489,7 +489,7 @@ unsafe fn hot<V: Lanes, K: Pairs, const INDEXED: bool>(operands: Operands) -> Op
         j += STEP;
     }
     while j < operands.count {
-        // SAFETY: the caller's.
+        // SAFETY: by the contract of the caller.
         let [pairs] = unsafe { sums::<V, K, 1>(operands, j) };
         hot.take::<K, INDEXED>(pairs, j);
         j += 1;
@@ -528,10 +528,10 @@ fn slack<T: Float, K: Pairs>() -> T {
 /// As [`sums`], for all pairs.
 #[inline(always)]
 unsafe fn by_definition<V: Lanes, K: Pairs>(operands: Operands) -> Best<V> {
-    // SAFETY: the caller's.
+    // SAFETY: by the contract of the caller.
     let (zero, mut best) = unsafe { (V::splat(V::Scalar::ZERO), Best::<V>::new::<K>()) };
     for j in 0..operands.count {
-        // SAFETY: the caller's.
+        // SAFETY: by the contract of the caller.
         let [sums] = unsafe { sums::<V, K, 1>(operands, j) };
         for (r, sum) in sums.into_iter().enumerate() {
             let sum = sum.add(zero);

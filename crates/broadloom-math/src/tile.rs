@@ -98,7 +98,7 @@ pub(crate) fn at_level<K: Kernel>(level: CpuLevel) -> TileFn {
 ///
 /// As [`TileFn`].
 unsafe extern "C" fn portable<K: Kernel, L: Level>(dst: *mut u8, a: *const u8, b: *const u8, len: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: by the contract of the caller.
     unsafe { run::<K, L>(dst, a, b, len) }
 }
 
@@ -108,7 +108,7 @@ unsafe extern "C" fn portable<K: Kernel, L: Level>(dst: *mut u8, a: *const u8, b
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe extern "C" fn avx2_fma<K: Kernel>(dst: *mut u8, a: *const u8, b: *const u8, len: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: by the contract of the caller.
     unsafe { run::<K, Fused>(dst, a, b, len) }
 }
 
@@ -118,7 +118,7 @@ unsafe extern "C" fn avx2_fma<K: Kernel>(dst: *mut u8, a: *const u8, b: *const u
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
 unsafe extern "C" fn avx512<K: Kernel>(dst: *mut u8, a: *const u8, b: *const u8, len: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: by the contract of the caller.
     unsafe { run::<K, Fused>(dst, a, b, len) }
 }
 
@@ -161,7 +161,7 @@ unsafe fn run<K: Kernel, L: Level>(dst: *mut u8, a: *const u8, b: *const u8, len
 #[inline(always)]
 unsafe fn load<T: Float>(from: *const u8, start: usize, count: usize) -> [T; CHUNK] {
     let mut chunk = [T::ONE; CHUNK];
-    // SAFETY: the caller's. The copy is by bytes because kernels promise no alignment. Full chunks are a case of their
+    // SAFETY: by the contract of the caller. The copy is by bytes because kernels promise no alignment. Full chunks are a case of their
     // own so that their copy has a constant length.
     unsafe {
         let from = from.add(start * size_of::<T>());
@@ -179,7 +179,7 @@ unsafe fn load<T: Float>(from: *const u8, start: usize, count: usize) -> [T; CHU
 /// most `CHUNK`.
 #[inline(always)]
 unsafe fn store<T: Float>(chunk: &[T; CHUNK], to: *mut u8, start: usize, count: usize) {
-    // SAFETY: the caller's; see `load`.
+    // SAFETY: by the contract of the caller; see `load`.
     unsafe {
         let to = to.add(start * size_of::<T>());
         let bytes = if count == CHUNK { size_of::<[T; CHUNK]>() } else { count * size_of::<T>() };

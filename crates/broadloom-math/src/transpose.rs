@@ -52,7 +52,7 @@ trait Element: Copy {
     #[inline(always)]
     unsafe fn block(target: *mut u8, target_stride: isize, source: *const u8, source_stride: isize) {
         for r in 0..Self::SIDE {
-            // SAFETY: the caller's.
+            // SAFETY: by the contract of the caller.
             unsafe { one_by_one::<Self>(target, target_stride, source, source_stride, r, 0..Self::SIDE) };
         }
     }
@@ -75,7 +75,7 @@ unsafe fn one_by_one<T: Copy>(
     for c in columns {
         let from = element::<T>(source, source_stride, c, r);
         let to = element::<T>(target, target_stride, r, c).cast_mut();
-        // SAFETY: the caller's.
+        // SAFETY: by the contract of the caller.
         unsafe { to.write_unaligned(from.read_unaligned()) };
     }
 }

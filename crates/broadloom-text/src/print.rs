@@ -32,7 +32,7 @@ const ATOM: u8 = 10;
 const MAX_TEXT: usize = 100;
 const MAX_DEPTH: usize = 10;
 
-/// Words that are no names in expressions unless they are quoted.
+/// Words that are names in expressions only if they are quoted.
 const RESERVED: &[&str] = &[
     "True", "False", "None", "inf", "nan", "and", "or", "not", "if", "else", "for", "while", "in", "is",
     "lambda", "def", "import", "from", "np", "numpy", "scipy", "math", "linalg", "special", "newaxis",

@@ -67,7 +67,7 @@ macro_rules! define_storage {
             /// `count` elements have been allocated, and all have been written with valid values.
             pub(crate) unsafe fn assume_written(&mut self, count: usize) {
                 match self {
-                    // SAFETY: the caller's promise is that of `set_len`.
+                    // SAFETY: the contract of the caller is that of `set_len`.
                     $(Storage::$variant(vec) => unsafe { vec.set_len(count) },)*
                 }
             }

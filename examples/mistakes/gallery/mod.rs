@@ -85,10 +85,10 @@ pub const GALLERY: &[Section] = &[
 pub struct Mistake {
     /// Its kind.
     pub title: &'static str,
-    /// What the person meant, in one sentence.
+    /// The intention, in one sentence.
     pub meant: &'static str,
     make: Make,
-    /// Where it stands in the gallery.
+    /// Its section of the gallery.
     pub site: &'static Location<'static>,
 }
 
@@ -121,7 +121,7 @@ const fn read(title: &'static str, meant: &'static str, text: &'static str) -> M
     Mistake { title, meant, make: Make::Read(text), site: Location::caller() }
 }
 
-/// What the library says.
+/// The message of the library.
 pub enum Caught {
     Graph(Diagnostics),
     Bind(BindError),

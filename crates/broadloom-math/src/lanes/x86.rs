@@ -34,19 +34,19 @@ macro_rules! x86_lanes {
 
             #[inline(always)]
             unsafe fn splat(x: $float) -> Self {
-                // SAFETY: the caller's.
+                // SAFETY: by the contract of the caller.
                 $name(unsafe { $splat(x) })
             }
 
             #[inline(always)]
             unsafe fn load(from: *const u8) -> Self {
-                // SAFETY: the caller's.
+                // SAFETY: by the contract of the caller.
                 $name(unsafe { $load(from.cast()) })
             }
 
             #[inline(always)]
             unsafe fn store(self, to: *mut u8) {
-                // SAFETY: the caller's.
+                // SAFETY: by the contract of the caller.
                 unsafe { $store(to.cast(), self.0) };
             }
 
@@ -156,7 +156,7 @@ macro_rules! x86_lanes {
 
             #[inline(always)]
             unsafe fn store_index(self, $is: Self::Index, $to: *mut i64) {
-                // SAFETY: the caller's for the pointer; a vector exists, so the CPU has its instructions.
+                // SAFETY: by the contract of the caller for the pointer; a vector exists, so the CPU has its instructions.
                 unsafe { $index_store };
             }
         }

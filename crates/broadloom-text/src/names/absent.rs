@@ -1,5 +1,5 @@
-//! What is often looked for and is said in another way here, or is not here: NumPy's functions first, each of those
-//! that are no function of the language, then others'.
+//! Functions that people look for and that have another name here, or are missing: first all functions of NumPy that the
+//! language does not have, then those of other libraries.
 
 /// Names, and what to write in place of each.
 pub(super) const ABSENT: &[(&[&str], &str)] = &[

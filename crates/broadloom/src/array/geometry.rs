@@ -249,7 +249,7 @@ impl Geometry {
 pub(crate) unsafe fn copy_to_array(source: *const u8, target: *mut u8, geometry: &Geometry) {
     let (count, size) = (geometry.count(), geometry.dtype.size());
     if geometry.is_dense() {
-        // SAFETY: the caller's promises; the array's elements are laid out like those of the source.
+        // SAFETY: by the contract of the caller; the array's elements are laid out like those of the source.
         unsafe { std::ptr::copy_nonoverlapping(source, target, count * size) };
         return;
     }

@@ -7,7 +7,7 @@ use broadloom_ir::dtype::{Class, DType, Scalar};
 use broadloom_ir::ops::Op;
 use std::collections::BTreeSet;
 
-/// A case whose lanes do not depend on each other; operands of one lane count for all.
+/// A case whose lanes are independent; operands of one lane are used for all.
 pub(super) fn elementwise(
     name: String,
     operands: Vec<(DType, usize)>,
@@ -75,7 +75,7 @@ fn op_case(target: Target, op: Op, operands: Vec<(DType, usize)>) -> Case {
     )
 }
 
-/// The grid of ops and dtypes has no hole: a row with a function at a dtype is in it.
+/// The grid of ops and dtypes is complete: it has every dtype at which a row has a function.
 #[test]
 fn every_row_is_tested() {
     let tested: BTreeSet<(Op, DType)> = rows().collect();
@@ -211,7 +211,7 @@ fn in_order<T>(swap: bool, x: T, y: T) -> [T; 2] {
     if swap { [y, x] } else { [x, y] }
 }
 
-/// Zeros that are known take another way, and so do numbers that are compared.
+/// Constant zeros and compared numbers have code of their own.
 #[test]
 fn constants_are_chosen_and_compared() {
     check(|target| {
@@ -251,7 +251,7 @@ fn constants_are_chosen_and_compared() {
     });
 }
 
-/// What an 8-bit product leaves in the rest of its register must not reach the function.
+/// The upper bits of the register of an 8-bit product must not reach the function.
 #[test]
 fn functions_get_whole_bytes() {
     check(|target| {
@@ -274,7 +274,7 @@ fn functions_get_whole_bytes() {
     });
 }
 
-/// Only these rows cost a call per element; `explain()` reports what is recorded.
+/// Only these rows cost a call per element, which is recorded for `explain()`.
 #[test]
 fn few_rows_are_called() {
     for target in Target::all() {

@@ -1,4 +1,4 @@
-//! Arrays between pages that nobody may touch: what reads or writes beyond one ends the process.
+//! Arrays between inaccessible pages: code that reads or writes outside the array ends the process.
 #![allow(unsafe_code, reason = "pages are protected, and arrays on them made by hand")]
 
 use super::super::{LaneStride, Val};
@@ -38,13 +38,13 @@ impl Guarded {
     }
 }
 
-/// A function, and how many bytes it reads and writes.
+/// A function, and the numbers of bytes that it reads and writes.
 struct Case {
     name: String,
     function: usize,
     read: usize,
     written: usize,
-    /// Bytes between lanes, for functions that are told.
+    /// The stride in bytes, for functions that take one as an argument.
     number: i64,
 }
 
@@ -87,7 +87,7 @@ impl Cases {
         });
     }
 
-    /// Lanes at a distance on one side, and neighbours on the other.
+    /// Strided lanes on one side, and neighbours on the other.
     fn strided(&mut self, dtype: DType, lanes: usize, stride: i64, is_known: bool, scatters: bool) {
         let size = dtype.size();
         let bytes = stride * size as i64;

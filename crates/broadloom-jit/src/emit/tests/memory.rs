@@ -1,4 +1,4 @@
-//! Loads, stores, and the making of vectors.
+//! Loads, stores, and vectors made of scalars.
 
 use super::super::{Emitter, LaneStride, Val};
 use super::harness::{ARRAY, Case, Code, SKEW, Target, check, corners, get, put};
@@ -9,7 +9,7 @@ use cranelift_codegen::ir::InstBuilder;
 /// Distances of lanes, in elements.
 pub(super) const STRIDES: [i64; 7] = [1, -1, 0, 2, -3, 5, 7];
 
-/// Every kind of stride that comes to some distance.
+/// Every kind of stride with the same distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Unit,

@@ -1,4 +1,4 @@
-//! What was encoded, decoded again and compared with what was meant.
+//! Decodes encoded functions, and compares them with the instructions that were meant.
 
 use super::super::tests::generate::{Generated, Kinds, function};
 use super::super::tests::machine::{native, optimised};
@@ -7,11 +7,11 @@ use super::*;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpCodeOperandKind};
 use std::collections::{BTreeSet, HashMap};
 
-/// Instructions as they were decoded, one after the other.
+/// The decoded instructions, in order.
 struct Decoded<'c> {
     code: &'c Code,
     all: Vec<Instruction>,
-    /// Numbers of instructions by where they start.
+    /// The numbers of instructions, by their offsets.
     starts: HashMap<u64, usize>,
     next: usize,
 }
@@ -32,7 +32,7 @@ impl<'c> Decoded<'c> {
         decoded
     }
 
-    /// Where control arrives that goes on at a place: beyond jumps.
+    /// Returns the offset at which control arrives from another, following jumps.
     fn arrives(&self, at: u64) -> u64 {
         let mut at = at;
         for _ in 0..self.all.len() {
@@ -46,7 +46,7 @@ impl<'c> Decoded<'c> {
     }
 }
 
-/// The number of a register in encodings. `ah` to `bh` are none that is ever meant.
+/// Returns the number of a register in encodings. `ah` to `bh` are never meant.
 fn number(reg: Register) -> usize {
     let low = BYTES.iter().position(|byte| *byte == reg);
     let files = [
@@ -78,7 +78,7 @@ struct Checker<'f> {
     function: &'f Function,
     allocation: &'f Allocation,
     frame: Frame,
-    /// Where the constants begin, as far as they have been met.
+    /// The offsets of the constants found so far, by their numbers.
     constants: HashMap<usize, u64>,
 }
 
@@ -104,7 +104,7 @@ impl Checker<'_> {
             assert_eq!((moved.mnemonic(), moved.op0_register()), (mnemonic, Register::RSP));
             assert_eq!(moved.immediate(1), u64::from(self.frame.bytes));
         }
-        // With the return address and what is saved, the stack is aligned, if it is used.
+        // With the return address and the saved registers, the stack is aligned, if it is used.
         let pushed = 8 + 8 * self.frame.saved.len() as u32;
         assert!(self.frame.bytes == 0 || (pushed + self.frame.bytes).is_multiple_of(16));
     }
@@ -218,7 +218,7 @@ impl Checker<'_> {
                         _ => u64::MAX,
                     };
                     assert_eq!(decoded.immediate(operand) & mask, value.cast_unsigned() & mask, "{decoded}");
-                    // What is cut off is what the instruction puts there.
+                    // The bits that are cut off are those that the instruction adds.
                     if mask == 0xffff_ffff {
                         assert!(i32::try_from(value).is_ok() || u32::try_from(value).is_ok(), "{decoded}");
                     }
@@ -227,7 +227,7 @@ impl Checker<'_> {
         }
     }
 
-    /// An operand that is a constant: the same bytes wherever it is read, among those behind the code.
+    /// An operand that is a constant after the code, with the same bytes wherever it is read.
     fn constant(&mut self, decoded: &Instruction, which: usize, offset: i32, bytes: &[u8]) {
         assert!(decoded.is_ip_rel_memory_operand(), "{decoded}");
         let at = decoded.ip_rel_memory_address() - offset as u64;
@@ -276,13 +276,13 @@ fn opposite(condition: Condition) -> Condition {
     }
 }
 
-/// Checks the code of a function. Gives the mnemonics that were met.
+/// Checks the code of a function. Returns the mnemonics in it.
 fn check(function: &Function, allocation: &Allocation, code: &Code) -> BTreeSet<Mnemonic> {
     let mut decoded = Decoded::of(code);
     let frame = Frame::of(function, allocation).expect("a frame");
     let mut checker = Checker { function, allocation, frame, constants: HashMap::new() };
     checker.prologue(&mut decoded);
-    // Where blocks start, and what is to be checked once all of that is known: the jumps at the end of each.
+    // The starts of blocks, and the jumps at their ends, which are checked once all starts are known.
     let mut starts = Vec::new();
     let mut ends: Vec<(usize, Vec<Instruction>, u64)> = Vec::new();
     for (index, block) in function.blocks.iter().enumerate() {
@@ -377,7 +377,7 @@ fn check(function: &Function, allocation: &Allocation, code: &Code) -> BTreeSet<
 
 #[test]
 fn what_is_decoded_is_what_was_meant() {
-    // What is encoded does not depend on this machine: only where it is run does.
+    // The encoding does not depend on this machine; only running it does.
     let isa = native();
     let mut met = BTreeSet::new();
     for (seed, kinds) in (0..600).map(|seed| {

@@ -1,4 +1,4 @@
-//! Functions of one instruction, and operands at which something changes.
+//! Functions of one instruction, on operands around the limits of their types.
 #![allow(unsafe_code, reason = "functions under test store where they are told to")]
 
 use super::generate::{PLACE, SCRATCH, SOURCE};
@@ -10,14 +10,14 @@ use cranelift_codegen::ir::{Endianness, Function, InstBuilder, MemFlagsData, Opc
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::FunctionBuilder;
 
-/// Where operands come from.
+/// The places from which operands come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum From {
     /// Memory, which the instruction may read itself.
     Memory,
-    /// A register, of which the rest is garbage: what is above an integer, or above a float.
+    /// A register whose other bits, above an integer or a float, are garbage.
     Register,
-    /// Of the last operand, a constant.
+    /// A constant, as the last operand.
     Constant(i64),
 }
 
@@ -31,7 +31,7 @@ struct Case {
     divides: bool,
 }
 
-/// A function that loads operands, each in the place of a result, and stores what is made of them.
+/// A function that loads operands, each from the place of a result, and stores results computed from them.
 fn function(
     isa: &dyn TargetIsa,
     width: Width,
@@ -156,7 +156,7 @@ impl Cases {
                         let which = match at {
                             0 => pair % first,
                             1 => pair / first,
-                            // The third one at random, but so that it meets both.
+                            // The third operand is random, and takes both values.
                             _ => pair * 7 + pair / first * 3,
                         };
                         corners[at][which % count]
@@ -209,7 +209,7 @@ pub(super) fn bitcast(builder: &mut FunctionBuilder<'_>, to: Type, x: Value) -> 
     builder.ins().bitcast(to, MemFlagsData::new().with_endianness(Endianness::Little), x)
 }
 
-/// Lanes of a type at which something changes.
+/// Values around the limits of a type.
 fn corners(ty: Type) -> Vec<u128> {
     let lane = ty.lane_type();
     let mut all: Vec<u128> = match lane {
@@ -237,7 +237,7 @@ fn corners(ty: Type) -> Vec<u128> {
             let tops = (3..=bits).step_by(4).chain([7, 8, 15, 16, 24, 31, 32, 53, 63, 64]);
             let tops = tops.filter(|top| *top <= bits).map(|top| u64::MAX >> (64 - top));
             let tops = tops.flat_map(|top| [top, top.wrapping_add(1), !top, top - 1]);
-            // Between two floats, and just above the middle.
+            // Halfway between two floats, and just above.
             let ties = [(63, 10), (63, 39), (62, 9), (62, 38), (55, 2), (55, 31), (31, 7), (30, 6)];
             let ties = ties.map(|(top, half)| 1 << top | 1 << half);
             let ties = ties.into_iter().flat_map(|tie: u64| [tie, tie + 1, tie | tie << 1, !tie]);

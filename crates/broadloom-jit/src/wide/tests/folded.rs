@@ -1,4 +1,4 @@
-//! Loads that an instruction may take into itself, and stores and calls before it that change what is loaded.
+//! Loads that an instruction may use as a memory operand, and stores and calls between that change the loaded value.
 #![allow(unsafe_code, reason = "functions under test store where they are told to")]
 
 use super::cases::bitcast;
@@ -13,16 +13,16 @@ use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, Type, Value, ty
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::FunctionBuilder;
 
-/// Where the load and the stores meet.
+/// The offset of the load and of the stores.
 const PLACE: i32 = 48;
 
 const FLAGS: MemFlagsData = MemFlagsData::new().with_notrap();
 
-/// What stands between a load and its use.
+/// The instructions between a load and its use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Between {
     Nothing,
-    /// A store over what was loaded.
+    /// A store to the loaded address.
     Store,
     /// A call that overwrites it.
     Call,
@@ -30,10 +30,10 @@ enum Between {
     Block,
 }
 
-/// Uses a loaded value, and another one that is in a register.
+/// Uses a loaded value, and another value in a register.
 type Use = fn(&mut FunctionBuilder<'_>, Value, Value, Width) -> Value;
 
-/// Uses whose operands may be in memory, with the types of what is loaded: vectors of these lanes, of any width.
+/// Uses whose operands may be in memory, with the types of the loaded values: vectors of these lanes, of any width.
 const USES: [(&str, Type, Use); 24] = [
     ("uextend 8", types::I8, |builder, x, _, _| builder.ins().uextend(types::I64, x)),
     ("sextend 16", types::I16, |builder, x, _, _| builder.ins().sextend(types::I64, x)),
@@ -85,7 +85,7 @@ const USES: [(&str, Type, Use); 24] = [
     }),
 ];
 
-/// A function that loads from its second argument, does something between, and stores a use of what was loaded.
+/// A function that loads from its second argument, runs the instructions between, and stores a use of the loaded value.
 fn function(isa: &dyn TargetIsa, width: Width, ty: Type, between: Between, emit: Use) -> Function {
     let ty = if ty.is_vector() { vector_of(ty.lane_type(), width) } else { ty };
     built(isa, signature(), |builder, params| {

@@ -1,6 +1,6 @@
-//! Random functions: more values alive than there are registers, loops in loops, calls, addresses of every shape.
+//! Random functions: more live values than registers, nested loops, calls, addresses of every form.
 //!
-//! What a float that is no number looks like is unspecified, so that its bits never become those of an integer.
+//! The bits of a NaN are unspecified, so they never become those of an integer.
 
 mod control;
 mod vectors;
@@ -21,21 +21,21 @@ use std::collections::BTreeSet;
 
 /// Bytes that functions read: their first argument points to them.
 pub(in crate::wide) const SOURCE: usize = 2048;
-/// Bytes of the second argument's array that functions write and read again. The results are behind them.
+/// Bytes of the second argument's array that functions write and read again. The results follow them.
 pub(in crate::wide) const SCRATCH: usize = 512;
-/// Bytes that each result may take.
+/// The maximum number of bytes of a result.
 pub(in crate::wide) const PLACE: usize = 64;
 /// Number of results.
 const RESULTS: usize = 96;
 /// Bytes of the second argument's array.
 pub(in crate::wide) const TARGET: usize = SCRATCH + PLACE * RESULTS;
 
-/// What functions consist of.
+/// The kinds of statements in functions.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::wide) struct Kinds {
-    /// Those of vectors.
+    /// The width of vectors.
     pub width: Width,
-    /// Vectors, which Cranelift has none of that are so wide.
+    /// Whether there are vectors, which Cranelift does not support at this width.
     pub vectors: bool,
     /// Bytes of the largest stack slot.
     pub slot: u32,
@@ -44,7 +44,7 @@ pub(in crate::wide) struct Kinds {
 /// A random function.
 pub(in crate::wide) struct Generated {
     pub func: Function,
-    /// Types of what is stored behind the scratch.
+    /// The types of the results, which are stored after the scratch.
     pub results: Vec<Type>,
 }
 
@@ -77,11 +77,11 @@ struct Generator<'a, 'f> {
     kinds: Kinds,
     source: Value,
     target: Value,
-    /// Values that may be used here, none of which is an address.
+    /// Values in scope that are not addresses.
     pool: Vec<Value>,
-    /// Stack slots, and where there is something in them.
+    /// Stack slots, and the offsets that have been written.
     slots: Vec<(StackSlot, Vec<i32>)>,
-    /// How many more statements there may be.
+    /// The number of statements that may still be added.
     budget: usize,
 }
 
@@ -172,7 +172,7 @@ impl<'f> Generator<'_, 'f> {
         self.value(ty)
     }
 
-    /// The function: what is there before, statements, results.
+    /// Emits the function: initial values, statements, results.
     fn body(&mut self) -> Vec<Type> {
         for size in [PLACE as u32, self.kinds.slot] {
             if size > 0 && self.random.in_hundred(70) {
@@ -202,7 +202,7 @@ impl<'f> Generator<'_, 'f> {
     fn slot(&mut self, size: u32) {
         let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, size, 4);
         let slot = self.emitter.builder.create_sized_stack_slot(slot);
-        // From each of them on there is a vector.
+        // A vector can be loaded from each of them.
         let bytes = self.kinds.width.bytes() as i32;
         let last = size as i32 - bytes;
         let places = [0, 32.min(last), last / 2 / 32 * 32, last];
@@ -287,7 +287,7 @@ impl<'f> Generator<'_, 'f> {
         self.pool.push(result);
     }
 
-    /// A quotient that is there.
+    /// A quotient that does not trap.
     fn divide(&mut self, ty: Type, x: Value, y: Value) -> Value {
         let one = self.number(ty, 1);
         let opcode = self.random.one_of(&[Opcode::Udiv, Opcode::Urem, Opcode::Sdiv]);
@@ -303,7 +303,7 @@ impl<'f> Generator<'_, 'f> {
         self.binary(opcode, x, divisor)
     }
 
-    /// As an integer of another size.
+    /// Converts to an integer of another size.
     fn resize(&mut self, x: Value) -> Value {
         let (from, to) = (self.type_of(x), self.random.one_of(&INTEGERS));
         match to.bits().cmp(&from.bits()) {
@@ -398,7 +398,7 @@ impl<'f> Generator<'_, 'f> {
         self.ins().load(ty, flags, address, offset)
     }
 
-    /// An address in an array, and an offset, from which on there is a vector of it.
+    /// An address in an array and an offset, from which a vector can be loaded.
     fn address(&mut self, base: Value, bytes: usize) -> (Value, i32) {
         let mut left = (bytes - self.kinds.width.bytes()) as i64;
         let mut address = base;
@@ -416,7 +416,7 @@ impl<'f> Generator<'_, 'f> {
                     left -= known;
                 }
                 2 => {
-                    // Far away, and back by the next distance.
+                    // A large offset, which the next one compensates.
                     let far = self.random.one_of(&[1 << 31, 1 << 32, 1 << 40, -(1 << 33), i64::MAX]);
                     let [there, back] = [far, known.wrapping_sub(far)].map(|by| self.number(types::I64, by));
                     address = self.sum(address, there);
@@ -424,7 +424,7 @@ impl<'f> Generator<'_, 'f> {
                     left -= known;
                 }
                 _ if left >= 8 => {
-                    // 0 to 3 bits, which are scaled.
+                    // A shift by 0 to 3 bits, which an address can contain as its scale.
                     let shift = self.random.below(5).min(left.ilog2() as usize - 2);
                     let index = self.value(types::I64);
                     let low = self.number(types::I64, 3);
@@ -449,7 +449,7 @@ impl<'f> Generator<'_, 'f> {
         self.ins().iadd(x, y)
     }
 
-    /// A load or a store of integers somewhere where there are both.
+    /// A load or a store of integers in the scratch.
     fn memory(&mut self) {
         let ty = match self.kinds.vectors && self.random.in_hundred(60) {
             true => self.random.one_of(&integer_vectors(self.kinds.width)),
@@ -468,7 +468,7 @@ impl<'f> Generator<'_, 'f> {
         if self.random.in_hundred(50) {
             let mut loaded = self.ins().load(ty, flags, address, offset);
             if self.random.in_hundred(40) {
-                // Used once, and perhaps no longer there by then.
+                // Used once, perhaps after the value in memory has changed.
                 let [other, new] = [0; 2].map(|_| self.value(ty));
                 if self.random.in_hundred(70) {
                     self.ins().store(flags, new, address, offset);

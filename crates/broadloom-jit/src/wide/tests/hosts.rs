@@ -87,7 +87,7 @@ fn mixed(numbers: &[i64]) -> i64 {
     numbers.iter().fold(17, |sum, number| sum.wrapping_mul(1_000_003).wrapping_add(*number))
 }
 
-/// More integers than there are registers for, and narrow ones among them on both sides.
+/// More integers than registers for arguments, with narrow ones before and after the limit.
 extern "C" fn integers(
     a: i64,
     b: i8,
@@ -122,7 +122,7 @@ extern "C" fn integers(
 
 /// Floats in all their registers, and integers between.
 extern "C" fn floats(a: f64, b: i64, c: f32, d: f64, e: i32, f: f32, g: f64, h: f32, i: f64, j: f32) -> f64 {
-    // No numbers differ in bits that do not matter.
+    // The bits of NaNs differ, which does not matter.
     let bits = |x: f64| if x.is_nan() { 5 } else { x.to_bits().cast_signed() };
     let numbers = [bits(a), b, bits(c.into()), bits(d), e.into()];
     let others = [f.into(), g, h.into(), i, j.into()].map(bits);

@@ -1,4 +1,4 @@
-//! Every instruction alone, on operands at which something changes, with garbage around what counts of them.
+//! Every instruction alone, on operands around the limits of their types, with garbage in the unused bits.
 
 use super::cases::{Cases, From, binary, bitcast};
 use super::numbers::*;
@@ -22,7 +22,7 @@ fn scalar_integers() {
             }
             for opcode in [Opcode::Bnot, Opcode::Ineg, Opcode::Iabs, Opcode::Popcnt, Opcode::Clz] {
                 cases.unary(opcode, ty, ty);
-                // What is read again is not the place of the result.
+                // An operand that is read again is not the place of the result.
                 cases.loaded_and_held("and again", &[ty], |builder, args| {
                     let (inst, dfg) = builder.ins().Unary(opcode, ty, args[0]);
                     let result = dfg.first_result(inst);
@@ -56,7 +56,7 @@ fn scalar_integers() {
     });
 }
 
-/// The right operand in the instruction, in a register, or too large for both.
+/// The right operand as an immediate, in a register, or too large for an immediate.
 #[test]
 fn scalar_integers_and_constants() {
     const NUMBERS: [i64; 16] = [
@@ -162,7 +162,7 @@ fn scalar_conditions() {
                 });
             }
         }
-        // Numbers as truth values, of which only what their type says counts.
+        // Numbers as truth values: only the bits of their type count.
         for ty in INTEGERS {
             for chosen in [types::I8, types::I64, types::F32, types::F64, cases.vector_of(types::I32)] {
                 cases.loaded_and_held("truth", &[ty, ty, chosen, chosen], |builder, args| {
@@ -206,7 +206,7 @@ fn scalar_floats() {
     });
 }
 
-/// Fused products, whose result takes the place of an operand that may be read again.
+/// Fused products, whose result overwrites an operand that may be read again.
 fn products(cases: &mut Cases, ty: Type) {
     cases.loaded_and_held("fma", &[ty; 3], |builder, args| builder.ins().fma(args[0], args[1], args[2]));
     for again in 0..3 {
@@ -341,7 +341,7 @@ fn vectors_of_floats() {
                     );
                 }
             }
-            // A comparison of floats chooses among integers, which are no extremes of floats.
+            // A comparison of floats that selects integers is not an extreme of floats.
             cases.loaded_and_held("integers by fcmp", &[ty, ty, bits, bits], |builder, args| {
                 let mask = builder.ins().fcmp(FloatCC::LessThan, args[0], args[1]);
                 builder.ins().bitselect(mask, args[2], args[3])
@@ -378,7 +378,7 @@ fn vectors_of_floats() {
     });
 }
 
-/// Logic on truth values, and what they choose, count and set: as lanes, as masks, and as both.
+/// Logic on truth values, and selects, counts and blends by them: as lanes, as masks, and as both.
 fn truths(cases: &mut Cases, ty: Type) {
     let compare = |builder: &mut FunctionBuilder<'_>, args: &[Value]| {
         let less = builder.ins().icmp(IntCC::SignedLessThan, args[0], args[1]);

@@ -1,4 +1,4 @@
-//! Code in memory, called so that what it must not change is seen.
+//! Code in memory, and calls that detect changes of registers that a function has to preserve.
 #![allow(unsafe_code, reason = "compiled functions are called through raw pointers")]
 
 use super::hosts;
@@ -16,11 +16,11 @@ use std::arch::global_asm;
 /// Parameters of the functions under test: as many as arrive in registers.
 pub(in crate::wide) const PARAMS: usize = 6;
 
-/// What the registers that a function saves hold while it is called.
+/// The content of the callee-saved registers during a call.
 const KEPT: [u64; 6] = [0x1b1b_0001, 0x1b1b_0002, 0x1b1b_0003, 0x1b1b_0004, 0x1b1b_0005, 0x1b1b_0006];
 
-// Calls a function (rdi) with arguments (rsi), with the saved registers as they are told (rdx) and everything else in
-// disorder; what they hold afterwards goes where they were told.
+// Calls a function (rdi) with arguments (rsi). The callee-saved registers get the given content (rdx), all others garbage;
+// their content after the call is written back to rdx.
 global_asm!(
     ".globl broadloom_wide_test_call",
     "broadloom_wide_test_call:",
@@ -85,7 +85,7 @@ pub(in crate::wide) fn native() -> OwnedTargetIsa {
     builder.finish(settings::Flags::new(flags)).expect("valid flags")
 }
 
-/// The same, if the back end serves it and the machine has the registers.
+/// The same, if the back end supports it and the machine has the registers.
 pub(in crate::wide) fn isa(width: Width) -> Option<OwnedTargetIsa> {
     let isa = native();
     let level = match width {
@@ -106,7 +106,7 @@ pub(in crate::wide) fn signature() -> Signature {
     signature
 }
 
-/// A function of a signature whose first block is made.
+/// A function of a signature, with its first block.
 pub(in crate::wide) fn built(
     isa: &dyn TargetIsa,
     signature: Signature,
@@ -125,7 +125,7 @@ pub(in crate::wide) fn built(
     func
 }
 
-/// A function, verified and optimised, with what the back end asks of it.
+/// A function that is verified and optimised, as the back end requires.
 pub(in crate::wide) fn optimised(isa: &dyn TargetIsa, func: &Function) -> Context {
     let mut context = Context::for_function(func.clone());
     if let Err(error) = context.verify(isa) {
@@ -142,12 +142,12 @@ pub(in crate::wide) struct Machine {
     pub(in crate::wide) isa: OwnedTargetIsa,
 }
 
-/// A function of a [`Machine`] that has been finished.
+/// A function of a finished [`Machine`].
 #[derive(Clone, Copy)]
 pub(in crate::wide) struct Callable(FuncId);
 
 impl Machine {
-    /// One for this machine, if it runs the code of the back end.
+    /// Returns one for this machine, if it can run the code of the back end.
     pub(in crate::wide) fn new(width: Width) -> Option<Machine> {
         let isa = isa(width)?;
         let builder = JITBuilder::with_isa(isa.clone(), Box::new(|call| panic!("library call {call:?}")));
@@ -178,7 +178,7 @@ impl Machine {
         Callable(id)
     }
 
-    /// Makes functions callable.
+    /// Finishes the functions, so that they can be called.
     pub(in crate::wide) fn finish(&mut self) {
         self.module().finalize_definitions().expect("memory for code");
     }

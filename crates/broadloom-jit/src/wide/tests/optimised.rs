@@ -1,4 +1,4 @@
-//! Optimised functions are valid, do the same, and have what touches memory or traps where it was.
+//! Optimised functions are valid, compute the same, and keep instructions that access memory or trap in their places.
 
 use super::generate::{Generated, Kinds, function};
 use super::machine::{Machine, optimised};

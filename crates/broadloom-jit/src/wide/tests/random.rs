@@ -1,4 +1,4 @@
-//! Random functions: what they store is what the interpreter stores, and Cranelift's code where it has any.
+//! Random functions store the same as in the interpreter, and as in Cranelift's code where Cranelift supports them.
 #![allow(unsafe_code, reason = "functions under test store where they are told to")]
 
 use super::generate::{Generated, Kinds, PLACE, SCRATCH, SOURCE, TARGET, function};
@@ -8,7 +8,7 @@ use super::numbers::Random;
 use crate::wide::Width;
 use cranelift_codegen::ir::{Function, Type};
 
-/// Arrays and numbers that functions get.
+/// The arguments of functions: arrays and numbers.
 pub(super) struct Arrays {
     source: Vec<u8>,
     target: Vec<u8>,
@@ -21,7 +21,7 @@ impl Arrays {
         Arrays { source: random.bytes(SOURCE), target: random.bytes(TARGET), numbers }
     }
 
-    /// What a function makes of a copy of the target.
+    /// Returns a copy of the target after a call of the function.
     fn run(&self, run: impl FnOnce([u64; PARAMS])) -> Vec<u8> {
         let mut target = self.target.clone();
         let [a, b, c, d] = self.numbers;
@@ -40,7 +40,7 @@ impl Arrays {
     }
 }
 
-/// Whether functions have stored the same: bit for bit in the scratch, and up to no numbers behind it.
+/// Returns whether functions have stored the same: bit for bit in the scratch, and after it except for the bits of NaNs.
 pub(super) fn assert_same(what: &str, func: &Function, results: &[Type], got: &[u8], expected: &[u8]) {
     assert!(got[..SCRATCH] == expected[..SCRATCH], "{what}: the scratch differs\n{func}");
     for (at, ty) in results.iter().enumerate() {
@@ -105,7 +105,7 @@ fn vectors_are_those_of_the_interpreter() {
     }
 }
 
-/// Slots at which a displacement of one byte no longer reaches, and pages that are touched on the way.
+/// Slots beyond the reach of a displacement of one byte, and frames of several pages.
 #[test]
 fn frames_of_pages_hold_what_is_put_there() {
     for width in Width::ALL {

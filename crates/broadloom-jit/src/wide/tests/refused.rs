@@ -1,4 +1,4 @@
-//! What the back end does not know it refuses, also where nothing reads a result.
+//! The back end refuses unknown instructions, even if nothing reads their results.
 
 use super::super::{Width, compile};
 use super::machine::{built, isa, optimised, signature};

@@ -11,14 +11,14 @@ impl Generator<'_, '_> {
         }
     }
 
-    /// Values of types, as arguments of a block.
+    /// Values of the given types, as arguments of a block.
     fn passed(&mut self, types: &[Type]) -> Vec<BlockArg> {
         types.iter().map(|ty| BlockArg::Value(self.value(*ty))).collect()
     }
 
     fn types(&mut self, most: usize) -> Vec<Type> {
         let some: Vec<Type> = (0..self.random.below(most)).map(|_| self.any_type()).collect();
-        // Some in pairs, to change places.
+        // Some in pairs, which are swapped.
         some.iter().flat_map(|ty| [*ty; 2]).take(most).collect()
     }
 
@@ -33,7 +33,7 @@ impl Generator<'_, '_> {
         let inner_types: Vec<Type> = inner.iter().map(|(ty, _)| *ty).collect();
         let condition = self.condition();
         let to_yes = self.passed(&inner_types);
-        // Past the second block at once, or through it.
+        // Jump past the second block, or through it.
         let skips = self.random.in_hundred(40);
         let to_no = if skips { self.passed(&types) } else { Vec::new() };
         let [mut first, mut second] = [(yes, &to_yes), (if skips { after } else { no }, &to_no)];
@@ -59,7 +59,7 @@ impl Generator<'_, '_> {
         self.pool.extend(params);
     }
 
-    /// A loop that is tested before or after each round.
+    /// A loop with its test before or after each iteration.
     pub(super) fn repeat(&mut self, depth: usize) {
         let types = self.types(6);
         let [header, after] = [0; 2].map(|_| self.emitter.builder.create_block());
@@ -100,7 +100,7 @@ impl Generator<'_, '_> {
         let next = self.binary(Opcode::Iadd, counter, one);
         let mut again = vec![BlockArg::Value(next)];
         for (at, ty) in types.iter().enumerate() {
-            // The neighbour's, which changes places with it, or another one.
+            // The neighbour's value, as a swap, or another one.
             let neighbour = params.get(at ^ 1).copied().filter(|value| self.type_of(*value) == *ty);
             let swapped = neighbour.filter(|_| self.random.in_hundred(50));
             again.push(BlockArg::Value(swapped.unwrap_or_else(|| self.value(*ty))));

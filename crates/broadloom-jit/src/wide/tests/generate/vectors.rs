@@ -7,7 +7,7 @@ impl Generator<'_, '_> {
         vector_of(lane, self.kinds.width)
     }
 
-    /// How many parts of 16 bytes a half of a register has.
+    /// The number of parts of 16 bytes in half a register.
     fn parts_of_half(&self) -> u8 {
         (self.kinds.width.bytes() / 32) as u8
     }
@@ -198,7 +198,7 @@ impl Generator<'_, '_> {
                 let floats = self.emitter.intrinsic(Intrinsic::OfHalves, &[low], singles);
                 let factor = self.value(singles);
                 let floats = self.binary(Opcode::Fmul, floats, factor);
-                // What is no number may have any bits: it becomes one again.
+                // A NaN may have any bits, so replace it by a number.
                 let halves = self.of_halves(Intrinsic::ToHalves, [floats, factor], words);
                 self.emitter.intrinsic(Intrinsic::OfHalves, &[halves], singles)
             }
@@ -217,7 +217,7 @@ impl Generator<'_, '_> {
             (1, lane) => {
                 let words = Intrinsic::Words(self.random.next() as u8);
                 let y = if self.random.in_hundred(30) { x } else { y };
-                // Halves of an `f64` would be told apart by what is no number.
+                // The halves of an `f64` would show the bits of NaNs.
                 if lane == types::F64 {
                     return;
                 }
@@ -234,7 +234,7 @@ impl Generator<'_, '_> {
         self.pool.push(result);
     }
 
-    /// An intrinsic that fills half a register, of both.
+    /// An intrinsic that fills half a register, for both halves.
     fn of_halves(&mut self, intrinsic: Intrinsic, of: [Value; 2], to: Type) -> Value {
         let halves = of.map(|value| self.emitter.intrinsic(intrinsic, &[value], to));
         let parts = self.parts_of_half();
@@ -250,7 +250,7 @@ impl Generator<'_, '_> {
         self.of_halves(Intrinsic::Narrow(narrowing), of, to)
     }
 
-    /// Single parts of registers of 64 bytes, and halves on their way from and to memory.
+    /// Single parts of registers of 64 bytes, and halves that are loaded and stored.
     fn quarters(&mut self, of: [Value; 2], ty: Type) -> Value {
         let mut quarters = Vec::new();
         for _ in 0..2 {
