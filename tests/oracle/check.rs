@@ -11,6 +11,7 @@ use broadloom::{
 use broadloom_ir::SymbolId;
 use broadloom_ir::interp::{Array, InterpretError, interpret};
 use broadloom_ir::shape::Shape;
+use std::cell::OnceCell;
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
@@ -50,35 +51,48 @@ fn ways() -> Vec<CompileOptions> {
 
 /// The inputs of a case at some sizes, and what the interpreter makes of them.
 pub struct Data {
+    graph: CheckedGraph,
     sizes: [usize; 3],
+    arrays: Vec<Array>,
     /// Dense, and in the layouts of the case.
     inputs: [Vec<Memory>; 2],
-    /// Unfused and fused.
-    pub want: [Result<Vec<Array>, InterpretError>; 2],
-    names: Vec<String>,
+    /// Unfused and fused, each once it is asked for.
+    want: [OnceCell<Result<Vec<Array>, InterpretError>>; 2],
 }
 
 impl Data {
     /// Given inputs in some layouts; `sizes` are those of the graph's symbols.
-    pub fn of(graph: &CheckedGraph, sizes: [usize; 3], arrays: &[Array], lays: &[Lay]) -> Data {
+    pub fn of(graph: &CheckedGraph, sizes: [usize; 3], arrays: Vec<Array>, lays: &[Lay]) -> Data {
+        let still = arrays.iter().map(|array| vec![false; array.shape.len()]).collect();
+        Data::repeating(graph, sizes, arrays, still, lays)
+    }
+
+    /// The same, and for each array the axes along which its elements are all the same.
+    fn repeating(
+        graph: &CheckedGraph,
+        sizes: [usize; 3],
+        arrays: Vec<Array>,
+        still: Vec<Vec<bool>>,
+        lays: &[Lay],
+    ) -> Data {
         let holding = |dense: bool| -> Vec<Memory> {
             let lay = |lay: Lay| if dense { Lay::Dense } else { lay };
-            let still = |array: &Array| vec![false; array.shape.len()];
-            arrays
-                .iter()
-                .zip(lays)
-                .map(|(array, of)| Memory::holding(array, &still(array), lay(*of)))
-                .collect()
+            let each = arrays.iter().zip(&still).zip(lays);
+            each.map(|((array, still), of)| Memory::holding(array, still, lay(*of))).collect()
         };
         let inputs = [holding(true), holding(false)];
-        let want = [false, true].map(|fused| interpret(graph, arrays, fused));
-        Data { sizes, inputs, want, names: names(graph) }
+        Data { graph: graph.clone(), sizes, arrays, inputs, want: Default::default() }
+    }
+
+    /// What the interpreter computes, on levels that fuse products with sums or on others.
+    pub fn want(&self, fused: bool) -> &Result<Vec<Array>, InterpretError> {
+        self.want[usize::from(fused)].get_or_init(|| interpret(&self.graph, &self.arrays, fused))
     }
 
     /// The inputs by name, dense.
     pub fn views(&self) -> Vec<(String, ArrayView<'_>)> {
         let views = self.inputs[0].iter().map(|memory| memory.view().expect("an input fits its memory"));
-        self.names.iter().cloned().zip(views).collect()
+        self.graph.inputs().iter().map(|input| input.name.to_string()).zip(views).collect()
     }
 }
 
@@ -131,7 +145,7 @@ pub fn check_substituted(built: &Built, all_sizes: &[[usize; 3]], seed: u64) -> 
     let dense = vec![Lay::Dense; graph.inputs().len()];
     for (index, sizes) in (0..).zip(all_sizes) {
         let data = data(&graph, *sizes, Random::new(seed, index), &dense, ELEMENTS);
-        let want = &data.want[usize::from(CpuLevel::detect().is_fused())];
+        let want = data.want(CpuLevel::detect().is_fused());
         if want.is_err() {
             continue;
         }
@@ -196,7 +210,7 @@ fn compare_in(
     let level = options.level.unwrap_or_else(CpuLevel::detect);
     let results = catch_unwind(AssertUnwindSafe(|| {
         for data in data {
-            let want = &data.want[usize::from(level.is_fused())];
+            let want = data.want(level.is_fused());
             run(&executable, data, want, None)?;
             if layouts.is_some() {
                 run(&executable, data, want, layouts)?;
@@ -252,7 +266,7 @@ pub fn data(
         }
     };
     let bounds = index_bounds(graph, &|expr, axis| concrete(graph.shape(expr), &sizes)[axis]);
-    let random_inputs: Vec<(Array, Vec<bool>)> = graph
+    let (arrays, still) = graph
         .inputs()
         .iter()
         .zip(bounds)
@@ -265,23 +279,8 @@ pub fn data(
             }
             random_array(input.dtype, &shape, bound, &mut random)
         })
-        .collect();
-    let holding = |dense: bool| -> Vec<Memory> {
-        let lay = |lay: Lay| if dense { Lay::Dense } else { lay };
-        random_inputs
-            .iter()
-            .zip(lays)
-            .map(|((array, still), of)| Memory::holding(array, still, lay(*of)))
-            .collect()
-    };
-    let inputs = [holding(true), holding(false)];
-    let arrays: Vec<Array> = random_inputs.into_iter().map(|(array, _)| array).collect();
-    let want = [false, true].map(|fused| interpret(graph, &arrays, fused));
-    Data { sizes, inputs, want, names: names(graph) }
-}
-
-fn names(graph: &CheckedGraph) -> Vec<String> {
-    graph.inputs().iter().map(|input| input.name.to_string()).collect()
+        .unzip();
+    Data::repeating(graph, sizes, arrays, still, lays)
 }
 
 /// Whether every symbol of a size is the size of an axis that cannot be 1 instead.

@@ -65,7 +65,7 @@ pub fn check(built: &Built, all_sizes: &[[usize; 3]], seed: u64, tally: &mut Tal
         let dense = vec![crate::arrays::Lay::Dense; graph.inputs().len()];
         for (index, sizes) in (0..).zip(all_sizes) {
             let data = data(graph, *sizes, Random::new(seed, index), &dense, ELEMENTS);
-            let want = &data.want[usize::from(CpuLevel::detect().is_fused())];
+            let want = data.want(CpuLevel::detect().is_fused());
             let mut random = Random::new(seed, 1000 + index);
             let got = run(&chunked, &data, &mut random, tally);
             let whole =

@@ -202,7 +202,7 @@ fn check_row(op: Op, dtype: DType, seed: u64) -> Result<(), String> {
                     }
                 })
                 .collect();
-            Data::of(&checked, [n, m, k], &arrays, &lays)
+            Data::of(&checked, [n, m, k], arrays, &lays)
         })
         .collect();
     let lays: Vec<Lay> = (0..outputs.len()).map(|output| Lay::DISTINCT[output % 5]).collect();
@@ -256,7 +256,7 @@ fn every_cast() {
             .map(|n| {
                 let arrays = [corners[corners.len() - n..].to_vec(), corners[..n.min(3)].to_vec()]
                     .map(|elements| array(from, &[elements.len()], elements));
-                Data::of(&checked, [n, n.min(3), 0], &arrays, &[Lay::Backwards, Lay::Sparse])
+                Data::of(&checked, [n, n.min(3), 0], arrays.into(), &[Lay::Backwards, Lay::Sparse])
             })
             .collect();
         let lays = vec![Lay::Padded; outputs.len()];
@@ -305,7 +305,7 @@ fn every_reduction_on_every_dtype() {
                 .map(|(n, m)| {
                     let x = array(dtype, &[n, m], fill(n * m, 5));
                     let few = array(dtype, &[n, 3], fill(n * 3, 3));
-                    Data::of(&checked, [n, m, 0], &[x, few], &[Lay::Transposed, Lay::Backwards])
+                    Data::of(&checked, [n, m, 0], vec![x, few], &[Lay::Transposed, Lay::Backwards])
                 })
                 .collect();
             problems.extend(compare(&graph, &outputs, &data, &[Lay::Sparse; 4], strided(walked)).err());
