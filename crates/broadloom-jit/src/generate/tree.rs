@@ -45,6 +45,14 @@ impl Generator<'_, '_, '_> {
         read.collect()
     }
 
+    /// Returns the slots from one on.
+    fn slots_from(&mut self, slots: &Slots, first: usize) -> Slots {
+        let from = |(array, like): &(ir::Value, Val)| {
+            (self.ins().iadd_imm_s(*array, (first * like.dtype.size()) as i64), like.clone())
+        };
+        Slots { arrays: slots.arrays.iter().map(from).collect() }
+    }
+
     fn write(&mut self, slots: &Slots, index: ir::Value, state: &[Val]) {
         for ((array, like), value) in slots.arrays.iter().zip(state) {
             let address = self.slot_address(*array, like, index);
@@ -97,7 +105,7 @@ impl Generator<'_, '_, '_> {
         self.collect(accumulators, &counter, count)
     }
 
-    /// Returns the number of whole blocks that one loop processes at once. The lanes of a single block wait for each
+    /// Returns the number of whole blocks that one loop processes at once, a power of two. The lanes of a single block wait for each
     /// other's additions; where elements need little computation, several blocks keep the machine busy, as long as there are
     /// registers for them.
     fn blocks_together(&mut self, reduce: &Reduce) -> i64 {
@@ -107,13 +115,16 @@ impl Generator<'_, '_, '_> {
         }
         let widths = reduce.accumulators.iter().map(|accumulator| accumulator.dtype.size());
         let registers = (LANES * widths.sum::<usize>()).div_ceil(self.emit.host.vector_bytes);
-        let together = (INTERLEAVED_REGISTERS / registers).clamp(1, MAX_INTERLEAVED_BLOCKS) as i64;
+        let together = 1 << (INTERLEAVED_REGISTERS / registers).clamp(1, MAX_INTERLEAVED_BLOCKS).ilog2();
         let extent = self.whole_extent(reduce.axis);
         if extent.is_some_and(|extent| extent < together * BLOCK as i64) { 1 } else { together }
     }
 
     /// Reduces whole blocks, several at once, as long as they fit. Returns the position where it stops, and the number of
     /// blocks.
+    ///
+    /// The blocks of a group are a subtree: their results merge at once, and only the result of the group goes to the counter,
+    /// at its rank. Each addition to the counter costs a branch that nobody can predict.
     fn blocks_at_once(
         &mut self,
         reduce: &Reduce,
@@ -123,6 +134,8 @@ impl Generator<'_, '_, '_> {
     ) -> (ir::Value, ir::Value) {
         let accumulators = &reduce.accumulators;
         let group = together * BLOCK as i64;
+        let rank = together.ilog2();
+        let counter = self.slots_from(counter, rank as usize);
         let limit = self.ins().iadd_imm_s(end, -group);
         let zero = self.constant(0);
         let looped = self.loop_while(
@@ -130,7 +143,7 @@ impl Generator<'_, '_, '_> {
             &[],
             |generator, state| generator.ins().icmp(IntCC::SignedLessThanOrEqual, state[0], limit),
             |generator, state, _| {
-                let (first, mut count) = (state[0], state[1]);
+                let (first, count) = (state[0], state[1]);
                 let stop = generator.ins().iadd_imm_s(first, BLOCK as i64);
                 let part = generator.begin(accumulators, reduce.lanes, start);
                 let parts = together as usize * LANES / reduce.lanes;
@@ -143,14 +156,20 @@ impl Generator<'_, '_, '_> {
                         });
                         generator.parts(reduce, at, offsets, part.len(), state)
                     });
-                for block in state.chunks(LANES / reduce.lanes * part.len()) {
-                    let state = generator.fold_block(accumulators, block, part.len());
-                    count = generator.push(accumulators, counter, &state, count);
+                let mut results: Vec<State> = state
+                    .chunks(LANES / reduce.lanes * part.len())
+                    .map(|block| generator.fold_block(accumulators, block, part.len()))
+                    .collect();
+                while results.len() > 1 {
+                    let pairs = results.chunks_exact(2);
+                    results = pairs.map(|pair| generator.combine(accumulators, &pair[0], &pair[1])).collect();
                 }
+                let count = generator.push(accumulators, &counter, &results[0], count);
                 (vec![generator.ins().iadd_imm_s(first, group), count], Vec::new())
             },
         );
-        (looped.state[0], looped.state[1])
+        let blocks = self.ins().ishl_imm_u(looped.state[1], i64::from(rank));
+        (looped.state[0], blocks)
     }
 
     /// Adds one step to every part of a state; the steps are at equal distances from a position on.
