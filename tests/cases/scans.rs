@@ -45,6 +45,13 @@ pub const SCANS: &[(&str, Build)] = &[
         let running = b.scan(ReduceOp::Sum, x, 1);
         vec![b.inner(running)]
     }),
+    // Cut into pieces at the join, none of which has all of the running results.
+    ("running sums of a join beside it", |b| {
+        let (x, y) = (b.input("x", F32, &["1", "m"]), b.input("y", F32, &["n", "m"]));
+        let joined = b.concat(&[x, y], 0);
+        let running = b.scan(ReduceOp::Sum, joined, 0);
+        vec![b.op(Op::Subtract, &[running, joined])]
+    }),
     ("running results that are reduced", |b| {
         let x = b.input("x", F64, &["n", "m"]);
         let running = b.scan(ReduceOp::Min, x, 1);

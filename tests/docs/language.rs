@@ -12,7 +12,7 @@ products of integers are i64 or u64, their means f64.
 
 ## Functions
 
-What may be left out is written with `=`; `..` stands for further arguments, one by one or as a list. [ops.md](ops.md) has
+Arguments with `=` are optional; `..` stands for further arguments, one by one or as a list. [ops.md](ops.md) has
 dtypes, accuracy and examples of those of its tables; `broadloom ops NAME` explains each one, with shapes, dtypes and an example.
 
 | function | other names | meaning |

@@ -198,12 +198,12 @@ that is summed over has the same size in both operands; only batch axes of the c
 | `matmul` | Matrix product, `@` in the text language: `[.., n, k]` times `[.., k, m]` is `[.., n, m]`, and the axes in front broadcast. An operand of one axis is a row on the left, a column on the right. | `matmul`, `@` | `x = [[1, 2], [3, 4]]`, `y = [10, 1]`: `[12, 34]` |
 | `dot` | Sums over the last axis of `x` and the last but one, or the only one, of `y`; all others stay. With an operand of rank 0, the product. | `dot` | `x = [1, 2, 3]`, `y = [4, 5, 6]`: `32` |
 | `vdot` | Sum of the products of all elements, in row-major order. | `vdot` | `x = [[1, 2], [3, 4]]`, `y = [1, 1, 1, 2]`: `14` |
-| `vecdot` | Products of vectors along an axis, the last one unless said; all others broadcast. | `vecdot` | `x = [[1, 2], [3, 4]]`, `y = [10, 1]`: `[12, 34]` |
+| `vecdot` | Products of vectors along an axis, the last one by default; all others broadcast. | `vecdot` | `x = [[1, 2], [3, 4]]`, `y = [10, 1]`: `[12, 34]` |
 | `inner` | Sums over the last axis of both; all others stay. With an operand of rank 0, the product. | `inner` | `x = [[1, 2], [3, 4]]`, `y = [[1, 0], [0, 1]]`: `[[1, 2], [3, 4]]` |
 | `outer` | Each element times each of the other. | `outer` | `x = [1, 2]`, `y = [10, 20]`: `[[10, 20], [20, 40]]` |
-| `tensordot` | Sums over pairs of axes: so many last of `x` and first of `y`, or those of two lists. | `tensordot` | `x = [[1, 2], [3, 4]]`, `y = [[1, 0], [0, 1]]` with `2`: `5` |
+| `tensordot` | Sums over pairs of axes: a number of last axes of `x` and first axes of `y`, or the axes of two lists. | `tensordot` | `x = [[1, 2], [3, 4]]`, `y = [[1, 0], [0, 1]]` with `2`: `5` |
 | `kron` | Kronecker product: each element replaced by its product with all of `y`. | `kron` | `x = [1, 2]`, `y = [1, 10]`: `[1, 10, 2, 20]` |
-| `einsum` | What subscripts say: `einsum(\"ij,jk->ik\", [x, y])`. Equal letters meet, what the result lacks is summed over, `...` stands for other axes, a letter twice is a diagonal. Three or more operands are multiplied in pairs, in the order that takes the fewest multiplications. | `einsum` | `x = [[1, 2], [3, 4]]` with `ii`: `5` |
+| `einsum` | A sum of products, given by subscripts: `einsum(\"ij,jk->ik\", [x, y])`. Equal letters are one axis; letters that the result lacks are summed over; `...` stands for other axes; a letter that occurs twice in an operand takes the diagonal. Three or more operands are multiplied in pairs, in the order that takes the fewest multiplications. | `einsum` | `x = [[1, 2], [3, 4]]` with `ii`: `5` |
 ";
 
 const TAIL: &str = "

@@ -284,6 +284,13 @@ pub const FAULTS: &[Fault] = &[
         test: KERNELS,
     },
     Fault {
+        what: "running results begin again in each piece of a join",
+        file: "crates/broadloom-loops/src/nest/scan.rs",
+        place: "index.step == 1 && ⟦index.start.is_zero() && !of.reduction && of.extent == *size⟧",
+        new: "!of.reduction",
+        test: KERNELS_OF_SCANS,
+    },
+    Fault {
         what: "scans of several rows continue with the total of the first",
         file: "crates/broadloom-jit/src/generate/scan.rs",
         place: "⟦rows.iter().map(|row| load(self, row.address)).collect()⟧",

@@ -140,7 +140,7 @@ impl<'py> Operand<'py> {
     /// Returns the array that a caller gives for a result.
     ///
     /// # Errors
-    /// Returns an error for what is no array, cannot be written to, or would have to be converted.
+    /// Returns an error for objects that are not arrays, cannot be written to, or would have to be converted.
     pub fn destination(object: &Bound<'py, PyAny>) -> PyResult<Operand<'py>> {
         let py = object.py();
         // SAFETY: as in `of`.
@@ -198,8 +198,8 @@ fn copied<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     array.call_method1("astype", (native, "C", "unsafe", false, true))
 }
 
-/// What can be viewed as an array of NumPy's: its subclasses that mean the same, its scalars, buffers, DLPack's tensors, and
-/// what has `__array__`.
+/// Objects that can be viewed as an array of NumPy: subclasses with the same meaning, scalars, buffers, DLPack's tensors, and
+/// objects with `__array__`.
 fn as_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = object.py();
     let numpy = numpy_module(py)?;

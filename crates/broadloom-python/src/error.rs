@@ -19,7 +19,7 @@ pub enum Class {
     Compile,
     /// A defect of Broadloom's.
     Internal,
-    /// What only a value that is not known while a function is traced could answer.
+    /// A question whose answer depends on values that are not known while a function is traced.
     Tracing,
 }
 

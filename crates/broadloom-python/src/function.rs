@@ -60,7 +60,7 @@ struct Slot {
     used: u64,
 }
 
-/// What the table has for a call.
+/// The entry of the table for a call.
 struct Found {
     statics: Vec<Py<PyAny>>,
     kernel: Option<Py<Kernel>>,
@@ -410,7 +410,7 @@ impl Function {
     }
 }
 
-/// The name of a result that is an array; nothing for what is returned as it is.
+/// The name of a result that is an array; `None` for a value that is returned unchanged.
 fn output_text(trace: &Bound<'_, Trace>, object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     let py = trace.py();
     if let Ok(value) = object.cast::<Value>() {

@@ -14,7 +14,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 use std::collections::HashMap;
 
-/// Where lines of a program were written in Python: code objects and the positions of instructions, which become lines
+/// The places in Python where lines of a program were written: code objects and the positions of instructions, which become lines
 /// and columns only when an error is explained.
 #[derive(Default)]
 pub struct Frames(Vec<(usize, Py<PyAny>)>);
@@ -58,7 +58,7 @@ fn frames<'py>(py: Python<'py>, function: &str) -> PyResult<Bound<'py, PyAny>> {
     module.bind(py).getattr(function)
 }
 
-/// Where an input of a kernel comes from.
+/// The source of an input of a kernel.
 enum Source {
     /// An argument, by its number among the leaves.
     Leaf(usize),
@@ -108,7 +108,7 @@ impl Kernel {
     /// Compiles what was traced. `names` are the names of the leaves, and `results` is what the function returned.
     ///
     /// # Errors
-    /// Returns an error for what the compiler does not support.
+    /// Returns an error if the compiler does not support the program.
     pub fn compile(
         py: Python<'_>,
         traced: Traced,
@@ -133,7 +133,7 @@ impl Kernel {
         Ok(Kernel { executable: Some(executable), names, sources, outputs, results, places, frames, text })
     }
 
-    /// What a function returned without computing anything.
+    /// A value that a function returned without computing anything.
     pub fn constant(results: Tree) -> Kernel {
         let (names, sources, outputs, frames) = (Vec::new(), Vec::new(), Vec::new(), Frames::default());
         Kernel {
@@ -304,7 +304,7 @@ impl Kernel {
         self.executable.as_ref()
     }
 
-    /// Where the program was written, for errors.
+    /// The place where the program was written, for errors.
     pub fn places(&self, py: Python<'_>) -> Option<TextPlaces> {
         let written = self.frames.describe(py);
         self.places.clone().map(|places| places.written_at(|line| written.get(&line).cloned()))

@@ -40,7 +40,7 @@ pub struct Program {
 /// The names of the arrays, their structure, and their sizes if the kernel is for them alone.
 type Key = (Vec<Declared>, Vec<u64>, Option<Vec<usize>>);
 
-/// What a call gives a program.
+/// The arguments of a call of a program.
 struct Given<'py> {
     /// The names that the program does not declare, in the order of the leaves of `call`.
     names: Vec<Declared>,
@@ -49,15 +49,15 @@ struct Given<'py> {
     declared: Vec<Option<Bound<'py, PyAny>>>,
 }
 
-/// What a program is given for a name that it does not declare.
+/// The argument for a name that the program does not declare.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Declared {
     name: String,
-    /// What is known now, as a text; nothing for arrays and floats.
+    /// The value, as a text; `None` for arrays and floats, which are passed to the kernel.
     value: Option<String>,
 }
 
-/// What pickling keeps: a function, and its arguments.
+/// The pickled form: a function, and its arguments.
 type Reduced<'py> = (Bound<'py, PyAny>, (String, Option<usize>));
 
 #[pymethods]
@@ -117,7 +117,7 @@ impl Program {
         self.kernel_for(py, &given.names, &mut given.call, false)
     }
 
-    /// What the compiler makes of the program for these arrays.
+    /// Returns the explanation of the kernel for these arrays.
     #[pyo3(signature = (arrays=None, /, **named))]
     fn explain(
         &self,
@@ -176,7 +176,7 @@ impl Program {
 }
 
 impl Program {
-    /// What is given for the names that the program reads.
+    /// Returns the arguments for the names that the program reads.
     fn given<'py>(
         &self,
         py: Python<'py>,
@@ -343,7 +343,7 @@ fn missing(py: Python<'_>, name: &str) -> PyErr {
     Class::Value.error(py, format!("the program reads `{name}`, which is not given: write `{name}=..`"))
 }
 
-/// A name as it is declared; one that is no identifier, in quotes.
+/// Returns a name as it is declared: in quotes if it is not an identifier.
 fn quoted(name: &str) -> String {
     let is_identifier = name.chars().all(|letter| letter == '_' || letter.is_alphanumeric());
     if is_identifier { name.to_owned() } else { format!("\"{name}\"") }

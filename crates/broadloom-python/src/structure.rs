@@ -1,4 +1,4 @@
-//! What a call is made of: arrays and numbers in containers, and everything else, by which kernels are found again.
+//! The structure of a call: arrays and numbers in containers, and everything else, which is the key of its kernel.
 
 use crate::array::Operand;
 use crate::error::Class;
@@ -13,10 +13,10 @@ const MAX_NESTING: usize = 32;
 /// Trailing sizes up to this one are numbers, as in `broadloom::eval`.
 const SMALL: usize = 8;
 
-/// What may change from call to call without a kernel of its own.
+/// A value that may change from call to call without another kernel.
 pub enum Leaf<'py> {
     Array(Operand<'py>),
-    /// A Python float, which takes the dtype of what it meets.
+    /// A Python float, which takes the dtype of the other operand.
     Number(f64),
 }
 
@@ -228,7 +228,8 @@ pub enum Tree {
 }
 
 impl Tree {
-    /// Reads what a function returned; `output` adds an output and returns its number, for what is or becomes an array.
+    /// Reads the value that a function returned; `output` adds an output for each value that is or becomes an array, and returns
+    /// its number.
     ///
     /// # Errors
     /// Returns an error for containers that are nested too deeply.

@@ -62,7 +62,7 @@ pub(crate) struct QueryArgs {
 
 #[derive(Args)]
 pub(crate) struct SchedulerArgs {
-    /// Address to bind to; whoever reaches it can read every file that the cluster reads
+    /// Address to bind to; anyone who can reach it can read every file that the cluster reads
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     pub(crate) bind: IpAddr,
     /// Port; 0 chooses a free one
@@ -75,7 +75,7 @@ pub(crate) struct ExecutorArgs {
     /// The scheduler to serve
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) scheduler: Address,
-    /// Address to bind to; whoever reaches it can read every file that the executor reads
+    /// Address to bind to; anyone who can reach it can read every file that the executor reads
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     pub(crate) bind: IpAddr,
     /// Host under which other processes reach the executor; by default the address of --bind

@@ -32,7 +32,7 @@ struct State {
     session: Option<Session>,
     /// Names that are in use.
     taken: HashSet<String>,
-    /// How many names were made.
+    /// The number of names made so far.
     made: usize,
     /// Arrays that the function did not get as arguments, by the address of the object, and their names.
     captured: Vec<(Py<PyAny>, String)>,
@@ -52,7 +52,7 @@ struct State {
 /// Names that were made for expressions on declared inputs: none is made twice, so that they can be joined.
 static MADE: AtomicUsize = AtomicUsize::new(0);
 
-/// What is left of a trace for its kernel.
+/// The part of a trace that its kernel needs.
 pub struct Traced {
     pub resolved: Resolved,
     pub captured: Vec<(Py<PyAny>, String)>,
@@ -152,7 +152,7 @@ impl Trace {
         Ok(())
     }
 
-    /// Declares a number that takes the dtype of what it meets.
+    /// Declares a number that takes the dtype of the other operand.
     pub fn number(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         let result = self.session(py, |session| session.number(name, DType::F64))?;
         result.map_err(|mistakes| self.explain(py, mistakes))

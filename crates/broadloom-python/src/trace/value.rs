@@ -104,7 +104,7 @@ impl Value {
     }
 }
 
-/// What a name stands for, as a Python object.
+/// The value of a name, as a Python object.
 pub fn wrap<'py>(trace: &Bound<'py, Trace>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let py = trace.py();
     match trace.get().session(py, |session| session.get(name))? {

@@ -8,6 +8,7 @@ use broadloom_ir::ExprId;
 use broadloom_ir::graph::{self as ir, Site};
 use broadloom_ir::ops::Op;
 
+/// Assignment to inputs: a run writes them.
 impl Graph {
     /// Like [`Tensor::assign`], with the input first: the array passed for `target` will hold `value`.
     ///
@@ -31,6 +32,7 @@ impl Graph {
     }
 }
 
+/// Assignment to inputs: a run writes them.
 impl Tensor {
     /// Makes this input the destination of a value: a run writes the value to the array that is passed for the
     /// input as `&mut`. Returns the value.
@@ -120,6 +122,7 @@ updates! {
     bitwise_right_shift_ = BitwiseRightShift "bitwise_right_shift" "1" => "[0, -3, 3]";
 }
 
+/// Division in place.
 impl Tensor {
     /// Same as `x.assign(x / other)`: a run writes the quotient to the array of the input `x`, which holds floats.
     ///

@@ -24,6 +24,7 @@ pub struct Filtered {
     condition: Tensor,
 }
 
+/// Selection of the elements to reduce.
 impl Tensor {
     /// Selects the elements that satisfy a condition, ready to be reduced. The condition is a bool tensor that
     /// broadcasts to the shape of this one.

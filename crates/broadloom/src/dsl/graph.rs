@@ -32,6 +32,7 @@ pub struct Graph {
     key: GraphKey,
 }
 
+/// Symbols, inputs and constants; checking and compiling.
 impl Graph {
     /// Creates an empty graph.
     #[track_caller]

@@ -12,6 +12,7 @@ use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::graph::{self as ir, Site};
 use broadloom_ir::ops::Op;
 
+/// Numbers in order: positions, ranges and evenly spaced numbers.
 impl Graph {
     /// Returns the integers 0, 1, 2, .. (`i64`) along one axis.
     ///
@@ -81,6 +82,7 @@ impl Graph {
     }
 }
 
+/// Sizes of axes as numbers.
 impl Tensor {
     /// Returns the size of an axis as a value (`i64`, rank 0) for use in expressions.
     ///

@@ -32,6 +32,7 @@ pub struct Tensor {
     pub(crate) expr: ExprId,
 }
 
+/// Properties of a tensor, and compiling.
 impl Tensor {
     /// Returns the dtype of the elements; `None` for a poisoned tensor.
     ///
