@@ -222,9 +222,9 @@ impl Met {
                     *most = length.min(*most);
                 }
                 Stmt::Stream(stream) => {
-                    // Strips over which functions are called can be short: means of columns of f64 `exp` took 0.55 of
-                    // the time with lanes in the first-level cache.
-                    let level = if stream.prologue.is_empty() { Level::Second } else { Level::First };
+                    // Rows that a prologue fills, between steps of different lanes, leave less room for these.
+                    let is_spared = stream.prologue.is_empty() || stream.is_by_lanes();
+                    let level = if is_spared { Level::Second } else { Level::First };
                     for tree in stream.accumulators.iter().filter_map(|entry| entry.tree) {
                         met.levels[tree.lanes.index()] = level;
                         met.levels[tree.ranks.index()] = Level::Memory;

@@ -162,12 +162,22 @@ pub(crate) const MIN_STRIP: usize = 64;
 /// The rows over the strips of one axis take at most one part in this many of the scratch memory.
 pub(crate) const PARTS_OF_SCRATCH: usize = 2;
 
-/// The number of contiguous bytes that a block takes at once where an array is read against its order: in a
-/// hand-written loop, blocks of 64 rows of a table of `f32` beyond the caches took 0.7 of the time of 32 rows, and
-/// more rows took no less.
+/// The number of contiguous bytes that a block takes at once where an array is read against its order. A block goes
+/// through registers: of the widest elements, these are the rows that it has. More rows of the other arrays at once are
+/// more streams than the CPU predicts: 16 rows took 1.3 times as long as 8.
+pub(crate) const TILE_BYTES: usize = 32;
+
+/// The smallest elements of which blocks are transposed in registers.
+pub const MIN_TILED_ELEMENT: usize = size_of::<f32>();
+
+/// The most values of a loop whose blocks go through registers: its code is repeated for every row.
+pub(crate) const MAX_TILED_VALUES: usize = 16;
+
+/// The number of contiguous bytes that a block takes at once if it goes through scratch rows: in a hand-written loop,
+/// blocks of 64 rows of a table of `f32` beyond the caches took 0.7 of the time of 32 rows, and more rows took no less.
 pub(crate) const BLOCK_BYTES: usize = 256;
 
-/// The most rows of a block: those of `f32`, for narrower elements too.
+/// The most rows of such a block: those of `f32`, for narrower elements too.
 pub(crate) const MAX_BLOCK_ROWS: usize = BLOCK_BYTES / size_of::<f32>();
 
 /// The shortest inner axis that is cut into blocks.
@@ -230,6 +240,10 @@ pub const MIN_STEPPED_ROW: i64 = 64;
 /// The longest rows of a table of which several are walked as one, if they are
 /// [dense](crate::kernel::Stream::dense).
 pub const MAX_DENSE_ROW: i64 = 256;
+
+/// The most vector registers in which the accumulators of all lanes of dense rows are held for the steps of a block: of
+/// the sixteen of x86-64, the others are for what is computed.
+pub const MAX_HELD_REGISTERS: usize = 12;
 
 // Blocks of the fixed tree. The lanes of one wait for each other's additions: of 64 Ki `f32` in the second-level cache,
 // sums of squares take 0.77 of the time with four blocks at once, and sums 0.9 of it.

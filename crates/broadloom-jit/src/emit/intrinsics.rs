@@ -43,6 +43,8 @@ pub(crate) enum Intrinsic {
     /// Signed lanes half as wide in the lower half; the upper half is unspecified. CLIF narrows no register of more
     /// than 8 lanes, and takes no low halves.
     Narrow(Narrowing),
+    /// Asks for the cache line of an address: the only intrinsic without a result.
+    Prefetch,
 }
 
 impl Intrinsic {
@@ -65,6 +67,7 @@ impl Intrinsic {
             Intrinsic::Parts(parts) => [10, parts],
             Intrinsic::Whole => [11, 0],
             Intrinsic::Half => [12, 0],
+            Intrinsic::Prefetch => [13, 0],
         };
         UserExternalName::new(Intrinsic::NAMESPACE, u16::from_le_bytes(index).into())
     }
@@ -97,6 +100,7 @@ impl Intrinsic {
             [10, parts, 0, 0] => Some(Intrinsic::Parts(parts)),
             [11, 0, 0, 0] => Some(Intrinsic::Whole),
             [12, 0, 0, 0] => Some(Intrinsic::Half),
+            [13, 0, 0, 0] => Some(Intrinsic::Prefetch),
             _ => None,
         }
     }
@@ -110,11 +114,22 @@ impl Emitter<'_, '_> {
         args: &[ir::Value],
         result: ir::Type,
     ) -> ir::Value {
+        let call = self.call_intrinsic(intrinsic, args, Some(result));
+        self.builder.inst_results(call)[0]
+    }
+
+    /// Calls an intrinsic that has a result of a type, or none.
+    pub(super) fn call_intrinsic(
+        &mut self,
+        intrinsic: Intrinsic,
+        args: &[ir::Value],
+        result: Option<ir::Type>,
+    ) -> ir::Inst {
         debug_assert!(self.host.is_wide(), "Cranelift's own back ends know no intrinsics");
         let mut signature = Signature::new(self.host.call_conv);
         let dfg = &self.builder.func.dfg;
         signature.params.extend(args.iter().map(|arg| AbiParam::new(dfg.value_type(*arg))));
-        signature.returns.push(AbiParam::new(result));
+        signature.returns.extend(result.map(AbiParam::new));
         let signature = self.signature(signature);
         let name = ExternalName::user(self.builder.func.declare_imported_user_function(intrinsic.name()));
         let mut known = self.builder.func.dfg.ext_funcs.iter();
@@ -128,7 +143,6 @@ impl Emitter<'_, '_> {
                 patchable: false,
             }),
         };
-        let call = self.builder.ins().call(function, args);
-        self.builder.inst_results(call)[0]
+        self.builder.ins().call(function, args)
     }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! value.rs       Val: a value of 1, 4, 8 or 16 neighbours in registers
 //! memory.rs      load, store, gathers
+//! transpose.rs   blocks of a table with its columns as lanes
 //! lanes.rs       splat, lane, slice, concat, iota
 //! intrinsics.rs  operations on vectors of 32 and 64 bytes that CLIF lacks
 //! masks.rs       truth values in vectors: change of width, select
@@ -35,6 +36,7 @@ mod ops;
 mod reduce;
 #[cfg(test)]
 pub(crate) mod tests;
+mod transpose;
 mod value;
 
 pub(crate) use intrinsics::Intrinsic;

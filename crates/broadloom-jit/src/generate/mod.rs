@@ -8,6 +8,8 @@
 //! stream.rs   reductions into scratch rows: their steps; stream/ends.rs: before and after them
 //! contract.rs reductions whose operands move with two other axes, into rows
 //! best.rs     the best elements along an axis
+//! calls.rs    functions of the host
+//! blocked.rs  blocks of loops that read across rows, in registers
 //! rows.rs     filling of scratch rows: element by element, in blocks, gathered
 //! scan.rs     scans along a strip
 //! scatter.rs  rows of a table into their segments
@@ -20,6 +22,8 @@
 
 mod address;
 mod best;
+mod blocked;
+mod calls;
 mod contract;
 mod reduce;
 mod rows;
@@ -35,9 +39,9 @@ use crate::emit::{Emitter, Host, Val};
 use crate::failure::REPORT;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
-use broadloom_ir::reduce::{LANES, ReduceOp};
+use broadloom_ir::reduce::LANES;
 use broadloom_loops::kernel::*;
-use broadloom_math::{CpuLevel, Extreme, Pairing, Precision, Term, pair_function, tile_function};
+use broadloom_math::CpuLevel;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, AbiParam, Block, InstBuilder, MemFlagsData, Signature, types};
 use cranelift_codegen::isa::CallConv;
@@ -320,6 +324,10 @@ impl<'f> Generator<'_, 'f, '_> {
                     self.steps(*axis, *lanes, |generator| generator.body(body))
                 }
                 Stmt::Strip { axis, length, body } => {
+                    if let Some(blocked) = self.blocked(stmt) {
+                        self.run_blocked(&blocked);
+                        continue;
+                    }
                     let length = match stmt.stripped() {
                         Some(contract) => self.steps_for_ranks(contract, *length),
                         None => self.constant(*length as i64),
@@ -344,6 +352,21 @@ impl<'f> Generator<'_, 'f, '_> {
                 Stmt::Transpose { access, delta, row, rows, axis } => {
                     self.transpose(*access, *delta, *row, *rows, *axis);
                 }
+            }
+        }
+    }
+
+    /// Emits statements with values in place of the rows that would hold them.
+    fn body_of(&mut self, body: &[Stmt], held: &[(RowId, Val)]) {
+        for stmt in body {
+            match stmt {
+                Stmt::Let(id)
+                    if let Def::Row(row, _) = self.kernel.values[id.index()].def
+                        && let Some((_, value)) = held.iter().find(|(of, _)| *of == row) =>
+                {
+                    self.env.insert(*id, value.clone());
+                }
+                _ => self.body(std::slice::from_ref(stmt)),
             }
         }
     }
@@ -553,82 +576,6 @@ impl<'f> Generator<'_, 'f, '_> {
         self.ins().jump(join, &[]);
         self.emit.builder.switch_to_block(join);
     }
-
-    fn call_host(&mut self, address: usize, args: &[ir::Value]) {
-        self.call_host_for(address, args, &[]);
-    }
-
-    /// Calls a function of the host that returns values of these types.
-    fn call_host_for(&mut self, address: usize, args: &[ir::Value], results: &[ir::Type]) -> ir::Inst {
-        let mut signature = Signature::new(self.call_conv);
-        signature.params.extend(args.iter().map(|_| AbiParam::new(types::I64)));
-        signature.returns.extend(results.iter().map(|result| AbiParam::new(*result)));
-        let signature = self.emit.builder.import_signature(signature);
-        let address = self.constant(address as i64);
-        self.ins().call_indirect(signature, address, args)
-    }
-
-    /// Applies a tile function to the rows of the current strip.
-    fn call(&mut self, op: Op, target: Operand, args: &[Operand], axis: AxisId) {
-        let dtype = match target {
-            Operand::Row(row) => self.kernel.rows[row.index()].dtype,
-            Operand::Array { access, .. } => self.kernel.accesses[access.index()].dtype,
-        };
-        let Some((function, precision)) = op.tile(dtype) else {
-            self.refused = Some(format!("{op} has no tile function for {dtype}"));
-            return;
-        };
-        let address = tile_function(function, precision, self.level) as usize;
-        let (start, end) = self.bounds(axis);
-        let length = self.ins().isub(end, start);
-        let target = self.operand(target, axis);
-        let first = self.operand(args[0], axis);
-        let second = args.get(1).map_or(first, |arg| self.operand(*arg, axis));
-        self.call_host(address, &[target, first, second, length]);
-    }
-
-    /// Returns the start of the current strip of an axis in an operand.
-    fn operand(&mut self, operand: Operand, axis: AxisId) -> ir::Value {
-        match operand {
-            Operand::Row(row) => self.row_within(row, 0, axis),
-            Operand::Array { access, delta } => {
-                let (first, _) = self.bounds(axis);
-                self.at(axis, first, 1, |generator| generator.address(access, delta))
-            }
-        }
-    }
-
-    /// Applies a tile function on pairs to the rows of the current strip.
-    fn pairs(&mut self, pairs: &Pairs) {
-        let kernel = self.kernel;
-        let (access, left) = (&kernel.accesses[pairs.right.index()], &kernel.rows[pairs.left.index()]);
-        let size = access.dtype.size() as i64;
-        let pairing = Pairing {
-            term: match pairs.term {
-                PairTerm::SquaredDifference => Term::SquaredDifference,
-                PairTerm::Product => Term::Product,
-                PairTerm::AbsoluteDifference => Term::AbsoluteDifference,
-            },
-            root: pairs.root,
-            extreme: if pairs.extreme == ReduceOp::Min { Extreme::Least } else { Extreme::Greatest },
-        };
-        let address = pair_function(pairing, precision(access.dtype), self.level) as usize;
-        let null = self.constant(0);
-        let values = pairs.values.map_or(null, |row| self.row_start(row));
-        let indices = pairs.indices.map_or(null, |row| self.row_start(row));
-        let left_start = self.row_start(pairs.left);
-        let left_stride = self.constant((left.length * left.dtype.size()) as i64);
-        let right = self.at(pairs.axis, null, 1, |generator| generator.address(pairs.right, pairs.delta));
-        let right_stride = access.stride(pairs.axis).map_or(null, |stride| self.stride_bytes(stride, size));
-        let right_step = self.constant(pairs.step.wrapping_mul(size));
-        let terms = self.constant(pairs.terms as i64);
-        let count = self.extent(kernel.axes[pairs.axis.index()].extent);
-        let (start, end) = self.bounds(pairs.strip);
-        let length = self.ins().isub(end, start);
-        let args =
-            [values, indices, left_start, left_stride, right, right_stride, right_step, terms, count, length];
-        self.call_host(address, &args);
-    }
 }
 
 /// The results of a loop.
@@ -646,9 +593,4 @@ impl Looped {
 fn flatten(state: &[ir::Value], values: &[Val]) -> Vec<ir::BlockArg> {
     let regs = values.iter().flat_map(|value| value.regs.iter());
     state.iter().chain(regs).map(|value| ir::BlockArg::Value(*value)).collect()
-}
-
-/// Returns the precision of tile functions for a float dtype.
-fn precision(dtype: DType) -> Precision {
-    if dtype == DType::F64 { Precision::F64 } else { Precision::F32 }
 }

@@ -1,5 +1,6 @@
 //! Reductions into scratch rows: the reduction axis outside, the strip of the axis around it inside.
 
+mod dense;
 mod ends;
 
 use super::Generator;
@@ -8,6 +9,7 @@ use broadloom_ir::reduce::{BLOCK, LANES, SEQUENTIAL_LIMIT};
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
+use dense::Dense;
 use std::collections::HashMap;
 
 impl Generator<'_, '_, '_> {
@@ -89,59 +91,6 @@ impl Generator<'_, '_, '_> {
         Lanes { count, at_once, dense, starts }
     }
 
-    /// Returns whether several short rows of the table are walked at once here, which requires that the strip has a whole
-    /// row, and how many at most: a power of two, or 1 if they are not.
-    fn dense_rows(&mut self, stream: &Stream) -> (Dense, ir::Value) {
-        let (start, end) = self.bounds(stream.strip);
-        let length = self.ins().isub(end, start);
-        let extent = self.extent(self.kernel.axes[stream.strip.index()].extent);
-        let is_whole = self.ins().icmp(IntCC::Equal, length, extent);
-        let is_short = self.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, length, MAX_DENSE_ROW);
-        let holds = self.ins().band(is_whole, is_short);
-        // This runs before a reduction over the strip, which may be empty.
-        let one = self.constant(1);
-        let has_some = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, length, 0);
-        let divisor = self.ins().select(has_some, length, one);
-        let values = &self.kernel.values;
-        let filled = statements(&stream.prologue).flat_map(|stmt| stmt.rows(values));
-        let room = filled.map(|(row, _)| self.kernel.rows[row.index()].length).min();
-        let most = match room {
-            None => self.constant(LANES as i64),
-            // The greatest power of two of rows of the table for which the scratch rows have room.
-            Some(room) => {
-                let room = self.constant(room as i64);
-                let rows = self.ins().udiv(room, divisor);
-                let zeros = self.ins().clz(rows);
-                let top = self.constant(1 << 62);
-                let shift = self.ins().iadd_imm_s(zeros, -1);
-                self.ins().ushr(top, shift)
-            }
-        };
-        (Dense { holds, length }, self.ins().select(holds, most, one))
-    }
-
-    /// Returns the number of bytes from the row of one lane to that of the next: dense rows have dense lanes.
-    fn lane_bytes(&mut self, lanes: &Lanes, row: RowId) -> ir::Value {
-        let apart = self.row_bytes(row);
-        let apart = self.constant(apart);
-        match lanes.dense {
-            None => apart,
-            Some(Dense { holds, length, .. }) => {
-                let bytes = self.scaled(length, self.kernel.rows[row.index()].dtype.size() as i64);
-                self.ins().select(holds, bytes, apart)
-            }
-        }
-    }
-
-    /// Runs `emit` with a strip that covers `rows` consecutive rows of the table.
-    fn over_rows(&mut self, stream: &Stream, lanes: &Lanes, rows: ir::Value, emit: impl FnOnce(&mut Self)) {
-        let Some(Dense { length, .. }) = lanes.dense else { return emit(self) };
-        let (start, _) = self.bounds(stream.strip);
-        let length = self.ins().imul(length, rows);
-        let end = self.ins().iadd(start, length);
-        self.within(stream.strip, (start, end), emit);
-    }
-
     /// Distributes elements of the reduction axis among lanes, and emits what runs ahead of every few steps.
     fn deal(&mut self, stream: &Stream, first: ir::Value, last: ir::Value, lanes: &Lanes) {
         if let Some(contract) = self.ahead_of_extremes(stream) {
@@ -210,7 +159,7 @@ impl Generator<'_, '_, '_> {
                 generator.ins().icmp(IntCC::SignedLessThan, state[0], last)
             }
         };
-        let mut next = first;
+        let mut next = self.held_steps(stream, (first, last), lanes);
         if stream.steps > 1 {
             let steps = stream.steps as i64;
             let group = self.ins().imul_imm_s(lanes.count, steps);
@@ -237,10 +186,21 @@ impl Generator<'_, '_, '_> {
                 )
                 .state[0];
         }
-        self.loop_while(&[next], &[], is_before(last), |generator, state, _| {
-            let left = generator.ins().isub(last, state[0]);
-            let rows = generator.least(left, lanes.at_once);
-            onto_lanes(generator, state[0], 1, rows);
+        let walks = |generator: &mut Self, next: ir::Value, apart: ir::Value| {
+            generator.loop_while(&[next], &[], is_before(last), |generator, state, _| {
+                let left = generator.ins().isub(last, state[0]);
+                let rows = generator.least(left, lanes.at_once);
+                onto_lanes(generator, state[0], 1, rows);
+                (vec![generator.ins().iadd(state[0], apart)], Vec::new())
+            });
+        };
+        if !stream.is_by_lanes() {
+            walks(self, next, lanes.at_once);
+            return;
+        }
+        let behind = self.ins().iadd(next, lanes.count);
+        self.loop_while(&[next], &[], is_before(behind), |generator, state, _| {
+            walks(generator, state[0], lanes.count);
             (vec![generator.ins().iadd(state[0], lanes.at_once)], Vec::new())
         });
     }
@@ -385,13 +345,4 @@ struct Lanes {
     dense: Option<Dense>,
     /// For each row of the state, the start of the row of the first lane, and the rows of the lanes if there are several.
     starts: Vec<(ir::Value, Option<RowId>)>,
-}
-
-/// Rows of a table that may be walked as one.
-#[derive(Clone, Copy)]
-struct Dense {
-    /// Whether they are walked as one: the strip has a whole row, and the row is short.
-    holds: ir::Value,
-    /// The number of elements of the strip.
-    length: ir::Value,
 }

@@ -294,7 +294,8 @@ impl<'f> Selector<'f> {
                 || opcode.can_store()
                 || opcode.can_trap()
                 || opcode.other_side_effects()
-                || opcode.is_call() && Intrinsic::called(self.func, inst).is_none();
+                || opcode.is_call()
+                    && matches!(Intrinsic::called(self.func, inst), None | Some(Intrinsic::Prefetch));
             if is_wanted || has_effect {
                 self.current = Some((inst, block));
                 self.inst(inst)?;
@@ -418,6 +419,13 @@ impl<'f> Selector<'f> {
                 return self.store(inst, value, address, offset.into());
             }
             InstructionData::CallIndirect { sig_ref, .. } => return self.call(inst, sig_ref),
+            InstructionData::Call { .. }
+                if Intrinsic::called(self.func, inst) == Some(Intrinsic::Prefetch) =>
+            {
+                let memory = self.address(dfg.inst_args(inst)[0], 0);
+                self.emit(Code::Prefetcht0_m8, &[Arg::Memory(memory)]);
+                return Ok(());
+            }
             InstructionData::MultiAry { opcode: Opcode::Return, .. } => {
                 self.made.push(Inst::new(Kind::Return, &[]));
                 return Ok(());

@@ -108,6 +108,14 @@ pub struct Stream {
     pub accumulators: Vec<StreamAccumulator>,
 }
 
+impl Stream {
+    /// Returns whether the steps of one lane of a block run one after the other, and then those of the next lane: the
+    /// rows of one lane, and those that the prologue fills, stay in the first-level cache even if the strip is long.
+    pub fn is_by_lanes(&self) -> bool {
+        !self.prologue.is_empty() && self.ahead.is_empty()
+    }
+}
+
 /// Accumulates over an axis for all steps of the strips of two other axes. One of them moves some of the operands,
 /// the other moves the rest: matrix products and similar reductions. All operands are read for a block of the axis
 /// at once, and many steps use each element before the next one is needed:

@@ -4,7 +4,8 @@ use super::Placement;
 use crate::kernel::{AxisId, Def, ValueId};
 use crate::nest::NestAxis;
 use crate::thresholds::{
-    BLOCK_BYTES, MAX_BLOCK_ROWS, MAX_BLOCKED_LOADS, MIN_BLOCKED_AXIS, MIN_BLOCKED_OUTER_AXIS,
+    BLOCK_BYTES, MAX_BLOCK_ROWS, MAX_BLOCKED_LOADS, MAX_TILED_VALUES, MIN_BLOCKED_AXIS,
+    MIN_BLOCKED_OUTER_AXIS, MIN_TILED_ELEMENT, TILE_BYTES,
 };
 use broadloom_ir::dim::Dim;
 
@@ -52,11 +53,16 @@ impl Placement<'_, '_> {
             }
             _ => false,
         };
-        let is_read = |value: &ValueId| self.position(*value) == Some(inner);
-        let loads: Vec<ValueId> = self.live_values().filter(is_read).filter(is_across).collect();
+        let read: Vec<ValueId> =
+            self.live_values().filter(|value| self.position(*value) == Some(inner)).collect();
+        let loads: Vec<ValueId> = read.iter().copied().filter(is_across).collect();
         let has_rows = nest.accesses.iter().any(|access| access.stride(inner).is_one());
-        let widest = loads.iter().map(|load| nest.values[load.index()].dtype.size()).max()?;
-        let rows = (BLOCK_BYTES / widest).min(MAX_BLOCK_ROWS);
+        let sizes = || loads.iter().map(|load| nest.values[load.index()].dtype.size());
+        let (widest, narrowest) = (sizes().max()?, sizes().min()?);
+        let rows = match narrowest >= MIN_TILED_ELEMENT && read.len() <= MAX_TILED_VALUES {
+            true => TILE_BYTES / widest,
+            false => (BLOCK_BYTES / widest).min(MAX_BLOCK_ROWS),
+        };
         (has_rows && loads.len() <= MAX_BLOCKED_LOADS).then_some(Blocks { inner, loads, rows })
     }
 }

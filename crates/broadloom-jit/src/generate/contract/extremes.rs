@@ -89,9 +89,7 @@ impl Generator<'_, '_, '_> {
             state = self.at(stream.axis, place.rows[step], 1, |generator| {
                 generator.body(&stream.per_step);
                 generator.at(stream.strip, place.lane, tile.lanes, |generator| {
-                    for stmt in &stream.body {
-                        generator.of_results(stmt, &results);
-                    }
+                    generator.body_of(&stream.body, &results);
                     generator.accumulate(stream.axis, &accumulators, &state)
                 })
             });
@@ -101,17 +99,5 @@ impl Generator<'_, '_, '_> {
             let value = self.emit.splat(&value, tile.lanes);
             self.emit.store(address, 0, &value, LaneStride::Unit);
         }
-    }
-
-    /// Emits a statement with results in place of the rows that would hold them.
-    fn of_results(&mut self, stmt: &Stmt, results: &[(RowId, Val)]) {
-        if let Stmt::Let(id) = stmt
-            && let Def::Row(row, _) = self.kernel.values[id.index()].def
-            && let Some((_, value)) = results.iter().find(|(target, _)| *target == row)
-        {
-            self.env.insert(*id, value.clone());
-            return;
-        }
-        self.body(std::slice::from_ref(stmt));
     }
 }

@@ -119,6 +119,18 @@ impl Selector<'_> {
         Arg::Use(self.compute(self.take_part(), &[x, part]))
     }
 
+    /// The first 16 bytes of a vector: in its register, or in the memory where they are.
+    fn part_operand(&mut self, vector: ir::Value) -> Arg {
+        let whole = self.uncast(vector);
+        let is_alone = self.uses[whole] == 1 && self.uses[vector] == 1;
+        let source = self.defined_by(whole, Opcode::ScalarToVector).filter(|_| is_alone);
+        let memory = match source {
+            Some(&[part]) if self.type_of(part) == types::I128 => self.loaded(part),
+            _ => None,
+        };
+        memory.map_or_else(|| self.fetch(vector), Arg::Memory)
+    }
+
     fn take_part(&self) -> Code {
         match self.width {
             Width::Ymm => Code::VEX_Vextracti128_xmmm128_ymm_imm8,
@@ -291,7 +303,8 @@ impl Selector<'_> {
                     (Width::Zmm, 1) => Code::EVEX_Vinserti32x4_ymm_k1z_ymm_xmmm128_imm8,
                     (Width::Zmm, _) => Code::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8,
                 };
-                let (x, y) = (self.fetch(x), self.fetch(y));
+                let y = if parts == 1 { self.part_operand(y) } else { self.fetch(y) };
+                let x = self.fetch(x);
                 self.emit(code, &[Arg::Def(target), x, y, UPPER]);
             }
             (Intrinsic::Parts(parts), &[x]) => {
