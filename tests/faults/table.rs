@@ -45,14 +45,14 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "exp loses the low part of ln 2",
         file: "crates/broadloom-math/src/exp.rs",
-        place: "⟦(-n).madd::<L>(T::LN2_LO, dx)⟧",
+        place: "⟦(-n).madd::<L>(V::Format::LN2_LO, dx)⟧",
         new: "dx",
         test: MATH_RECORD,
     },
     Fault {
         what: "exp of large numbers is not clamped",
         file: "crates/broadloom-math/src/exp.rs",
-        place: "⟦if x > T::EXP_MAX { T::EXP_MAX } else { x }⟧",
+        place: "⟦x.at_most(V::Format::EXP_MAX)⟧.at_least",
         new: "x",
         test: MATH_SPECIAL,
     },

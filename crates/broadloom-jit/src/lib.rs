@@ -18,10 +18,12 @@ mod emulator;
 mod failure;
 mod generate;
 mod module;
+mod notes;
 mod wide;
 
 /// The instructions that code may use, and the numerics that go with them.
 pub use broadloom_math::CpuLevel;
 pub use failure::{Failure, FailureAt};
 pub use module::{CompileError, JitOptions, Module, UnknownKernel, Vectors, compile, target_of};
+pub use notes::LoopCode;
 pub use wide::Registers;

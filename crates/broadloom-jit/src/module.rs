@@ -4,6 +4,7 @@
 use crate::emit::{Host, VECTOR_BYTES};
 use crate::failure::Failure;
 use crate::generate::{generate, signature};
+use crate::notes::{LoopCode, Notes};
 use crate::wide::{self, Registers, Width};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
@@ -76,17 +77,21 @@ pub enum CompileError {
     },
 }
 
-/// Returns what schedules may know of the machine on which code of a level runs.
+/// Returns what schedules may know of the machine on which code of a level runs, with vectors of at most some bytes.
 ///
-/// Vectors are those that every code generator supports: schedules do not depend on which one compiles a kernel.
+/// Vectors are those that every code generator supports: how many lanes loops have does not depend on which one compiles
+/// a kernel.
 /// Cache sizes are the smallest on machines of the level, not those of this machine: virtual machines often report
 /// wrong sizes, and a schedule can be read without knowing where it was made.
-pub fn target_of(level: CpuLevel) -> Target {
+pub fn target_of(level: CpuLevel, vector_bytes: usize) -> Target {
     let registers = match level {
         CpuLevel::Baseline | CpuLevel::Avx2Fma | CpuLevel::Avx512 => 16,
         CpuLevel::Neon => 32,
     };
-    Target { vector_bytes: VECTOR_BYTES, registers, ..Target::NOMINAL }
+    // Measured for the wide back end. Tile functions have wider vectors than code that Cranelift makes for x86-64.
+    let is_wide = Width::ALL.into_iter().any(|width| width.is_of(level) && width.bytes() <= vector_bytes);
+    let inlines = is_wide && cfg!(all(target_arch = "x86_64", unix));
+    Target { vector_bytes: VECTOR_BYTES, registers, inlines, ..Target::NOMINAL }
 }
 
 /// A kernel that does not belong to the compiled schedule.
@@ -102,6 +107,7 @@ type Entry = unsafe extern "C" fn(*const u64, i64, i64, *mut u8, *mut Failure);
 struct Compiled {
     entry: Entry,
     vectors: Vectors,
+    loops: Vec<LoopCode>,
     clif: Option<String>,
     disassembly: Option<String>,
 }
@@ -179,6 +185,7 @@ struct Definer<'o> {
 struct Defined {
     id: FuncId,
     vectors: Vectors,
+    loops: Vec<LoopCode>,
     clif: Option<String>,
     disassembly: Option<String>,
 }
@@ -203,27 +210,27 @@ impl Definer<'_> {
         self.memory
             .finalize_definitions()
             .map_err(|error| CompileError::Memory { reason: error.to_string() })?;
-        let compiled = |Defined { id, vectors, clif, disassembly }: Defined| {
+        let compiled = |Defined { id, vectors, loops, clif, disassembly }: Defined| {
             let code = self.memory.get_finalized_function(id);
             // SAFETY: the code at the address was generated with the signature of `Entry` in the C calling
             // convention, and stays mapped until the module is dropped.
             let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code) };
-            Compiled { entry, vectors, clif, disassembly }
+            Compiled { entry, vectors, loops, clif, disassembly }
         };
         Ok(defined.into_iter().map(compiled).collect())
     }
 
-    /// Emits a kernel into the context. Returns the ops that it calls per element.
-    fn emit(&mut self, kernel: &Kernel, host: Host) -> Result<BTreeSet<(Op, DType)>, String> {
+    /// Emits a kernel into the context. Returns what its code does.
+    fn emit(&mut self, kernel: &Kernel, host: Host) -> Result<Notes, String> {
         self.memory.clear_context(&mut self.context);
         self.context.set_disasm(self.options.keep_text);
         let config = self.memory.isa().frontend_config();
         let call_conv = config.default_call_conv;
         self.context.func = Function::with_name_signature(UserFuncName::default(), signature(call_conv));
         let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder_context);
-        let mut called = BTreeSet::new();
-        generate(builder, kernel, self.options.level, host, call_conv, &mut called, config)?;
-        Ok(called)
+        let mut notes = Notes::default();
+        generate(builder, kernel, self.options.level, host, call_conv, &mut notes, config)?;
+        Ok(notes)
     }
 
     fn declare(&mut self) -> Result<FuncId, String> {
@@ -237,16 +244,17 @@ impl Definer<'_> {
 
     /// Defines a kernel with Cranelift.
     fn define(&mut self, kernel: &Kernel) -> Result<Defined, String> {
-        let called = self.emit(kernel, self.host)?;
+        let notes = self.emit(kernel, self.host)?;
         let clif = self.clif();
         let id = self.declare()?;
         self.memory.define_function(id, &mut self.context).map_err(|error| format!("{error:?}"))?;
         let code = self.context.compiled_code();
         self.code_bytes += code.map_or(0, |code| code.code_buffer().len());
-        self.scalar_calls.extend(called);
+        self.scalar_calls.extend(notes.called());
+        let loops = notes.loops(&self.context, &[]);
         let disassembly = code.and_then(|code| code.vcode.clone());
         let vectors = Vectors { bytes: VECTOR_BYTES, registers: None };
-        Ok(Defined { id, vectors, clif, disassembly })
+        Ok(Defined { id, vectors, loops, clif, disassembly })
     }
 
     /// Returns the register widths of the wide back end that may be used here.
@@ -259,7 +267,7 @@ impl Definer<'_> {
 
     /// Defines a kernel with the wide back end, if that supports everything in the kernel.
     fn define_wide(&mut self, kernel: &Kernel, width: Width) -> Result<Option<Defined>, String> {
-        let called = self.emit(kernel, self.host.with_vector_bytes(width.bytes()))?;
+        let notes = self.emit(kernel, self.host.with_vector_bytes(width.bytes()))?;
         let clif = self.clif();
         wide::optimise(&mut self.context, self.memory.isa()).map_err(|error| error.to_string())?;
         let Ok(code) = wide::compile(&self.context, width) else { return Ok(None) };
@@ -268,10 +276,11 @@ impl Definer<'_> {
             .define_function_bytes(id, wide::ALIGNMENT, &code.bytes, &[])
             .map_err(|error| error.to_string())?;
         self.code_bytes += code.bytes.len();
-        self.scalar_calls.extend(called);
+        self.scalar_calls.extend(notes.called());
+        let loops = notes.loops(&self.context, &code.loops);
         let disassembly = self.options.keep_text.then(|| code.assembly());
         let vectors = Vectors { bytes: width.bytes(), registers: Some(code.registers) };
-        Ok(Some(Defined { id, vectors, clif, disassembly }))
+        Ok(Some(Defined { id, vectors, loops, clif, disassembly }))
     }
 }
 
@@ -359,6 +368,11 @@ impl Module {
     /// Returns the vectors of a kernel's code.
     pub fn vectors(&self, kernel: KernelId) -> Option<Vectors> {
         self.kernels.get(kernel.index()).map(|compiled| compiled.vectors)
+    }
+
+    /// Returns the innermost loops of a kernel's code that step along axes, in the order of the code.
+    pub fn loops(&self, kernel: KernelId) -> &[LoopCode] {
+        self.kernels.get(kernel.index()).map_or(&[], |compiled| &compiled.loops)
     }
 
     /// Returns the number of bytes of machine code.

@@ -7,6 +7,7 @@
 mod blocks;
 mod contraction;
 mod dense;
+mod inlined;
 mod kept;
 mod pairing;
 mod recomputed;
@@ -79,6 +80,8 @@ pub(crate) struct Placement<'n, 'a> {
     pub kept: HashMap<ValueId, Kept>,
     /// Calls that write directly to arrays, and the stores that they replace.
     pub stored_calls: HashMap<ValueId, usize>,
+    /// The functions that are computed in the loops that read them.
+    inlined: HashSet<ValueId>,
     /// The reductions over dense rows.
     dense: HashSet<AxisId>,
     /// The contractions, by the loop around them that has a row per step.
@@ -99,6 +102,7 @@ impl<'n, 'a> Placement<'n, 'a> {
             reduced: HashMap::new(),
             kept: HashMap::new(),
             stored_calls: HashMap::new(),
+            inlined: HashSet::new(),
             dense: HashSet::new(),
             contractions: BTreeMap::new(),
             rows_of_contractions: Vec::new(),
@@ -126,8 +130,9 @@ impl<'n, 'a> Placement<'n, 'a> {
         }
         placement.dense = placement.find_dense_rows();
         placement.keep_rows();
-        placement.find_stored_calls();
         placement.find_contractions();
+        placement.inlined = placement.find_inlined();
+        placement.find_stored_calls();
         placement
     }
 
@@ -359,6 +364,7 @@ impl<'n, 'a> Placement<'n, 'a> {
         let entry = &self.nest.values[value.index()];
         self.position(value).is_some()
             && !self.kept.contains_key(&value)
+            && !self.inlined.contains(&value)
             && matches!(&entry.def, Def::Op { op, .. } if op.tile(entry.dtype).is_some())
     }
 

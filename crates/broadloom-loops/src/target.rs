@@ -12,11 +12,15 @@ pub struct Target {
     pub l1: usize,
     /// The size in bytes of a core's second-level cache.
     pub l2: usize,
+    /// Whether loops may compute elementary functions themselves: their vectors are as wide as those of the tile
+    /// functions.
+    pub inlines: bool,
 }
 
 impl Target {
     /// The smallest common machine: sixteen registers of 128 bits, caches of 32 KiB and 256 KiB.
-    pub const NOMINAL: Target = Target { vector_bytes: 16, registers: 16, l1: 32 << 10, l2: 256 << 10 };
+    pub const NOMINAL: Target =
+        Target { vector_bytes: 16, registers: 16, l1: 32 << 10, l2: 256 << 10, inlines: false };
 
     /// Returns the most bytes for the scratch rows of a strip: three quarters of the first-level cache, so that the
     /// arrays streaming through it have the rest.

@@ -9,7 +9,7 @@
 //! cubes have exact roots.
 
 use crate::exact::minus_product;
-use crate::float::{Float, polynomial};
+use crate::float::{Float, Value, polynomial};
 use crate::level::Level;
 use crate::log::split;
 

@@ -25,7 +25,6 @@ pub trait ErfTable: ExpTable {
     const ERF_ONE: Self;
     /// Up to this value, erf is the polynomial.
     const ERF_SMALL: Self;
-    const SQRT_HALF: Self;
 
     /// P in erf x = x + x P(x^2) for |x| up to `ERF_SMALL`.
     fn erf_tail<L: Level>(z: Self) -> Self;
@@ -38,7 +37,6 @@ impl ErfTable for f32 {
     const GELU_MAX: f32 = 14.75;
     const ERF_ONE: f32 = 6.0;
     const ERF_SMALL: f32 = 0.6875;
-    const SQRT_HALF: f32 = std::f32::consts::FRAC_1_SQRT_2;
 
     #[inline(always)]
     fn erf_tail<L: Level>(z: f32) -> f32 {
@@ -75,7 +73,6 @@ impl ErfTable for f64 {
     const GELU_MAX: f64 = 39.5;
     const ERF_ONE: f64 = 9.0;
     const ERF_SMALL: f64 = 0.6875;
-    const SQRT_HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
     #[inline(always)]
     fn erf_tail<L: Level>(z: f64) -> f64 {

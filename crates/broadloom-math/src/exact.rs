@@ -3,18 +3,18 @@
 //! Sources: T. J. Dekker, "A floating-point technique for extending the available precision" (1971), and
 //! Muller et al., "Handbook of Floating-Point Arithmetic", chapter 4.
 
-use crate::{float::Float, level::Level};
+use crate::{float::Value, level::Level};
 
 /// `(s, e)` with `s + e = a + b` exactly, for `|a| >= |b|` or `a = 0`.
 #[inline(always)]
-pub(crate) fn fast_two_sum<T: Float>(a: T, b: T) -> (T, T) {
+pub(crate) fn fast_two_sum<T: Value>(a: T, b: T) -> (T, T) {
     let sum = a + b;
     (sum, b - (sum - a))
 }
 
 /// `(s, e)` with `s + e = a + b` exactly.
 #[inline(always)]
-pub(crate) fn two_sum<T: Float>(a: T, b: T) -> (T, T) {
+pub(crate) fn two_sum<T: Value>(a: T, b: T) -> (T, T) {
     let sum = a + b;
     let b_part = sum - a;
     (sum, (a - (sum - b_part)) + (b - b_part))
@@ -22,7 +22,7 @@ pub(crate) fn two_sum<T: Float>(a: T, b: T) -> (T, T) {
 
 /// `(p, e)` with `p + e = a * b` exactly, short of underflow and overflow.
 #[inline(always)]
-pub(crate) fn two_product<T: Float, L: Level>(a: T, b: T) -> (T, T) {
+pub(crate) fn two_product<T: Value, L: Level>(a: T, b: T) -> (T, T) {
     let product = a * b;
     if L::FUSED {
         return (product, a.madd::<L>(b, -product));
@@ -35,13 +35,13 @@ pub(crate) fn two_product<T: Float, L: Level>(a: T, b: T) -> (T, T) {
 
 /// `(q, e)` with `q + e` the quotient `(n + n_lo) / (d + d_lo)` to nearly twice the format's precision.
 #[inline(always)]
-pub(crate) fn divide<T: Float, L: Level>(n: T, n_lo: T, d: T, d_lo: T) -> (T, T) {
+pub(crate) fn divide<T: Value, L: Level>(n: T, n_lo: T, d: T, d_lo: T) -> (T, T) {
     divide_by_inverse::<T, L>(n, n_lo, d, d_lo, T::ONE / d)
 }
 
 /// As [`divide`], by a known `inverse` of d, which may be some ulps off.
 #[inline(always)]
-pub(crate) fn divide_by_inverse<T: Float, L: Level>(n: T, n_lo: T, d: T, d_lo: T, inverse: T) -> (T, T) {
+pub(crate) fn divide_by_inverse<T: Value, L: Level>(n: T, n_lo: T, d: T, d_lo: T, inverse: T) -> (T, T) {
     let quotient = n * inverse;
     let rest = minus_product::<T, L>(n, quotient, d) + (-quotient).madd::<L>(d_lo, n_lo);
     (quotient, rest * inverse)
@@ -49,7 +49,7 @@ pub(crate) fn divide_by_inverse<T: Float, L: Level>(n: T, n_lo: T, d: T, d_lo: T
 
 /// `c - a * b` with one rounding, for a `c` so close to `a * b` that `c` minus the rounded product is exact.
 #[inline(always)]
-pub(crate) fn minus_product<T: Float, L: Level>(c: T, a: T, b: T) -> T {
+pub(crate) fn minus_product<T: Value, L: Level>(c: T, a: T, b: T) -> T {
     if L::FUSED {
         return (-a).madd::<L>(b, c);
     }

@@ -5,7 +5,7 @@
 //! ```
 
 use crate::exact::{fast_two_sum, two_product, two_sum};
-use crate::float::{Float, polynomial, polynomial_by_parity};
+use crate::float::{Float, Value, polynomial, polynomial_by_parity};
 use crate::level::Level;
 
 /// The constants of the exponential and its relatives for a format.
@@ -35,9 +35,9 @@ pub trait ExpTable: Float {
     const COMPENSATED: bool;
 
     /// Q in e^r = 1 + r + r^2 Q(r) for |r| <= ln 2 / 2.
-    fn exp_tail<L: Level>(r: Self) -> Self;
+    fn exp_tail<V: Value<Format = Self>, L: Level>(r: V) -> V;
     /// Q(r) - 1/2, such that e^r - 1 keeps its relative precision near zero.
-    fn expm1_tail<L: Level>(r: Self) -> Self;
+    fn expm1_tail<V: Value<Format = Self>, L: Level>(r: V) -> V;
 }
 
 // Coefficients here and in the other files: coefficients.py (Remez exchange in 60 digits, then rounded).
@@ -57,14 +57,14 @@ impl ExpTable for f32 {
     const COMPENSATED: bool = false;
 
     #[inline(always)]
-    fn exp_tail<L: Level>(r: f32) -> f32 {
+    fn exp_tail<V: Value<Format = f32>, L: Level>(r: V) -> V {
         // Error relative to e^r: 2^-28.3.
-        polynomial::<f32, L, 5>(r, [0.49999994, 0.16666521, 0.04166839, 0.008368717, 0.0013814599])
+        polynomial::<V, L, 5>(r, [0.49999994, 0.16666521, 0.04166839, 0.008368717, 0.0013814599])
     }
 
     #[inline(always)]
-    fn expm1_tail<L: Level>(r: f32) -> f32 {
-        Self::exp_tail::<L>(r) - 0.5
+    fn expm1_tail<V: Value<Format = f32>, L: Level>(r: V) -> V {
+        Self::exp_tail::<V, L>(r) - V::HALF
     }
 }
 
@@ -84,9 +84,9 @@ impl ExpTable for f64 {
     const COMPENSATED: bool = true;
 
     #[inline(always)]
-    fn exp_tail<L: Level>(r: f64) -> f64 {
+    fn exp_tail<V: Value<Format = f64>, L: Level>(r: V) -> V {
         // Error relative to e^r: 2^-57.9.
-        polynomial::<f64, L, 10>(
+        polynomial::<V, L, 10>(
             r,
             [
                 0.5000000000000011,
@@ -104,9 +104,9 @@ impl ExpTable for f64 {
     }
 
     #[inline(always)]
-    fn expm1_tail<L: Level>(r: f64) -> f64 {
+    fn expm1_tail<V: Value<Format = f64>, L: Level>(r: V) -> V {
         // Q(r) = 1/2 + r P(r). Error relative to e^r - 1: 2^-61.7.
-        let p = polynomial_by_parity::<f64, L, 10>(
+        let p = polynomial_by_parity::<V, L, 10>(
             r,
             [
                 0.16666666666666677,
@@ -127,52 +127,50 @@ impl ExpTable for f64 {
 
 /// e^x.
 #[inline(always)]
-pub(crate) fn exp<T: ExpTable, L: Level>(x: T) -> T {
+pub(crate) fn exp<V: Value<Format: ExpTable>, L: Level>(x: V) -> V {
     // 0.77 ulp instead of 0.91 would take f64 a tenth longer, and 0.70 a third: LLVM then no longer unrolls the loop of
     // the tile.
-    let result = plain_exp_of_sum::<T, L>(x, T::ZERO);
-    if x.unordered() { T::NAN } else { result }
+    plain_exp_of_sum::<V, L>(x, V::ZERO).or_nan_of(x)
 }
 
 /// e^(x + dx) for a `dx` of at most some ulps of `x`, with the rounding errors of r and of 1 + r.
 #[inline(always)]
-fn plain_exp_of_sum<T: ExpTable, L: Level>(x: T, dx: T) -> T {
-    let e = scaled_exp::<T, L>(clamped(x), dx);
+fn plain_exp_of_sum<V: Value<Format: ExpTable>, L: Level>(x: V, dx: V) -> V {
+    let e = scaled_exp::<V, L>(clamped(x), dx);
     e.scale(e.hi)
 }
 
 /// Keeps 2^n in the range of its two factors; the last product then overflows or vanishes by itself.
 #[inline(always)]
-fn clamped<T: ExpTable>(x: T) -> T {
-    let x = if x > T::EXP_MAX { T::EXP_MAX } else { x };
-    if x < T::EXP_MIN { T::EXP_MIN } else { x }
+fn clamped<V: Value<Format: ExpTable>>(x: V) -> V {
+    x.at_most(V::Format::EXP_MAX).at_least(V::Format::EXP_MIN)
 }
 
 /// e^(x + dx) for a `dx` of at most some ulps of `x`.
 #[inline(always)]
-pub(crate) fn exp_of_sum<T: ExpTable, L: Level>(x: T, dx: T) -> T {
-    if !T::COMPENSATED {
-        return plain_exp_of_sum::<T, L>(x, dx);
+pub(crate) fn exp_of_sum<V: Value<Format: ExpTable>, L: Level>(x: V, dx: V) -> V {
+    if !V::Format::COMPENSATED {
+        return plain_exp_of_sum::<V, L>(x, dx);
     }
-    let (hi, lo, exponent) = reduced::<T, L>(clamped(x), dx, T::ROUND + (T::BIAS + T::BIAS));
-    let power = careful_exp_of_small_sum::<T, L>(hi, lo);
-    Scaled { hi: power, lo: T::ZERO, exponent }.scale(power)
+    let (hi, lo, exponent) = reduced::<V, L>(clamped(x), dx, V::ROUND + (V::BIAS + V::BIAS));
+    let power = careful_exp_of_small_sum::<V, L>(hi, lo);
+    Scaled { hi: power, lo: V::ZERO, exponent }.scale(power)
 }
 
 /// (hi + lo) 2^n, where 2^n may be beyond the format's exponents.
 #[derive(Clone, Copy)]
-pub(crate) struct Scaled<T> {
-    pub(crate) hi: T,
+pub(crate) struct Scaled<V> {
+    pub(crate) hi: V,
     /// What `hi` lacks: its last two rounding errors.
-    pub(crate) lo: T,
+    pub(crate) lo: V,
     /// ROUND + 2 * BIAS + n.
-    pub(crate) exponent: T,
+    pub(crate) exponent: V,
 }
 
-impl<T: Float> Scaled<T> {
+impl<V: Value> Scaled<V> {
     /// x 2^n, rounded once, also where it is subnormal.
     #[inline(always)]
-    pub(crate) fn scale(self, x: T) -> T {
+    pub(crate) fn scale(self, x: V) -> V {
         let (first, second) = self.exponent.two_to_in_halves();
         x * first * second
     }
@@ -180,110 +178,108 @@ impl<T: Float> Scaled<T> {
 
 /// As [`exp_of_sum`] before the scaling, for an `x` between about twice the bounds of [`ExpTable`].
 #[inline(always)]
-pub(crate) fn scaled_exp<T: ExpTable, L: Level>(x: T, dx: T) -> Scaled<T> {
-    let round = T::ROUND + (T::BIAS + T::BIAS);
-    let (hi, lo, exponent) = reduced_exp::<T, L>(x, dx, round);
+pub(crate) fn scaled_exp<V: Value<Format: ExpTable>, L: Level>(x: V, dx: V) -> Scaled<V> {
+    let round = V::ROUND + (V::BIAS + V::BIAS);
+    let (hi, lo, exponent) = reduced_exp::<V, L>(x, dx, round);
     Scaled { hi, lo, exponent }
 }
 
 /// `(e, ROUND + BIAS + k + n)` with `e 2^n` as [`scaled_exp`] has it, for an odd integer k: 2^(n+k) is then one factor.
 #[inline(always)]
-pub(crate) fn exp_and_exponent<T: ExpTable, L: Level>(x: T, dx: T, k: T) -> (T, T) {
+pub(crate) fn exp_and_exponent<V: Value<Format: ExpTable>, L: Level>(x: V, dx: V, k: V) -> (V, V) {
     // Like twice the bias, BIAS + k is even: ties go the same way.
-    let (hi, _, exponent) = reduced_exp::<T, L>(x, dx, T::ROUND + (T::BIAS + k));
+    let (hi, _, exponent) = reduced_exp::<V, L>(x, dx, V::ROUND + (V::BIAS + k));
     (hi, exponent)
 }
 
 /// e^(x + dx) = (hi + lo) 2^n, and `round` + n.
 #[inline(always)]
-fn reduced_exp<T: ExpTable, L: Level>(x: T, dx: T, round: T) -> (T, T, T) {
-    let (hi, lo, exponent) = reduced::<T, L>(x, dx, round);
-    let (sum, sum_error) = fast_two_sum(hi, curve::<T, L>(hi, lo));
-    let (hi, error) = fast_two_sum(T::ONE, sum);
+fn reduced_exp<V: Value<Format: ExpTable>, L: Level>(x: V, dx: V, round: V) -> (V, V, V) {
+    let (hi, lo, exponent) = reduced::<V, L>(x, dx, round);
+    let (sum, sum_error) = fast_two_sum(hi, curve::<V, L>(hi, lo));
+    let (hi, error) = fast_two_sum(V::ONE, sum);
     (hi, error + sum_error, exponent)
 }
 
 /// x + dx = hi + lo + n ln 2, and `round` + n.
 #[inline(always)]
-fn reduced<T: ExpTable, L: Level>(x: T, dx: T, round: T) -> (T, T, T) {
-    let exponent = x.madd::<L>(T::LOG2_E, round);
+fn reduced<V: Value<Format: ExpTable>, L: Level>(x: V, dx: V, round: V) -> (V, V, V) {
+    let exponent = x.madd::<L>(V::Format::LOG2_E, round);
     let n = exponent - round;
-    let hi = (-n).madd::<L>(T::LN2_HI, x); // exact, see LN2_HI
-    let lo = (-n).madd::<L>(T::LN2_LO, dx);
+    let hi = (-n).madd::<L>(V::Format::LN2_HI, x); // exact, see LN2_HI
+    let lo = (-n).madd::<L>(V::Format::LN2_LO, dx);
     (hi, lo, exponent)
 }
 
 /// e^(hi + lo) - 1 - hi. The rounding error of the sum matters only in the linear term, and there is none.
 #[inline(always)]
-fn curve<T: ExpTable, L: Level>(hi: T, lo: T) -> T {
+fn curve<V: Value<Format: ExpTable>, L: Level>(hi: V, lo: V) -> V {
     let r = hi + lo;
-    (r * r).madd::<L>(T::exp_tail::<L>(r), lo)
+    (r * r).madd::<L>(V::Format::exp_tail::<V, L>(r), lo)
 }
 
 /// e^(hi + lo), for a small lo, and |hi| <= ln 2 / 2. What is added last is at most a 90th of the sum, so that its own
 /// rounding errors hardly count.
 #[inline(always)]
-fn careful_exp_of_small_sum<T: ExpTable, L: Level>(hi: T, lo: T) -> T {
+fn careful_exp_of_small_sum<V: Value<Format: ExpTable>, L: Level>(hi: V, lo: V) -> V {
     let r = hi + lo;
     // Where lo is the larger, the error of this is far below the last place of 1.
     let rest = lo - (r - hi);
-    let (linear, linear_error) = fast_two_sum(T::ONE, r);
-    let (sum, error) = plus_half_square::<T, L>(linear, r);
-    let tail = (r * r).madd::<L>(T::expm1_tail::<L>(r), r.madd::<L>(rest, rest));
+    let (linear, linear_error) = fast_two_sum(V::ONE, r);
+    let (sum, error) = plus_half_square::<V, L>(linear, r);
+    let tail = (r * r).madd::<L>(V::Format::expm1_tail::<V, L>(r), r.madd::<L>(rest, rest));
     sum + (linear_error + error + tail)
 }
 
 /// a + r^2/2 as a sum, for an `a` that is larger than the square.
 #[inline(always)]
-fn plus_half_square<T: Float, L: Level>(a: T, r: T) -> (T, T) {
+fn plus_half_square<V: Value, L: Level>(a: V, r: V) -> (V, V) {
     if L::FUSED {
-        let half = T::HALF * r;
+        let half = V::HALF * r;
         let sum = half.madd::<L>(r, a);
         return (sum, half.madd::<L>(r, a - sum));
     }
     // The square of the head is exact.
     let head = r.head();
-    let (sum, error) = fast_two_sum(a, T::HALF * head * head);
-    (sum, (T::HALF * (r - head)).madd::<L>(r + head, error))
+    let (sum, error) = fast_two_sum(a, V::HALF * head * head);
+    (sum, (V::HALF * (r - head)).madd::<L>(r + head, error))
 }
 
 /// 2^x, exact for integers.
 #[inline(always)]
-pub(crate) fn exp2<T: ExpTable, L: Level>(x: T) -> T {
-    let a = if x > T::EXP2_MAX { T::EXP2_MAX } else { x };
-    let a = if a < T::EXP2_MIN { T::EXP2_MIN } else { a };
-    let round = T::ROUND + (T::BIAS + T::BIAS);
+pub(crate) fn exp2<V: Value<Format: ExpTable>, L: Level>(x: V) -> V {
+    let a = x.at_most(V::Format::EXP2_MAX).at_least(V::Format::EXP2_MIN);
+    let round = V::ROUND + (V::BIAS + V::BIAS);
     let exponent = a + round;
     let f = a - (exponent - round);
     // f ln 2 as a sum.
-    let power = if T::COMPENSATED && L::FUSED {
-        let (product, error) = two_product::<T, L>(f, T::LN2);
-        careful_exp_of_small_sum::<T, L>(product, f.madd::<L>(T::LN2_ERROR, error))
+    let power = if V::Format::COMPENSATED && L::FUSED {
+        let (product, error) = two_product::<V, L>(f, V::Format::LN2.into());
+        careful_exp_of_small_sum::<V, L>(product, f.madd::<L>(V::Format::LN2_ERROR, error))
     } else {
         // The product of the heads is exact.
         let head = f.head();
-        let (hi, lo) = (head * T::LN2_HEAD, head.madd::<L>(T::LN2_REST, (f - head) * T::LN2));
-        T::ONE + (hi + curve::<T, L>(hi, lo))
+        let [ln2, ln2_head] = [V::Format::LN2, V::Format::LN2_HEAD].map(V::from);
+        let (hi, lo) = (head * ln2_head, head.madd::<L>(V::Format::LN2_REST, (f - head) * ln2));
+        V::ONE + (hi + curve::<V, L>(hi, lo))
     };
-    let result = Scaled { hi: power, lo: T::ZERO, exponent }.scale(power);
-    if x.unordered() { T::NAN } else { result }
+    Scaled { hi: power, lo: V::ZERO, exponent }.scale(power).or_nan_of(x)
 }
 
 /// e^x - 1.
 #[inline(always)]
-pub(crate) fn expm1<T: ExpTable, L: Level>(x: T) -> T {
+pub(crate) fn expm1<V: Value<Format: ExpTable>, L: Level>(x: V) -> V {
     // Below half an ulp of 1, x^2 / 2 has no effect, and would underflow.
-    let tiny = x.magnitude() * T::LIFT < T::ONE;
-    let a = if tiny { T::ZERO } else { x };
-    let a = if a > T::EXP_MAX { T::EXP_MAX } else { a };
-    let a = if a < T::EXPM1_MIN { T::EXPM1_MIN } else { a };
-    let round = T::ROUND + T::BIAS;
-    let biased = a.madd::<L>(T::LOG2_E, round);
+    let tiny = (x.magnitude() * V::LIFT).below(V::ONE);
+    let a = V::select(tiny, V::ZERO, x);
+    let a = a.at_most(V::Format::EXP_MAX).at_least(V::Format::EXPM1_MIN);
+    let round = V::ROUND + V::BIAS;
+    let biased = a.madd::<L>(V::Format::LOG2_E, round);
     let n = biased - round;
-    let hi = (-n).madd::<L>(T::LN2_HI, a);
-    let lo = -n * T::LN2_LO;
+    let hi = (-n).madd::<L>(V::Format::LN2_HI, a);
+    let lo = -n * V::Format::LN2_LO.into();
     let r = hi + lo;
-    let (hi, lo) = if T::COMPENSATED {
+    let (hi, lo) = if V::Format::COMPENSATED {
         let rest = lo - (r - hi);
         (r, r.madd::<L>(rest, rest))
     } else {
@@ -292,15 +288,14 @@ pub(crate) fn expm1<T: ExpTable, L: Level>(x: T) -> T {
     // e^r - 1 = r + r^2/2 + .. with a share of the square that is exact, because what it is added to may
     // cancel: near x = ln 2 / 2 the square's rounding errors would count fourfold.
     let head = r.head();
-    let (linear, error) = fast_two_sum(hi, T::HALF * head * head);
-    let square_rest = (T::HALF * (r - head)).madd::<L>(r + head, lo);
-    let curve = (r * r).madd::<L>(T::expm1_tail::<L>(r), square_rest + error);
+    let (linear, error) = fast_two_sum(hi, V::HALF * head * head);
+    let square_rest = (V::HALF * (r - head)).madd::<L>(r + head, lo);
+    let curve = (r * r).madd::<L>(V::Format::expm1_tail::<V, L>(r), square_rest + error);
     // Half of the result, 2^(n-1) (e^r - 1) + (2^(n-1) - 1/2), because 2^n may overflow before it. The second
     // term is zero or at least |2^(n-1) linear|.
-    let half = (biased - T::ONE).two_to();
-    let (base, base_error) = two_sum(half, -T::HALF);
+    let half = (biased - V::ONE).two_to();
+    let (base, base_error) = two_sum(half, -V::HALF);
     let (sum, error) = fast_two_sum(base, half * linear);
     let result = sum + half.madd::<L>(curve, error + base_error);
-    let result = if tiny { x } else { result + result };
-    if x.unordered() { T::NAN } else { result }
+    V::select(tiny, x, result + result).or_nan_of(x)
 }

@@ -4,16 +4,20 @@
 //! /// Doc line.
 //! name = Variant(operands) { the definition at T and L }
 //!     rare condition => { the definition where the condition holds }
+//! name = Variant(operands) traced { the definition at any value T and at L }
 //! ```
 //!
-//! `T` is the precision and `L` the [`Level`]. A row with `rare` lanes has two definitions: the first runs on
+//! `T` is the precision and `L` the [`Level`]. A `traced` definition takes any [`Value`], so it also exists as a
+//! [`Program`] for compiled kernels. A row with `rare` lanes has two definitions: the first runs on
 //! all lanes, vectorised, and may give any number in rare lanes; then the second runs on those, one by one.
 //! A function also has its method in [`Real`](crate::Real), its row in the tests' table, and its row in
 //! `accuracy.tsv`.
 
-use crate::level::{CpuLevel, Level};
+use crate::float::Value;
+use crate::level::{CpuLevel, Fused, Level, Unfused};
+use crate::program::Program;
 use crate::remainder::{self, Division};
-use crate::tile::{Kernel, TileFn, at_level};
+use crate::tile::{Kernel, Precision, TileFn, at_level};
 use crate::trig::{self, Wave};
 use crate::{
     Tables, cbrt, erf, exp, hyperbolic, hypot, inverse_hyperbolic, inverse_trig, log, logistic, pow, tan,
@@ -21,6 +25,7 @@ use crate::{
 };
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 
 macro_rules! arity {
     (($a:ident)) => {
@@ -41,10 +46,24 @@ macro_rules! pattern {
     };
 }
 
+/// The program of a traced definition.
+macro_rules! program {
+    ($precision:ident, $level:ident, $operands:tt,) => {
+        None
+    };
+    ($precision:ident, $level:ident, $operands:tt, $traced:expr) => {{
+        fn define<T: Value<Format: Tables>, L: Level>(first: T, second: T) -> T {
+            let pattern!($operands) = (first, second);
+            $traced
+        }
+        Some(Program::record::<$precision>(|first, second| define::<_, $level>(first, second)))
+    }};
+}
+
 macro_rules! functions {
     ($(
         #[doc = $doc:literal]
-        $name:ident = $variant:ident $operands:tt { $common:expr }
+        $name:ident = $variant:ident $operands:tt $({ $common:expr })? $(traced { $traced:expr })?
         $(rare $is_rare:expr => { $rare:expr })?
     )+) => {
         /// An elementary function that exists as tiles.
@@ -92,7 +111,7 @@ macro_rules! functions {
                         #[inline(always)]
                         fn common<L: Level>(first: T, second: T) -> T {
                             let pattern!($operands) = (first, second);
-                            $common
+                            $($common)? $($traced)?
                         }
 
                         $(
@@ -114,14 +133,23 @@ macro_rules! functions {
                 })+
             }
         }
+
+        /// The program of a function, if its definition is traced.
+        fn record<T: Tables, L: Level>(function: Function) -> Option<Program> {
+            match function {
+                $(Function::$variant => {
+                    program!(T, L, $operands, $($traced)?)
+                })+
+            }
+        }
     };
 }
 
 functions! {
     /// e^a.
-    exp = Exp(a) { exp::exp::<T, L>(a) }
+    exp = Exp(a) traced { exp::exp::<T, L>(a) }
     /// The natural logarithm of a.
-    log = Log(a) { log::log::<T, L>(a) }
+    log = Log(a) traced { log::log::<T, L>(a) }
     /// The sine of a.
     sin = Sin(a) { trig::common::<T, L>(a, Wave::Sin) }
         rare trig::is_rare::<T, L>(a) => { trig::rare::<T, L>(a, Wave::Sin) }
@@ -144,7 +172,7 @@ functions! {
     /// The hyperbolic cosine of a.
     cosh = Cosh(a) { hyperbolic::cosh::<T, L>(a) }
     /// The hyperbolic tangent of a.
-    tanh = Tanh(a) { tanh::tanh::<T, L>(a) }
+    tanh = Tanh(a) traced { tanh::tanh::<T, L>(a) }
     /// The inverse hyperbolic sine of a.
     asinh = Asinh(a) { inverse_hyperbolic::asinh::<T, L>(a) }
     /// The inverse hyperbolic cosine of a.
@@ -156,15 +184,15 @@ functions! {
     /// a to the power b.
     pow = Pow(a, b) { pow::pow::<T, L>(a, b) }
     /// 2^a.
-    exp2 = Exp2(a) { exp::exp2::<T, L>(a) }
+    exp2 = Exp2(a) traced { exp::exp2::<T, L>(a) }
     /// e^a - 1.
-    expm1 = Expm1(a) { exp::expm1::<T, L>(a) }
+    expm1 = Expm1(a) traced { exp::expm1::<T, L>(a) }
     /// The logarithm of a to the base 2.
-    log2 = Log2(a) { log::log2::<T, L>(a) }
+    log2 = Log2(a) traced { log::log2::<T, L>(a) }
     /// The logarithm of a to the base 10.
-    log10 = Log10(a) { log::log10::<T, L>(a) }
+    log10 = Log10(a) traced { log::log10::<T, L>(a) }
     /// The natural logarithm of 1 + a.
-    log1p = Log1p(a) { log::log1p::<T, L>(a) }
+    log1p = Log1p(a) traced { log::log1p::<T, L>(a) }
     /// The cube root of a.
     cbrt = Cbrt(a) { cbrt::cbrt::<T, L>(a) }
     /// The error function of a.
@@ -172,17 +200,17 @@ functions! {
     /// 1 - erf a.
     erfc = Erfc(a) { erf::erfc::<T, L>(a) }
     /// 1 / (1 + e^-a).
-    sigmoid = Sigmoid(a) { logistic::sigmoid::<T, L>(a) }
+    sigmoid = Sigmoid(a) traced { logistic::sigmoid::<T, L>(a) }
     /// log(1 + e^a).
-    softplus = Softplus(a) { logistic::softplus::<T, L>(a) }
+    softplus = Softplus(a) traced { logistic::softplus::<T, L>(a) }
     /// a/2 (1 + erf(a / sqrt 2)).
     gelu = Gelu(a) { erf::gelu::<T, L>(a) }
     /// a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))).
-    gelu_tanh = GeluTanh(a) { logistic::gelu_tanh::<T, L>(a) }
+    gelu_tanh = GeluTanh(a) traced { logistic::gelu_tanh::<T, L>(a) }
     /// a / (1 + e^-a).
-    silu = Silu(a) { logistic::silu::<T, L>(a) }
+    silu = Silu(a) traced { logistic::silu::<T, L>(a) }
     /// log(e^a + e^b).
-    logaddexp = Logaddexp(a, b) { logistic::logaddexp::<T, L>(a, b) }
+    logaddexp = Logaddexp(a, b) traced { logistic::logaddexp::<T, L>(a, b) }
     /// The remainder of a divided by b, with the sign of a.
     fmod = Fmod(a, b) { remainder::common::<T, L>(a, b, Division::Fmod) }
         rare remainder::is_rare::<T, L>(a, b) => { remainder::rare::<T>(a, b, Division::Fmod) }
@@ -192,6 +220,21 @@ functions! {
     /// The floor of a divided by b.
     floor_divide = FloorDivide(a, b) { remainder::common::<T, L>(a, b, Division::FloorDivide) }
         rare remainder::is_rare::<T, L>(a, b) => { remainder::rare::<T>(a, b, Division::FloorDivide) }
+}
+
+/// Returns the operations of a function, for code that computes lanes without calling it: `None` if its definition is
+/// not traced.
+pub fn program(function: Function, precision: Precision, fused: bool) -> Option<&'static Program> {
+    static PROGRAMS: [[OnceLock<Option<Program>>; 4]; Function::ALL.len()] =
+        [const { [const { OnceLock::new() }; 4] }; Function::ALL.len()];
+    let record = match (precision, fused) {
+        (Precision::F32, true) => record::<f32, Fused>,
+        (Precision::F32, false) => record::<f32, Unfused>,
+        (Precision::F64, true) => record::<f64, Fused>,
+        (Precision::F64, false) => record::<f64, Unfused>,
+    };
+    let at = 2 * usize::from(precision == Precision::F64) + usize::from(fused);
+    PROGRAMS[function as usize][at].get_or_init(|| record(function)).as_ref()
 }
 
 impl fmt::Display for Function {

@@ -10,7 +10,7 @@
 //! f64 a sixth.
 
 use crate::exact::{fast_two_sum, two_product};
-use crate::float::Float;
+use crate::float::{Float, Value};
 use crate::level::Level;
 
 /// The length of (x, y), for finite x, y >= 0, by format; otherwise any number.

@@ -4,7 +4,7 @@
 //! there the vectors are spelled out: one type per register width and precision, and arrays elsewhere.
 #![allow(unsafe_code, reason = "vector instructions, and loads and stores through pointers")]
 
-use crate::float::Float;
+use crate::float::{Float, Value};
 use crate::level::Level;
 use std::marker::PhantomData;
 
@@ -132,7 +132,7 @@ macro_rules! array_lanes {
             fn madd(self, b: Self, c: Self) -> Self {
                 let mut result = c;
                 for i in 0..N {
-                    result.0[i] = Float::madd::<L>(self.0[i], b.0[i], c.0[i]);
+                    result.0[i] = Value::madd::<L>(self.0[i], b.0[i], c.0[i]);
                 }
                 result
             }

@@ -1,15 +1,15 @@
-//! Elementary functions, one Rust definition each, as scalars and as vectorised tiles.
+//! Elementary functions, one Rust definition each, as scalars, as vectorised tiles, and as programs.
 //!
 //! ```text
 //!                             ┌─▶ Real::exp::<Fused>(x)            a scalar
-//! exp.rs: one definition ─────┤
-//!   generic over Float, Level └─▶ tile_function(Exp, F32, Avx512)  a loop around it that LLVM vectorises,
-//!                                                                  called by compiled kernels
+//! exp.rs: one definition ─────┼─▶ tile_function(Exp, F32, Avx512)  a loop around it that LLVM vectorises,
+//!   generic over Value, Level │                                    called by compiled kernels
+//!                             └─▶ program(Exp, F32, true)          its operations, recorded, which kernels inline
 //! ```
 //!
-//! Each function is branch-free code over one scalar, written only with arithmetic, comparisons and operations on
-//! bits. The loop of a tile calls the same code. So at one [`Level`], a scalar call and a tile give the same bits,
-//! whatever the tile's length, the element's position and its neighbours; also for NaN, which is always the positive
+//! Each function is branch-free code over one value, written only with arithmetic, comparisons and operations on
+//! bits. The loop of a tile calls the same code. So at one [`Level`], a scalar call, a tile and a program give the same
+//! bits, whatever the tile's length, the element's position and its neighbours; also for NaN, which is always the positive
 //! quiet one. Nothing depends on the C library.
 //!
 //! Special values are those of C99 Annex F. `docs/accuracy.md` has the bound of each function and the largest
@@ -46,6 +46,7 @@ mod logistic;
 mod order;
 mod pairs;
 mod pow;
+mod program;
 mod remainder;
 mod tan;
 mod tanh;
@@ -55,10 +56,11 @@ mod trig;
 
 pub use best::{BestFn, BestRowsFn, best_function, best_rows_function};
 pub use element::ElementType;
-pub use functions::Function;
+pub use functions::{Function, program};
 pub use level::{CpuLevel, Fused, Level, Unfused};
 pub use order::{SearchFn, SortFn, Sorting, search_function, sort_function};
 pub use pairs::{Extreme, PairFn, Pairing, Term, pair_function};
+pub use program::{Program, Step};
 pub use tile::{Precision, TileFn, tile_f32, tile_f64, tile_function};
 pub use transpose::{TransposeFn, transpose_function};
 

@@ -6,7 +6,7 @@
 
 use crate::exact::{fast_two_sum, two_sum};
 use crate::exp::ExpTable;
-use crate::float::{Float, polynomial};
+use crate::float::{Value, polynomial};
 use crate::level::Level;
 
 /// The constants of the logarithms for a format.
@@ -20,7 +20,7 @@ pub trait LogTable: ExpTable {
     const LOG10_2_PARTS: [Self; 2];
 
     /// log(1 + f) - f for 1 + f between sqrt(1/2) and sqrt(2).
-    fn log_tail<L: Level>(f: Self) -> Self;
+    fn log_tail<V: Value<Format = Self>, L: Level>(f: V) -> V;
 }
 
 impl LogTable for f32 {
@@ -30,9 +30,9 @@ impl LogTable for f32 {
     const LOG10_2_PARTS: [f32; 2] = [0.3010254, 4.605039e-6];
 
     #[inline(always)]
-    fn log_tail<L: Level>(f: f32) -> f32 {
+    fn log_tail<V: Value<Format = f32>, L: Level>(f: V) -> V {
         // log(1 + f) = f - f^2/2 + f^3 P(f), error relative to the result: 2^-30.4.
-        let p = polynomial::<f32, L, 9>(
+        let p = polynomial::<V, L, 9>(
             f,
             [
                 0.3333331,
@@ -47,7 +47,7 @@ impl LogTable for f32 {
             ],
         );
         let square = f * f;
-        (square * f).madd::<L>(p, -0.5 * square)
+        (square * f).madd::<L>(p, -V::HALF * square)
     }
 }
 
@@ -58,13 +58,13 @@ impl LogTable for f64 {
     const LOG10_2_PARTS: [f64; 2] = [0.3010299956640665, -8.532344317057107e-14];
 
     #[inline(always)]
-    fn log_tail<L: Level>(f: f64) -> f64 {
+    fn log_tail<V: Value<Format = f64>, L: Level>(f: V) -> V {
         // With s = f / (2 + f) the logarithm is 2 atanh(s) = 2s + s R(s^2), and 2s = f - s f: a series in s^2
         // <= 0.03 needs a third of the terms of one in f. The rearrangement is that of FreeBSD's e_log.c:
         // log(1 + f) = f - f^2/2 + s (f^2/2 + R). Error of R relative to the result: 2^-58.5.
-        let s = f / (2.0 + f);
+        let s = f / (V::TWO + f);
         let z = s * s;
-        let r = z * polynomial::<f64, L, 7>(
+        let r = z * polynomial::<V, L, 7>(
             z,
             [
                 0.6666666666666734,
@@ -76,79 +76,81 @@ impl LogTable for f64 {
                 0.14796105619956618,
             ],
         );
-        let half_square = 0.5 * f * f;
+        let half_square = V::HALF * f * f;
         s.madd::<L>(half_square + r, -half_square)
     }
 }
 
 /// The exponent and mantissa of a positive finite number, subnormal or not.
 #[inline(always)]
-pub(crate) fn split<T: Float>(x: T) -> (T, T) {
-    let subnormal = x < T::MIN_POSITIVE;
-    let (k, m) = (if subnormal { x * T::LIFT } else { x }).split_exponent();
-    (if subnormal { k - T::LIFT_EXPONENT } else { k }, m)
+pub(crate) fn split<V: Value>(x: V) -> (V, V) {
+    let subnormal = x.below(V::MIN_POSITIVE);
+    let (k, m) = V::select(subnormal, x * V::LIFT, x).split_exponent();
+    (V::select(subnormal, k - V::LIFT_EXPONENT, k), m)
 }
 
 /// Returns the logarithm of any x, given the value for a positive finite x.
 #[inline(always)]
-fn with_limits<T: Float>(x: T, finite: T) -> T {
-    let result = if x < T::INFINITY { finite } else { x };
-    let result = if x == T::ZERO { -T::INFINITY } else { result };
-    if x >= T::ZERO { result } else { T::NAN }
+fn with_limits<V: Value>(x: V, finite: V) -> V {
+    let result = V::select(x.below(V::INFINITY), finite, x);
+    let result = V::select(x.equals(V::ZERO), -V::INFINITY, result);
+    V::select(V::ZERO.below_or_equal(x), result, V::NAN)
 }
 
 /// The natural logarithm of x.
 #[inline(always)]
-pub(crate) fn log<T: LogTable, L: Level>(x: T) -> T {
+pub(crate) fn log<V: Value<Format: LogTable>, L: Level>(x: V) -> V {
     let (k, m) = split(x);
-    let f = m - T::ONE;
+    let f = m - V::ONE;
     // k LN2_HI is exact, and at least twice |f| unless it is zero.
-    let (sum, error) = fast_two_sum(k * T::LN2_HI, f);
-    with_limits(x, sum + (error + k.madd::<L>(T::LN2_LO, T::log_tail::<L>(f))))
+    let (sum, error) = fast_two_sum(k * V::Format::LN2_HI.into(), f);
+    with_limits(x, sum + (error + k.madd::<L>(V::Format::LN2_LO, V::Format::log_tail::<V, L>(f))))
 }
 
 /// The natural logarithm of 1 + x.
 #[inline(always)]
-pub(crate) fn log1p<T: LogTable, L: Level>(x: T) -> T {
+pub(crate) fn log1p<V: Value<Format: LogTable>, L: Level>(x: V) -> V {
     // Below half an ulp of 1, x^2 / 2 has no effect, and would underflow.
-    let tiny = x.magnitude() * T::LIFT < T::ONE;
-    let (u, rest) = two_sum(T::ONE, if tiny { T::ZERO } else { x });
+    let tiny = (x.magnitude() * V::LIFT).below(V::ONE);
+    let (u, rest) = two_sum(V::ONE, V::select(tiny, V::ZERO, x));
     let (k, m) = u.split_exponent();
     // 1 + x = 2^k (m + rest 2^-k); for k = 0 that gives f = x again. The rest does not count for large k.
-    let bounded = if k > T::LIFT_EXPONENT { T::LIFT_EXPONENT } else { k };
-    let rest = rest * (T::ROUND + T::BIAS - bounded).two_to();
-    let (f, f_error) = fast_two_sum(m - T::ONE, rest);
-    let (sum, error) = fast_two_sum(k * T::LN2_HI, f);
+    let rest = rest * (V::ROUND + V::BIAS - k.at_most(V::LIFT_EXPONENT)).two_to();
+    let (f, f_error) = fast_two_sum(m - V::ONE, rest);
+    let (sum, error) = fast_two_sum(k * V::Format::LN2_HI.into(), f);
     // log(1 + f + d) = log(1 + f) + d (1 - f + ..)
-    let tail = T::log_tail::<L>(f) + (-f).madd::<L>(f_error, f_error);
-    let finite = sum + (error + k.madd::<L>(T::LN2_LO, tail));
-    let result = with_limits(T::ONE + x, finite);
-    if tiny { x } else { result }
+    let tail = V::Format::log_tail::<V, L>(f) + (-f).madd::<L>(f_error, f_error);
+    let finite = sum + (error + k.madd::<L>(V::Format::LN2_LO, tail));
+    V::select(tiny, x, with_limits(V::ONE + x, finite))
 }
 
 /// f + tail(f) times a constant given in parts, as a sum: the first product is exact.
 #[inline(always)]
-fn in_base<T: LogTable, L: Level>(f: T, whole: T, [c_head, c_rest]: [T; 2]) -> (T, T) {
-    let (log, error) = fast_two_sum(f, T::log_tail::<L>(f));
+fn in_base<V: Value<Format: LogTable>, L: Level>(
+    f: V,
+    whole: V::Format,
+    [c_head, c_rest]: [V::Format; 2],
+) -> (V, V) {
+    let (log, error) = fast_two_sum(f, V::Format::log_tail::<V, L>(f));
     let head = log.head();
-    (head * c_head, head.madd::<L>(c_rest, ((log - head) + error) * whole))
+    (head * c_head.into(), head.madd::<L>(c_rest, ((log - head) + error) * whole.into()))
 }
 
 /// The logarithm of x to the base 2, exact for powers of two.
 #[inline(always)]
-pub(crate) fn log2<T: LogTable, L: Level>(x: T) -> T {
+pub(crate) fn log2<V: Value<Format: LogTable>, L: Level>(x: V) -> V {
     let (k, m) = split(x);
-    let (hi, lo) = in_base::<T, L>(m - T::ONE, T::LOG2_E, T::LOG2_E_PARTS);
+    let (hi, lo) = in_base::<V, L>(m - V::ONE, V::Format::LOG2_E, V::Format::LOG2_E_PARTS);
     let (sum, error) = fast_two_sum(k, hi);
     with_limits(x, sum + (error + lo))
 }
 
 /// The logarithm of x to the base 10, exact for powers of ten.
 #[inline(always)]
-pub(crate) fn log10<T: LogTable, L: Level>(x: T) -> T {
+pub(crate) fn log10<V: Value<Format: LogTable>, L: Level>(x: V) -> V {
     let (k, m) = split(x);
-    let (hi, lo) = in_base::<T, L>(m - T::ONE, T::LOG10_E, T::LOG10_E_PARTS);
-    let [log10_2_hi, log10_2_lo] = T::LOG10_2_PARTS;
-    let (sum, error) = fast_two_sum(k * log10_2_hi, hi);
+    let (hi, lo) = in_base::<V, L>(m - V::ONE, V::Format::LOG10_E, V::Format::LOG10_E_PARTS);
+    let [log10_2_hi, log10_2_lo] = V::Format::LOG10_2_PARTS;
+    let (sum, error) = fast_two_sum(k * log10_2_hi.into(), hi);
     with_limits(x, sum + (error + k.madd::<L>(log10_2_lo, lo)))
 }

@@ -9,7 +9,8 @@
 //! subnormal.
 
 use crate::exact::{fast_two_sum, two_product, two_sum};
-use crate::exp::{Scaled, exp_and_exponent, exp_of_sum, scaled_exp};
+use crate::exp::{ExpTable, Scaled, exp_and_exponent, exp_of_sum, scaled_exp};
+use crate::float::Value;
 use crate::level::Level;
 use crate::log::{LogTable, log1p};
 
@@ -49,82 +50,84 @@ impl LogisticTable for f64 {
 
 /// `x / (1 + e^-(v + dv))`, for an x with the sign of v and above `SILU_MIN`, and any v.
 #[inline(always)]
-fn weighted<T: LogisticTable, L: Level>(x: T, v: T, dv: T) -> T {
-    let negative = v < T::ZERO;
-    let (size, d_size) = if negative { (v, dv) } else { (-v, -dv) };
+fn weighted<V: Value<Format: LogisticTable>, L: Level>(x: V, v: V, dv: V) -> V {
+    let negative = v.below(V::ZERO);
+    let (size, d_size) = (V::select(negative, v, -v), V::select(negative, dv, -dv));
     // A value that is added to 1 need not underflow.
-    let least = if negative { T::SILU_MIN } else { T::EXPM1_MIN };
-    let size = if size < least { least } else { size };
-    let e: Scaled<T> = scaled_exp::<T, L>(size, d_size);
-    let numerator = if negative { x * e.hi } else { x };
-    let quotient = numerator / (T::ONE + e.scale(e.hi));
-    if negative { e.scale(quotient) } else { quotient }
+    let least: V = V::select(negative, V::Format::SILU_MIN, V::Format::EXPM1_MIN);
+    let e: Scaled<V> = scaled_exp::<V, L>(size.at_least(least), d_size);
+    let numerator = V::select(negative, x * e.hi, x);
+    let quotient = numerator / (V::ONE + e.scale(e.hi));
+    V::select(negative, e.scale(quotient), quotient)
 }
 
 /// 1 / (1 + e^-x).
 #[inline(always)]
-pub(crate) fn sigmoid<T: LogisticTable, L: Level>(x: T) -> T {
-    let result = weighted::<T, L>(T::ONE, x, T::ZERO);
-    if x.unordered() { T::NAN } else { result }
+pub(crate) fn sigmoid<V: Value<Format: LogisticTable>, L: Level>(x: V) -> V {
+    weighted::<V, L>(V::ONE, x, V::ZERO).or_nan_of(x)
 }
 
 /// x / (1 + e^-x).
 #[inline(always)]
-pub(crate) fn silu<T: LogisticTable, L: Level>(x: T) -> T {
-    let a = if x < T::SILU_MIN { T::SILU_MIN } else { x };
-    let result = weighted::<T, L>(a, a, T::ZERO);
-    if x.unordered() { T::NAN } else { result }
+pub(crate) fn silu<V: Value<Format: LogisticTable>, L: Level>(x: V) -> V {
+    let a = x.at_least(V::Format::SILU_MIN);
+    weighted::<V, L>(a, a, V::ZERO).or_nan_of(x)
 }
 
 /// x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) = x / (1 + e^-v), v = sqrt(8/pi) (x + 0.044715 x^3).
 #[inline(always)]
-pub(crate) fn gelu_tanh<T: LogisticTable, L: Level>(x: T) -> T {
-    let a = if x < T::GELU_TANH_MIN { T::GELU_TANH_MIN } else { x };
-    let bounded = if a > T::GELU_TANH_MAX { T::GELU_TANH_MAX } else { a };
+pub(crate) fn gelu_tanh<V: Value<Format: LogisticTable>, L: Level>(x: V) -> V {
+    let a = x.at_least(V::Format::GELU_TANH_MIN);
+    let bounded = a.at_most(V::Format::GELU_TANH_MAX);
     // v as a sum of two floats, because the error of e^v is the absolute one of v.
-    let ([linear, linear_lo], [cubic, cubic_lo]) = (T::GELU_TANH_LINEAR, T::GELU_TANH_CUBIC);
-    let (square, square_lo) = two_product::<T, L>(bounded, bounded);
-    let (term, term_error) = two_product::<T, L>(cubic, square);
+    let [linear, linear_lo] = V::Format::GELU_TANH_LINEAR.map(V::from);
+    let [cubic, cubic_lo] = V::Format::GELU_TANH_CUBIC.map(V::from);
+    let (square, square_lo) = two_product::<V, L>(bounded, bounded);
+    let (term, term_error) = two_product::<V, L>(cubic, square);
     let term_lo = cubic.madd::<L>(square_lo, cubic_lo.madd::<L>(square, term_error));
-    let (larger, smaller) = if term > linear { (term, linear) } else { (linear, term) };
+    let is_larger = term.above(linear);
+    let (larger, smaller) = (V::select(is_larger, term, linear), V::select(is_larger, linear, term));
     let (factor, factor_error) = fast_two_sum(larger, smaller);
-    let (v, v_error) = two_product::<T, L>(bounded, factor);
+    let (v, v_error) = two_product::<V, L>(bounded, factor);
     let v_lo = bounded.madd::<L>(factor_error + (term_lo + linear_lo), v_error);
 
     // As in `weighted`, with one power of two, 2^(n+k), in place of two factors: no |v| is too large for that here.
     // What becomes small is multiplied by 2^-k last.
-    let [k, lower] = T::GELU_TANH_LIFT;
-    let (e, biased) = exp_and_exponent::<T, L>(-v.magnitude(), v_lo.xor_sign(-v), k);
+    let [k, lower] = V::Format::GELU_TANH_LIFT.map(V::from);
+    let (e, biased) = exp_and_exponent::<V, L>(-v.magnitude(), v_lo.xor_sign(-v), k);
     let e = e * biased.two_to();
-    let (weight, back) = if v.has_sign() { (e, lower) } else { (T::ONE, T::ONE) };
-    let result = a * weight / e.madd::<L>(lower, T::ONE) * back;
-    if x.unordered() { T::NAN } else { result }
+    let negative = v.has_sign();
+    let (weight, back) = (V::select(negative, e, V::ONE), V::select(negative, lower, V::ONE));
+    (a * weight / e.madd::<L>(lower, V::ONE) * back).or_nan_of(x)
 }
 
 /// log(e^larger + e^(larger - distance - rest)), for a `rest` of at most half an ulp of `distance`.
 #[inline(always)]
-fn sum_of_exps<T: LogisticTable, L: Level>(larger: T, distance: T, rest: T) -> T {
+fn sum_of_exps<V: Value<Format: LogisticTable>, L: Level>(larger: V, distance: V, rest: V) -> V {
     // A value that is added to a number above 1 need not underflow.
-    let least = if larger.magnitude() > T::ONE { T::EXPM1_MIN } else { T::EXP_MIN };
+    let is_large = larger.magnitude().above(V::ONE);
+    let least: V = V::select(is_large, V::Format::EXPM1_MIN, V::Format::EXP_MIN);
     // Differences that overflow have no rest.
-    let (size, rest) = if -distance < least { (least, T::ZERO) } else { (-distance, -rest) };
-    larger + log1p::<T, L>(exp_of_sum::<T, L>(size, rest))
+    let overflows = (-distance).below(least);
+    let (size, rest) = (V::select(overflows, least, -distance), V::select(overflows, V::ZERO, -rest));
+    larger + log1p::<V, L>(exp_of_sum::<V, L>(size, rest))
 }
 
 /// log(1 + e^x).
 #[inline(always)]
-pub(crate) fn softplus<T: LogisticTable, L: Level>(x: T) -> T {
-    let larger = if x > T::ZERO { x } else { T::ZERO };
-    let result = sum_of_exps::<T, L>(larger, x.magnitude(), T::ZERO);
-    if x.unordered() { T::NAN } else { result }
+pub(crate) fn softplus<V: Value<Format: LogisticTable>, L: Level>(x: V) -> V {
+    let larger = V::select(x.above(V::ZERO), x, V::ZERO);
+    sum_of_exps::<V, L>(larger, x.magnitude(), V::ZERO).or_nan_of(x)
 }
 
 /// log(e^x + e^y).
 #[inline(always)]
-pub(crate) fn logaddexp<T: LogisticTable, L: Level>(x: T, y: T) -> T {
-    let (larger, smaller) = if x > y { (x, y) } else { (y, x) };
+pub(crate) fn logaddexp<V: Value<Format: LogisticTable>, L: Level>(x: V, y: V) -> V {
+    let is_larger = x.above(y);
+    let (larger, smaller) = (V::select(is_larger, x, y), V::select(is_larger, y, x));
     // Equal infinities have no difference.
-    let (distance, rest) = if x == y { (T::ZERO, T::ZERO) } else { two_sum(larger, -smaller) };
-    let result = sum_of_exps::<T, L>(larger, distance, rest);
-    if x.unordered() | y.unordered() { T::NAN } else { result }
+    let is_equal = x.equals(y);
+    let (distance, rest) = two_sum(larger, -smaller);
+    let (distance, rest) = (V::select(is_equal, V::ZERO, distance), V::select(is_equal, V::ZERO, rest));
+    sum_of_exps::<V, L>(larger, distance, rest).or_nan_of(x).or_nan_of(y)
 }

@@ -10,7 +10,7 @@
 //! rounding may make them equal. It detects these cases, and then the chunk of rows is folded again by the definition.
 #![allow(unsafe_code, reason = "entry points called by compiled kernels, and their dispatch by CPU level")]
 
-use crate::float::Float;
+use crate::float::{Float, Value};
 use crate::lanes::{Array, Lanes};
 #[cfg(target_arch = "x86_64")]
 use crate::lanes::{F32x4, F32x8, F32x16, F64x2, F64x4, F64x8};

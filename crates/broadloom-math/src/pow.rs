@@ -9,7 +9,7 @@
 
 use crate::exact::{fast_two_sum, minus_product, two_product};
 use crate::exp::{ExpTable, exp_of_sum};
-use crate::float::{Float, polynomial};
+use crate::float::{Float, Value, polynomial};
 use crate::level::Level;
 use crate::log;
 use std::f64::consts::LN_2;

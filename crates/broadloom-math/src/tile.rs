@@ -8,7 +8,7 @@
 //! length, so it has no scalar remainder: a short last chunk is padded with ones, computed in full, and cut.
 #![allow(unsafe_code, reason = "entry points called by compiled kernels, and their dispatch by CPU level")]
 
-use crate::float::Float;
+use crate::float::{Float, Value};
 use crate::functions::{Function, tile_of};
 use crate::level::{CpuLevel, Fused, Level, Unfused};
 

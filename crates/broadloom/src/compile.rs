@@ -43,7 +43,7 @@ pub(crate) fn compile_part(
         vectorize: options.vectorize,
         max_values: options.max_values,
         tail,
-        target: broadloom_jit::target_of(level),
+        target: broadloom_jit::target_of(level, options.vector_bytes),
         ..LowerOptions::dense(graph, level.is_fused())
     };
     let prepared = prepare(graph);

@@ -64,7 +64,7 @@ pub use dsl::{
 #[doc(inline)]
 pub use eval::{EvalError, eval};
 pub use executable::{ArrayInfo, Executable};
-pub use explain::{ArrayPlace, Bytes, Explanation, KernelInfo, TemporaryInfo};
+pub use explain::{ArrayPlace, Bytes, Explanation, KernelInfo, LoopInfo, TemporaryInfo};
 pub use memory::OutOfMemory;
 pub use options::{CompileOptions, Threads};
 pub use reexports::{

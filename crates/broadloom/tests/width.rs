@@ -1,7 +1,7 @@
 //! Every loop runs at the full width of the vector registers, wherever the CPU has them.
 
 use broadloom::prelude::*;
-use broadloom::{CompileOptions, CpuLevel, Executable};
+use broadloom::{CompileOptions, CpuLevel, DType, Executable, LoopInfo, Op};
 
 /// What is compiled, by name.
 type Family = (&'static str, fn(&Graph) -> Vec<Tensor>);
@@ -135,6 +135,67 @@ fn inner_loops_of_arithmetic_do_not_spill() {
                 assert_eq!(spills, (bytes > 16).then_some(0), "{name}, {bytes} bytes");
             }
         }
+    }
+}
+
+/// What loops with functions that they compute themselves are asked for: only as wide as tile functions are they faster.
+const INLINING: [Family; 4] = [
+    ("sums of weights over pairs", |g| {
+        let [n, m] = g.symbols(["n", "m"]);
+        let [x, y] = [("x", n), ("y", m)].map(|(name, rows)| g.input::<f32>(name, shape![rows, 3]));
+        let distances = (x.unsqueeze(1) - y).square().sum(-1);
+        vec![(distances * -0.5).exp().matmul(g.input::<f32>("b", shape![m, 1]))]
+    }),
+    ("a curve", |g| vec![(-vector::<f32>(g, "x").square()).exp() * 0.5]),
+    ("means of columns", |g| vec![matrix::<f32>(g).exp().mean(0)]),
+    ("sums of rows", |g| vec![matrix::<f32>(g).exp().sum(1)]),
+];
+
+#[test]
+fn loops_compute_functions() {
+    for (family, limit) in INLINING.iter().flat_map(|family| [16, 32, 64].map(|limit| (family, limit))) {
+        let explanation = compiled(family, limit).explain();
+        let (name, bytes) = (family.0, limit.min(widest()));
+        let infos = explanation.kernel_infos();
+        let is_called = infos.iter().any(|info| info.called == [(Op::Exp, DType::F32)]);
+        assert_eq!(is_called, bytes == 16, "{name}, {bytes} bytes: {explanation}");
+        let loops: Vec<&LoopInfo> = infos.iter().flat_map(|info| &info.inner_loops).collect();
+        let inlining: Vec<&&LoopInfo> =
+            loops.iter().filter(|each| each.inlined == [(Op::Exp, DType::F32)]).collect();
+        assert_eq!(inlining.is_empty(), bytes == 16, "{name}, {bytes} bytes: {explanation}");
+        for each in &inlining {
+            assert_eq!(each.vector_bytes, bytes, "{name}: {explanation}");
+            assert!(each.called.is_empty(), "{name}: {explanation}");
+        }
+        assert_eq!(inlining.iter().any(|each| each.lanes == 16), bytes > 16, "{name}: {explanation}");
+        if name == "a curve" && bytes > 16 {
+            assert_eq!(inlining[0].spills, Some(0), "{explanation}");
+        }
+        assert_eq!(explanation.to_string().contains("inlined exp (f32)"), bytes > 16, "{name}");
+    }
+}
+
+#[test]
+fn loops_are_listed_with_what_they_call() {
+    let mixed: Family = ("a mix", |g| vec![vector::<f32>(g, "x").sin() + 1, vector::<i64>(g, "y").gcd(6)]);
+    let infos = compiled(&mixed, usize::MAX).explain().kernel_infos();
+    assert!(infos.iter().any(|info| info.called == [(Op::Sin, DType::F32)]));
+    let loops: Vec<&LoopInfo> = infos.iter().flat_map(|info| &info.inner_loops).collect();
+    assert!(loops.iter().any(|each| each.called == [(Op::Gcd, DType::I64)]));
+    assert!(loops.iter().all(|each| each.axis == "m" && each.vector_bytes == widest() && each.unrolled == 1));
+}
+
+/// A loop around another one has no vectors: a call takes the factors of a whole strip together.
+#[test]
+fn functions_of_outer_loops_are_called() {
+    let factors: Family = ("factors of rows", |g| {
+        let x = g.input::<f32>("x", shape![g.symbol("n"), 1]);
+        vec![x.exp() * vector::<f32>(g, "y")]
+    });
+    for limit in [16, usize::MAX] {
+        let infos = compiled(&factors, limit).explain().kernel_infos();
+        assert_eq!(infos[0].called, [(Op::Exp, DType::F32)]);
+        assert!(infos[0].inner_loops.iter().all(|each| each.inlined.is_empty()));
     }
 }
 

@@ -52,7 +52,7 @@ impl Emitter<'_, '_> {
     ///
     /// Cranelift turns a `bitselect` into one blend only if it sees the comparison, and into one minimum or maximum
     /// if the comparison is of the same floats; `blendv` is one blend on x86-64 for any mask.
-    fn blend(&mut self, mask: ir::Value, t: ir::Value, f: ir::Value) -> ir::Value {
+    pub(super) fn blend(&mut self, mask: ir::Value, t: ir::Value, f: ir::Value) -> ir::Value {
         let dfg = &self.builder.func.dfg;
         let ty = dfg.value_type(t);
         let opcode = dfg.value_def(mask).inst().map(|inst| dfg.insts[inst].opcode());

@@ -11,6 +11,7 @@
 //! casts.rs       every dtype to every other
 //! halves.rs      floats of 16 bits, held as f32
 //! floats.rs      ops on floats that take several instructions
+//! functions.rs   elementary functions, by the operations of their definitions
 //! integers.rs    ops on integers without vector instructions
 //! reduce.rs      accumulate, compare for arg-reductions, fold lanes
 //! ```
@@ -26,6 +27,7 @@
 
 mod casts;
 mod floats;
+mod functions;
 mod halves;
 mod integers;
 mod intrinsics;
@@ -44,14 +46,14 @@ pub(crate) use masks::Narrowing;
 pub(crate) use memory::LaneStride;
 pub(crate) use value::{VECTOR_BYTES, Val};
 
+use crate::notes::{Note, Notes};
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::ops::{Op, ReferenceFn};
+use broadloom_ir::ops::ReferenceFn;
 use cranelift_codegen::ir::{self, AbiParam, Endianness, InstBuilder, MemFlagsData, Signature, types};
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_codegen::settings::Value as Setting;
 use cranelift_frontend::FunctionBuilder;
 use smallvec::SmallVec;
-use std::collections::BTreeSet;
 use value::{Regs, scalar_type, width_of};
 
 /// The properties of the target that the emitter needs.
@@ -105,8 +107,8 @@ pub(crate) struct Emitter<'a, 'f> {
     pub host: Host,
     /// The flags of loads and stores: they do not trap and may be unaligned. An alias region may be added.
     pub flags: MemFlagsData,
-    /// Collects the ops that call their reference function per element.
-    pub scalar_calls: &'a mut BTreeSet<(Op, DType)>,
+    /// Collects what the code does.
+    pub notes: &'a mut Notes,
 }
 
 impl<'a, 'f> Emitter<'a, 'f> {
@@ -115,9 +117,14 @@ impl<'a, 'f> Emitter<'a, 'f> {
         builder: &'a mut FunctionBuilder<'f>,
         host: Host,
         fused: bool,
-        scalar_calls: &'a mut BTreeSet<(Op, DType)>,
+        notes: &'a mut Notes,
     ) -> Self {
-        Emitter { builder, fused, host, flags: MemFlagsData::new().with_notrap(), scalar_calls }
+        Emitter { builder, fused, host, flags: MemFlagsData::new().with_notrap(), notes }
+    }
+
+    /// Notes what the current block does.
+    pub(crate) fn note(&mut self, note: Note) {
+        self.notes.add(self.builder.current_block(), note);
     }
 
     /// A constant, as a scalar.

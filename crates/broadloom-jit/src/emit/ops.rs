@@ -2,6 +2,7 @@
 
 use super::value::Regs;
 use super::{Emitter, Val};
+use crate::notes::Note;
 use broadloom_ir::dtype::{Class, DType, Scalar};
 use broadloom_ir::ops::Op;
 use broadloom_math::Real;
@@ -94,7 +95,7 @@ impl Emitter<'_, '_> {
             | Op::Silu
             | Op::Gelu
             | Op::GeluTanh
-            | Op::Pow => self.call_row(op, &args),
+            | Op::Pow => self.function(op, &args),
             Op::Maximum => self.extreme(Extreme::Greatest, x, y),
             Op::Minimum => self.extreme(Extreme::Least, x, y),
             Op::Fmax => self.known_extreme(Extreme::Greatest, x, y),
@@ -170,12 +171,12 @@ impl Emitter<'_, '_> {
     }
 
     /// Calls the row's reference function for every element, and records that.
-    fn call_row(&mut self, op: Op, args: &[Val]) -> Val {
+    pub(super) fn call_row(&mut self, op: Op, args: &[Val]) -> Val {
         let dtype = args[0].dtype;
         let function = op
             .reference_fn(self.fused, dtype)
             .expect("a verified kernel applies rows to dtypes that they accept");
-        self.scalar_calls.insert((op, dtype));
+        self.note(Note::Called(op, dtype));
         self.by_lane(args, |emitter, scalars| {
             let scalars: SmallVec<[ir::Value; 3]> = scalars.iter().map(|scalar| scalar.regs[0]).collect();
             Val::scalar(function.result, emitter.call_reference(function, &scalars))

@@ -37,6 +37,7 @@ mod tree;
 
 use crate::emit::{Emitter, Host, Val};
 use crate::failure::REPORT;
+use crate::notes::{Note, Notes};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::LANES;
@@ -48,7 +49,7 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
 use scatter::Place;
 use smallvec::{SmallVec, smallvec};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// Returns the signature of every kernel.
 pub(crate) fn signature(call_conv: CallConv) -> Signature {
@@ -67,7 +68,7 @@ pub(crate) fn generate(
     level: CpuLevel,
     host: Host,
     call_conv: CallConv,
-    scalar_calls: &mut BTreeSet<(Op, DType)>,
+    notes: &mut Notes,
     config: cranelift_codegen::isa::TargetFrontendConfig,
 ) -> Result<(), String> {
     let entry = builder.create_block();
@@ -77,7 +78,7 @@ pub(crate) fn generate(
         return Err("the function has not five parameters".to_string());
     };
     let (args, first, last, scratch, failure) = (*args, *first, *last, *scratch, *failure);
-    let emit = Emitter::new(&mut builder, host, level.is_fused(), scalar_calls);
+    let emit = Emitter::new(&mut builder, host, level.is_fused(), notes);
     let mut generator = Generator {
         emit,
         kernel,
@@ -387,6 +388,10 @@ impl<'f> Generator<'_, 'f, '_> {
     /// Returns the lanes of the loops that run over an axis one after the other, each as long as its vectors fit. After
     /// the many lanes of bytes, the remainder runs with as many lanes as most loops have. An inner loop is followed by a
     /// loop with short vectors, because its remainder recurs in each step around it.
+    ///
+    /// Nothing is masked: AVX2 has masks for 4 and 8 bytes only, and a masked store takes dozens of micro-operations on some
+    /// processors (Zen 3), while passes serve all dtypes, strides and code generators. AVX-512 has masks for all sizes, with
+    /// which one pass could replace up to six; that was not measured.
     fn passes(&self, axis: AxisId, lanes: usize) -> SmallVec<[usize; 4]> {
         let mut passes: SmallVec<[usize; 4]> = smallvec![lanes, lanes.min(LANES), self.short_lanes(lanes), 1];
         passes.dedup();
@@ -425,6 +430,7 @@ impl<'f> Generator<'_, 'f, '_> {
         lanes: usize,
         emit: impl FnOnce(&mut Self) -> T,
     ) -> T {
+        self.emit.note(Note::Step(axis, lanes));
         let before = (self.positions.insert(axis, position), self.vector);
         if lanes > 1 {
             self.vector = Some((axis, lanes));

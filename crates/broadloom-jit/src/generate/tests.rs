@@ -10,6 +10,7 @@ use crate::emit::Host;
 use crate::emit::tests::get;
 use crate::emulator::{ALIGNMENT, Job, Program, SKEW, Word, aarch64, is_installed};
 use crate::module::{flags, target_of};
+use crate::notes::Notes;
 use broadloom_ir::interp::{Array, interpret};
 use broadloom_loops::kernel::{Extent, Kernel, Role, Schedule};
 use broadloom_loops::{LowerOptions, lower};
@@ -19,7 +20,6 @@ use cranelift_codegen::ir::{Function, UserFuncName};
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use host::{Sizes, arrays, bytes, symbols};
-use std::collections::BTreeSet;
 
 /// Adds a kernel to a program. Returns its position there, unless it calls a function.
 fn define(program: &mut Program<'_>, kernel: &Kernel, level: CpuLevel, isa: &dyn TargetIsa) -> Option<usize> {
@@ -29,8 +29,8 @@ fn define(program: &mut Program<'_>, kernel: &Kernel, level: CpuLevel, isa: &dyn
     context.func = Function::with_name_signature(UserFuncName::default(), signature(call_conv));
     let mut scratch = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut context.func, &mut scratch);
-    let mut called = BTreeSet::new();
-    generate(builder, kernel, level, Host::of(isa), call_conv, &mut called, config).expect("code for it");
+    let mut notes = Notes::default();
+    generate(builder, kernel, level, Host::of(isa), call_conv, &mut notes, config).expect("code for it");
     let clif = context.func.to_string();
     program.define(&mut context, isa).unwrap_or_else(|error| panic!("{error}\n{clif}"))
 }
@@ -121,7 +121,7 @@ fn kernels_for_aarch64_agree_with_the_interpreter() {
         for (name, build) in &cases {
             let graph = expressions::graph(*build);
             let dense = LowerOptions::dense(&graph, level.is_fused());
-            let options = LowerOptions { vectorize, target: target_of(level), ..dense };
+            let options = LowerOptions { vectorize, target: target_of(level, usize::MAX), ..dense };
             let schedule = lower(&graph, &options).expect("a schedule");
             // All are compiled, including those that call functions.
             let places: Vec<Option<usize>> =

@@ -8,6 +8,7 @@ use regalloc2::{
     OperandPos, Output, PReg, PRegSet, RegClass, RegallocOptions, VReg,
 };
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Registers that a function saves if it uses them: rbx, rbp, r12 to r15.
 pub(super) const SAVED: [usize; 6] = [3, 5, 12, 13, 14, 15];
@@ -33,28 +34,42 @@ impl Allocation {
 }
 
 impl Allocation {
-    /// Reports the use of registers. Blocks are in code order: a loop is the range that a jump goes back over,
-    /// including any blocks in between.
-    pub(super) fn registers(&self, function: &Function) -> Registers {
-        let places = self.output.allocs.iter().filter_map(|place| place.as_reg());
+    /// Returns the number of vector registers in blocks.
+    pub(super) fn vectors(&self, blocks: Range<usize>) -> usize {
+        let insts = blocks.flat_map(|block| self.view.ranges[block].iter());
+        let places = insts.flat_map(|inst| self.output.inst_allocs(inst)).filter_map(|place| place.as_reg());
         let vectors = places.filter(|reg| reg.class() == RegClass::Float);
-        let used = vectors.fold(PRegSet::empty(), |set, reg| set.with(reg)).into_iter().count();
+        vectors.fold(PRegSet::empty(), |set, reg| set.with(reg)).into_iter().count()
+    }
+
+    /// Returns the innermost loops. Blocks are in code order: a loop is the range that a jump goes back over, including
+    /// any blocks in between.
+    pub(super) fn loops(&self, function: &Function) -> Vec<InnerLoop> {
         let on_stack = |step: &InstOrEdit<'_>| match step {
             InstOrEdit::Edit(Edit::Move { from, to }) => from.is_stack() || to.is_stack(),
             InstOrEdit::Inst(_) => false,
         };
-        let mut spills = 0;
+        let mut loops = Vec::new();
         // A loop that starts before the latest start of finished loops contains one of them.
         let mut behind_begins = 0;
         for (last, block) in function.blocks.iter().enumerate() {
             let back = block.successors.iter().map(|(to, _)| *to).filter(|first| *first <= last).max();
             if let Some(first) = back.filter(|first| *first >= behind_begins) {
-                spills += (first..=last).flat_map(|block| self.steps(block)).filter(on_stack).count();
+                let spills = (first..=last).flat_map(|block| self.steps(block)).filter(on_stack).count();
+                let registers = Registers { used: self.vectors(first..last + 1), spills };
+                loops.push(InnerLoop { first, registers });
                 behind_begins = first + 1;
             }
         }
-        Registers { used, spills }
+        loops
     }
+}
+
+/// An innermost loop.
+pub(super) struct InnerLoop {
+    /// Its first block.
+    pub(super) first: usize,
+    pub(super) registers: Registers,
 }
 
 /// Allocates registers.
@@ -116,7 +131,7 @@ impl View {
             vector_words: function.width.bytes() / 8,
         };
         let mut short_codes = ShortCodes { width: function.width, known: HashMap::new() };
-        for (index, Block { insts, params, successors }) in function.blocks.iter().enumerate() {
+        for (index, Block { insts, params, successors, .. }) in function.blocks.iter().enumerate() {
             let start = view.operands.len();
             for inst in insts {
                 view.operands.push(operands(inst, short_codes.vectors(inst.kind)));

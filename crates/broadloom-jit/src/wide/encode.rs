@@ -3,9 +3,9 @@
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 
-use super::allocate::{Allocation, SAVED};
+use super::allocate::{Allocation, InnerLoop, SAVED};
 use super::machine::{Arg, Base, Condition, Function, Inst, Kind, MASK, Width};
-use super::{Code, Unsupported};
+use super::{Code, Registers, Unsupported};
 use iced_x86::{Code as Encoding, Encoder, Instruction, OpKind, Register};
 use regalloc2::{Allocation as Place, Edit, InstOrEdit, PReg, RegClass};
 use smallvec::SmallVec;
@@ -37,8 +37,12 @@ pub(super) fn encode(function: &Function, allocation: &Allocation) -> Result<Cod
         }
     }
     let instructions = writer.bytes.len();
-    let registers = allocation.registers(function);
-    Ok(Code { bytes: writer.finish(function), instructions, registers })
+    let loops = allocation.loops(function);
+    let spills = loops.iter().map(|inner| inner.registers.spills).sum();
+    let registers = Registers { used: allocation.vectors(0..function.blocks.len()), spills };
+    let source = |inner: &InnerLoop| Some((function.blocks[inner.first].source?, inner.registers));
+    let loops = loops.iter().filter_map(source).collect();
+    Ok(Code { bytes: writer.finish(function), instructions, registers, loops })
 }
 
 /// Whether a block only jumps to another one.

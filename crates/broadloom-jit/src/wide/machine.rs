@@ -1,6 +1,7 @@
 //! Instructions of x86-64 on virtual registers.
 
 use broadloom_math::CpuLevel;
+use cranelift_codegen::ir;
 use iced_x86::Code;
 use regalloc2::{PReg, RegClass, VReg};
 use smallvec::SmallVec;
@@ -155,6 +156,8 @@ impl Inst {
 /// A block: instructions, of which the last transfers control.
 #[derive(Debug, Default)]
 pub(super) struct Block {
+    /// The block of CLIF; none for a block on an edge.
+    pub(super) source: Option<ir::Block>,
     pub(super) insts: Vec<Inst>,
     pub(super) params: Vec<VReg>,
     /// The successors, and the values passed to each.

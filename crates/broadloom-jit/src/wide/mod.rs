@@ -38,6 +38,7 @@ pub(crate) use machine::Width;
 pub(crate) use optimise::optimise;
 
 use cranelift_codegen::Context;
+use cranelift_codegen::ir::Block;
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
 use std::fmt::Write;
@@ -53,14 +54,16 @@ pub(crate) struct Code {
     instructions: usize,
     /// Its use of registers.
     pub(crate) registers: Registers,
+    /// The use of registers in each innermost loop, by its first block.
+    pub(crate) loops: Vec<(Block, Registers)>,
 }
 
-/// The use of vector registers in the loops of a kernel.
+/// The use of vector registers in a kernel or an innermost loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registers {
     /// The number of registers used.
     pub used: usize,
-    /// Moves of any registers to and from the stack in innermost loops.
+    /// Moves of any registers to and from the stack in innermost loops, summed over their code.
     pub spills: usize,
 }
 

@@ -371,6 +371,7 @@ impl<'f> Selector<'f> {
                         if needs_own(&call) {
                             successors.push((number + 1 + edges.len(), Vec::new()));
                             edges.push(Block {
+                                source: None,
                                 insts: vec![Inst::new(Kind::Jump, &[])],
                                 params: Vec::new(),
                                 successors: vec![(target, self.passed(&call))],
@@ -381,7 +382,7 @@ impl<'f> Selector<'f> {
                     }
                 }
             }
-            blocks.push(Block { insts, params, successors });
+            blocks.push(Block { source: Some(block), insts, params, successors });
             blocks.extend(edges);
         }
         blocks

@@ -56,9 +56,9 @@ impl Placement<'_, '_> {
             && self.read_from_outside(axis).into_iter().all(|value| along(value) == 0)
     }
 
-    /// Returns the function calls over short strips in each step of a reduction that streams along another axis.
-    /// They cost more than their arithmetic, so their results are stored, unless several rows are walked at once. A
-    /// broadcast that no array holds may be larger than all arrays, and is not stored for this reason.
+    /// Returns the functions over short strips in each step of a reduction that streams along another axis. They cost
+    /// more than their arithmetic, and other loops often need them too, so their results are stored, unless several rows
+    /// are walked at once. A broadcast that no array holds may be larger than all arrays, and is not stored for this reason.
     pub fn short_calls(&self) -> impl Iterator<Item = (FlatId, Reason)> {
         let short = |(call, strip): (ValueId, &Dim)| {
             let Def::Op { op, .. } = self.nest.values[call.index()].def else { return None };
@@ -84,7 +84,8 @@ impl Placement<'_, '_> {
             let axis =
                 self.position(call).filter(|axis| self.forms.get(axis) == Some(&Form::AccumulatorRows))?;
             let strip = self.nest.axes[axis.index()].parent?;
-            let is_one = self.is_call(call) && !self.has_dense_rows(axis) && self.is_held(call);
+            let is_function = self.is_call(call) || self.inlined.contains(&call);
+            let is_one = is_function && !self.has_dense_rows(axis) && self.is_held(call);
             is_one.then(|| (call, &self.nest.axes[strip.index()].extent))
         };
         self.live_values().filter_map(streamed)

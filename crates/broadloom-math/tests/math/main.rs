@@ -6,6 +6,7 @@ mod best;
 mod distances;
 mod order;
 mod pairs;
+mod programs;
 mod proof;
 mod special;
 mod tiles;

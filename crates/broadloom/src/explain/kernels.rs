@@ -3,9 +3,12 @@
 use super::{Bytes, Explanation};
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
-use broadloom_loops::kernel::{Buffer, BufferId, Role};
+use broadloom_ir::ops::Op;
+use broadloom_jit::LoopCode;
+use broadloom_loops::kernel::{Buffer, BufferId, Kernel, KernelId, Operand, Role, Stmt};
 use broadloom_loops::plan::Planned;
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// Describes a kernel; see [`Explanation::kernel_infos`].
 ///
@@ -32,6 +35,72 @@ pub struct KernelInfo {
     pub reads: Vec<ArrayPlace>,
     /// The arrays that it writes.
     pub writes: Vec<ArrayPlace>,
+    /// Its innermost loops, in the order of the code. After a loop with many lanes, shorter ones compute the remainder.
+    pub inner_loops: Vec<LoopInfo>,
+    /// The elementary functions that it calls for whole strips of an axis, with the dtypes of their operands.
+    pub called: Vec<(Op, DType)>,
+}
+
+/// The code of an innermost loop; see [`KernelInfo::inner_loops`].
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let kernel = (2 * x + 1).compile()?;
+/// let main = kernel.explain().kernel_infos()[0].inner_loops[0].clone();
+/// assert_eq!((main.axis.as_str(), main.lanes), ("n", 16));
+/// assert!(main.inlined.is_empty() && main.called.is_empty());
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoopInfo {
+    /// The name of the axis along which it steps.
+    pub axis: String,
+    /// Size in bytes of the vector registers.
+    pub vector_bytes: usize,
+    /// The number of neighbours that it computes at once; 1 if they are computed one by one.
+    pub lanes: usize,
+    /// How many independent steps of as many lanes one iteration takes.
+    pub unrolled: usize,
+    /// The number of vector registers that it uses: `None` where Cranelift generated the code, which does not report
+    /// it.
+    pub registers: Option<usize>,
+    /// How often its code moves a register to the stack or back: `None` where Cranelift generated the code.
+    pub spills: Option<usize>,
+    /// The elementary functions that it computes itself, with the dtypes of their operands.
+    pub inlined: Vec<(Op, DType)>,
+    /// The ops that call a function for each element, with the dtypes of their operands.
+    pub called: Vec<(Op, DType)>,
+}
+
+impl fmt::Display for LoopInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.lanes {
+            1 => write!(f, "loop {}: one by one", self.axis)?,
+            lanes => write!(f, "loop {}: {lanes} lanes", self.axis)?,
+        }
+        for (what, functions) in [("inlined", &self.inlined), ("called", &self.called)] {
+            if !functions.is_empty() {
+                write!(f, ", {what} {}", named(functions))?;
+            }
+        }
+        write!(f, ", vectors of {} bytes", self.vector_bytes)?;
+        if self.unrolled > 1 {
+            write!(f, ", {} steps at once", self.unrolled)?;
+        }
+        match (self.registers, self.spills) {
+            (Some(registers), Some(0)) => write!(f, ", {registers} registers, no spills"),
+            (Some(registers), Some(spills)) => write!(f, ", {registers} registers, {spills} spills"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The names of functions, with the dtypes of their operands.
+pub(super) fn named(functions: &[(Op, DType)]) -> String {
+    let names: Vec<String> = functions.iter().map(|(op, dtype)| format!("{op} ({dtype})")).collect();
+    names.join(", ")
 }
 
 /// An array that a kernel reads or writes.
@@ -103,6 +172,7 @@ impl Explanation {
     /// assert_eq!(infos[0].writes, [ArrayPlace::Output(0)]);
     /// assert!(infos[0].loops.starts_with("for n (threads) for m"));
     /// assert!(infos[0].exprs.contains(&kernel.graph().outputs()[0].expr));
+    /// assert_eq!(infos[0].inner_loops[0].axis, "m");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn kernel_infos(&self) -> Vec<KernelInfo> {
@@ -117,7 +187,8 @@ impl Explanation {
             .collect();
         let place = |buffer: &BufferId| places[buffer.index()];
         let mut infos = Vec::with_capacity(schedule.kernels.len());
-        for kernel in &schedule.kernels {
+        for (index, kernel) in schedule.kernels.iter().enumerate() {
+            let id = KernelId::new(index);
             let writes: BTreeSet<BufferId> = kernel.written().collect();
             let accessed: BTreeSet<BufferId> =
                 kernel.accesses.iter().filter_map(|access| access.buffer).collect();
@@ -126,9 +197,28 @@ impl Explanation {
                 exprs: kernel.exprs.clone(),
                 reads: accessed.difference(&writes).map(place).collect(),
                 writes: writes.iter().map(place).collect(),
+                inner_loops: self.inner_loops(id, kernel),
+                called: called(kernel),
             });
         }
         infos
+    }
+
+    /// Returns the innermost loops of a kernel.
+    fn inner_loops(&self, id: KernelId, kernel: &Kernel) -> Vec<LoopInfo> {
+        let module = &self.variant.module;
+        let vector_bytes = module.vectors(id).map_or(0, |vectors| vectors.bytes);
+        let info = |code: &LoopCode| LoopInfo {
+            axis: kernel.axes[code.axis.index()].name.clone(),
+            vector_bytes,
+            lanes: code.lanes,
+            unrolled: code.unrolled,
+            registers: code.registers.map(|registers| registers.used),
+            spills: code.registers.map(|registers| registers.spills),
+            inlined: code.inlined.clone(),
+            called: code.called.clone(),
+        };
+        module.loops(id).iter().map(info).collect()
     }
 
     /// Returns what becomes of each tensor of the graph and why, in order: the plan from which kernels were made.
@@ -181,4 +271,20 @@ impl Explanation {
         };
         schedule.buffers.iter().filter_map(temporary).collect()
     }
+}
+
+/// Returns the elementary functions that a kernel calls for whole strips.
+fn called(kernel: &Kernel) -> Vec<(Op, DType)> {
+    let mut called = Vec::new();
+    for stmt in kernel.statements() {
+        let Stmt::Call { op, target, .. } = stmt else { continue };
+        let dtype = match target {
+            Operand::Row(row) => kernel.rows[row.index()].dtype,
+            Operand::Array { access, .. } => kernel.accesses[access.index()].dtype,
+        };
+        if !called.contains(&(*op, dtype)) {
+            called.push((*op, dtype));
+        }
+    }
+    called
 }

@@ -3,7 +3,7 @@
 mod kernels;
 mod variants;
 
-pub use kernels::{ArrayPlace, KernelInfo, TemporaryInfo};
+pub use kernels::{ArrayPlace, KernelInfo, LoopInfo, TemporaryInfo};
 
 use crate::compiled::Inner;
 use crate::variant::{Aside, CompileError, Variant};
@@ -13,6 +13,7 @@ use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::ops::Op;
 use broadloom_jit::{Registers, Vectors};
 use broadloom_loops::kernel::{Buffer, Kernel, KernelId, Role, Schedule, Stmt, Turn};
+use kernels::named;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -364,7 +365,7 @@ impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let schedule = self.schedule();
         write!(f, "{schedule}")?;
-        for (index, kernel) in schedule.kernels.iter().enumerate() {
+        for (index, (kernel, info)) in schedule.kernels.iter().zip(self.kernel_infos()).enumerate() {
             let per = match kernel.parallel {
                 Some(axis) => format!("per step of {}", kernel.axes[axis.index()].name),
                 None => "in all".to_string(),
@@ -388,6 +389,12 @@ impl fmt::Display for Explanation {
                 }
             }
             writeln!(f)?;
+            for code in &info.inner_loops {
+                writeln!(f, "  {code}")?;
+            }
+            if !info.called.is_empty() {
+                writeln!(f, "  called for strips: {}", named(&info.called))?;
+            }
         }
         for buffer in &schedule.buffers {
             if let Some(reason) = buffer.reason {
@@ -403,8 +410,7 @@ impl fmt::Display for Explanation {
         writeln!(f, "stored between kernels: {} bytes", self.materialized_bytes())?;
         let calls = self.scalar_calls();
         if !calls.is_empty() {
-            let names: Vec<String> = calls.iter().map(|(op, dtype)| format!("{op} ({dtype})")).collect();
-            writeln!(f, "called once per element: {}", names.join(", "))?;
+            writeln!(f, "called once per element: {}", named(&calls))?;
         }
         write!(f, "compiled in {:.2} ms", self.compile_time.as_secs_f64() * 1e3)?;
         writeln!(f, " for {} to {} bytes of code", self.inner.variants.options.level, self.code_bytes())?;

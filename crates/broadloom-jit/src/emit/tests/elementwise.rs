@@ -5,6 +5,7 @@ use super::harness::{BackEnd, Case, Code, Target, check, corners, pairs};
 use super::lanes;
 use broadloom_ir::dtype::{Class, DType, Scalar};
 use broadloom_ir::ops::Op;
+use broadloom_math::program;
 use std::collections::BTreeSet;
 
 /// A case whose lanes are independent; operands of one lane are used for all.
@@ -51,16 +52,17 @@ fn tuples(dtype: DType, arity: usize) -> Vec<Vec<Scalar>> {
     }
 }
 
-/// Whether loops call tile functions for the op, and only leftovers its row.
-fn has_tiles(op: Op, dtype: DType) -> bool {
-    op.tile(dtype.arithmetic()).is_some()
+/// Whether the op is a function without known operations: loops call its tile function, and only leftovers its row.
+fn is_only_called(op: Op, dtype: DType, fused: bool) -> bool {
+    let tile = op.tile(dtype.arithmetic());
+    tile.is_some_and(|(function, precision)| program(function, precision, fused).is_none())
 }
 
 fn op_case(target: Target, op: Op, operands: Vec<(DType, usize)>) -> Case {
     let dtype = operands[0].0;
     let tuples = match operands.len() {
         // The same code on both sides of the comparison.
-        2 if has_tiles(op, dtype) => {
+        2 if is_only_called(op, dtype, target.fused) => {
             let some = some_of(&corners(dtype));
             pairs(&some, &some)
         }
@@ -103,6 +105,36 @@ fn ops_are_those_of_the_table() {
             lanes(&[dtype]).iter().map(move |lanes| op_case(target, op, vec![(dtype, *lanes); op.arity()]))
         };
         rows().flat_map(cases).collect()
+    });
+}
+
+/// Functions whose operations are emitted have the bits of their definitions, also far from the corners.
+#[test]
+fn functions_are_their_definitions() {
+    check(|target| {
+        let mut cases = Vec::new();
+        for (op, dtype) in rows().filter(|(_, dtype)| matches!(dtype, DType::F32 | DType::F64)) {
+            if op.tile(dtype).is_none() || is_only_called(op, dtype, target.fused) {
+                continue;
+            }
+            let mut state = 7u64;
+            let mut random = move || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 11) as f64 / (1u64 << 53) as f64
+            };
+            // Small ones around the middle of the range of most functions, and some of any exponent.
+            let mut number = move || match random() {
+                far if far < 0.1 => (random() - 0.5) * 2f64.powf(200.0 * (random() - 0.5)),
+                _ => 40.0 * (random() - 0.5),
+            };
+            let mut tuple = || (0..op.arity()).map(|_| Scalar::F64(number()).cast(dtype)).collect();
+            let tuples: Vec<Vec<Scalar>> = (0..1600).map(|_| tuple()).collect();
+            for lanes in [1, 4, 16] {
+                let case = op_case(target, op, vec![(dtype, lanes); op.arity()]);
+                cases.push(Case { tuples: tuples.clone(), ..case });
+            }
+        }
+        cases
     });
 }
 
@@ -288,8 +320,9 @@ fn few_rows_are_called() {
         let lacks_rounding =
             cfg!(target_arch = "x86_64") && target.back_end == BackEnd::Own && target.features == Some(&[]);
         let called = |op: Op, dtype: DType| match op {
-            // These have tile functions, which loops call for whole rows.
-            _ if has_tiles(op, dtype) => true,
+            _ if is_only_called(op, dtype, target.fused) => true,
+            // Its operations are known.
+            _ if op.tile(dtype.arithmetic()).is_some() => false,
             // As many products as the exponent has bits.
             Op::Pow => true,
             // Steps that depend on the elements.
@@ -301,7 +334,7 @@ fn few_rows_are_called() {
             _ => false,
         };
         assert_eq!(
-            code.scalar_calls,
+            code.notes.called(),
             rows()
                 .filter(|(op, dtype)| called(*op, *dtype))
                 // Floats of 16 bits call the row of `f32`.
@@ -347,7 +380,7 @@ fn selecting_by_a_comparison_is_no_other_minimum() {
 fn constants_fold_to_the_same_bits() {
     check(|target| {
         let mut cases = Vec::new();
-        let is_called = |op, dtype| has_tiles(op, dtype) || op == Op::Pow;
+        let is_called = |op: Op, dtype: DType| op.tile(dtype.arithmetic()).is_some() || op == Op::Pow;
         for (op, dtype) in rows().filter(|(op, dtype)| op.arity() == 2 && !is_called(*op, *dtype)) {
             for constant in some_of(&corners(dtype)) {
                 cases.push(elementwise(

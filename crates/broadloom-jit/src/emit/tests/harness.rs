@@ -3,9 +3,9 @@
 
 use super::super::{Emitter, Host, LaneStride, VECTOR_BYTES, Val};
 use crate::emulator::{self, Job, Program, Word};
+use crate::notes::Notes;
 use crate::wide::{self, Width};
 use broadloom_ir::dtype::{Class, DType, Scalar};
-use broadloom_ir::ops::Op;
 use broadloom_math::CpuLevel;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, types};
@@ -14,7 +14,7 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 /// Bytes by which arrays are off the allocator's alignment: elements are aligned, registers are not.
 pub(super) const SKEW: usize = 8;
@@ -120,7 +120,7 @@ pub(super) fn build(
     isa: &dyn TargetIsa,
     host: Host,
     fused: bool,
-    scalar_calls: &mut BTreeSet<(Op, DType)>,
+    notes: &mut Notes,
     emit: impl FnOnce(&mut Emitter<'_, '_>, Params),
 ) {
     func.signature = ir::Signature::new(isa.default_call_conv());
@@ -134,7 +134,7 @@ pub(super) fn build(
         [source, target, number] => (*source, *target, *number),
         _ => panic!("three parameters"),
     };
-    let mut emitter = Emitter::new(&mut builder, host, fused, scalar_calls);
+    let mut emitter = Emitter::new(&mut builder, host, fused, notes);
     emit(&mut emitter, Params { source, target, number });
     builder.ins().return_(&[]);
     builder.seal_all_blocks();
@@ -155,8 +155,8 @@ pub(super) struct Code<'c> {
     memory: Option<Memory<'c>>,
     isa: OwnedTargetIsa,
     target: Target,
-    /// What was called element by element.
-    pub scalar_calls: BTreeSet<(Op, DType)>,
+    /// What the functions do.
+    pub notes: Notes,
 }
 
 impl<'c> Code<'c> {
@@ -171,19 +171,19 @@ impl<'c> Code<'c> {
                 Memory::Own(Box::new(module), Vec::new())
             }
         };
-        Code { memory: Some(memory), isa, target, scalar_calls: BTreeSet::new() }
+        Code { memory: Some(memory), isa, target, notes: Notes::default() }
     }
 
     /// Compiles a function; gives its index. There is nothing in it that the wide back end would not know.
     pub fn add(&mut self, name: &str, emit: impl FnOnce(&mut Emitter<'_, '_>, Params)) -> usize {
-        let Code { isa, target, scalar_calls, .. } = self;
+        let Code { isa, target, notes, .. } = self;
         let mut context = Context::new();
         let vector_bytes = match target.back_end {
             BackEnd::Wide(width) => width.bytes(),
             _ => VECTOR_BYTES,
         };
         let host = Host::of(&**isa).with_vector_bytes(vector_bytes);
-        build(&mut context.func, &**isa, host, target.fused, scalar_calls, emit);
+        build(&mut context.func, &**isa, host, target.fused, notes, emit);
         let clif = context.func.to_string();
         let defined = match self.memory.as_mut().expect("memory until it is dropped") {
             Memory::Own(module, functions) => define(module, functions, *target, &mut context),

@@ -6,13 +6,13 @@ use super::harness::{ARRAY, BackEnd, Params, Target, build};
 use super::lanes;
 use super::memory::STRIDES;
 use super::reductions::accumulations;
+use crate::notes::Notes;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use cranelift_codegen::ir::{self, Function, Opcode, types};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::verify_function;
-use std::collections::BTreeSet;
 
 /// Whether a value is loaded, or half of another.
 fn is_moved(func: &Function, value: ir::Value) -> bool {
@@ -31,7 +31,7 @@ struct Checker {
     /// Bytes of a vector register.
     vector_bytes: usize,
     fused: bool,
-    scalar_calls: BTreeSet<(Op, DType)>,
+    notes: Notes,
 }
 
 impl Checker {
@@ -47,13 +47,13 @@ impl Checker {
             "has_fma",
         ];
         let isa = Target { back_end: BackEnd::Own, features: Some(AVX2), fused }.isa();
-        Checker { isa, vector_bytes, fused, scalar_calls: BTreeSet::new() }
+        Checker { isa, vector_bytes, fused, notes: Notes::default() }
     }
 
     fn add(&mut self, name: &str, emit: impl FnOnce(&mut Emitter<'_, '_>, Params)) {
         let mut func = Function::new();
         let host = Host::of(&*self.isa).with_vector_bytes(self.vector_bytes);
-        build(&mut func, &*self.isa, host, self.fused, &mut self.scalar_calls, emit);
+        build(&mut func, &*self.isa, host, self.fused, &mut self.notes, emit);
         if let Err(errors) = verify_function(&func, &*self.isa) {
             panic!("{name}: {errors}\n{func}");
         }

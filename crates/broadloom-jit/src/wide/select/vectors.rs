@@ -1,6 +1,6 @@
 //! Vectors: arithmetic, comparisons, blends, shifts.
 
-use super::floats::{arithmetic, of, predicate, rounding};
+use super::floats::{ByFloat, arithmetic, of, predicate, rounding};
 use super::*;
 use Has::{Both, No, Zmm};
 use cranelift_codegen::ir::condcodes::FloatCC;
@@ -111,7 +111,39 @@ const SIGNED_RIGHT: BySize = [
     Zmm(Code::EVEX_Vpsraq_zmm_k1z_zmm_xmmm128),
 ];
 
+/// `x * y + z` in the place of x, and in that of z: by the sign of the product, then by that of z.
+const FUSED: [[[ByFloat; 2]; 2]; 2] = [
+    [
+        [
+            [Code::VEX_Vfmadd213ps_ymm_ymm_ymmm256, Code::VEX_Vfmadd213pd_ymm_ymm_ymmm256],
+            [Code::VEX_Vfmadd231ps_ymm_ymm_ymmm256, Code::VEX_Vfmadd231pd_ymm_ymm_ymmm256],
+        ],
+        [
+            [Code::VEX_Vfmsub213ps_ymm_ymm_ymmm256, Code::VEX_Vfmsub213pd_ymm_ymm_ymmm256],
+            [Code::VEX_Vfmsub231ps_ymm_ymm_ymmm256, Code::VEX_Vfmsub231pd_ymm_ymm_ymmm256],
+        ],
+    ],
+    [
+        [
+            [Code::VEX_Vfnmadd213ps_ymm_ymm_ymmm256, Code::VEX_Vfnmadd213pd_ymm_ymm_ymmm256],
+            [Code::VEX_Vfnmadd231ps_ymm_ymm_ymmm256, Code::VEX_Vfnmadd231pd_ymm_ymm_ymmm256],
+        ],
+        [
+            [Code::VEX_Vfnmsub213ps_ymm_ymm_ymmm256, Code::VEX_Vfnmsub213pd_ymm_ymm_ymmm256],
+            [Code::VEX_Vfnmsub231ps_ymm_ymm_ymmm256, Code::VEX_Vfnmsub231pd_ymm_ymm_ymmm256],
+        ],
+    ],
+];
+
 impl Selector<'_> {
+    /// Whether a value is the negative of another, and the other.
+    fn signed(&self, value: ir::Value) -> (bool, ir::Value) {
+        match self.defined_by(value, Opcode::Fneg) {
+            Some(&[positive]) => (true, positive),
+            _ => (false, value),
+        }
+    }
+
     fn by_size(&self, lane: Type, codes: BySize) -> Option<Code> {
         match codes.get(lane.bytes().trailing_zeros() as usize)? {
             No => None,
@@ -135,8 +167,10 @@ impl Selector<'_> {
                 self.two(of(lane, codes), target, x, y);
             }
             (Opcode::Fma, &[x, y, z]) => {
-                let products = [Code::VEX_Vfmadd213ps_ymm_ymm_ymmm256, Code::VEX_Vfmadd213pd_ymm_ymm_ymmm256];
-                let sums = [Code::VEX_Vfmadd231ps_ymm_ymm_ymmm256, Code::VEX_Vfmadd231pd_ymm_ymm_ymmm256];
+                // Signs of products and sums are part of the instruction.
+                let [(negative_x, x), (negative_y, y), (negative_z, z)] =
+                    [x, y, z].map(|value| self.signed(value));
+                let [products, sums] = FUSED[usize::from(negative_x != negative_y)][usize::from(negative_z)];
                 self.fused(of(lane, products), of(lane, sums), target, [x, y, z]);
             }
             (Opcode::Sqrt, &[x]) => {

@@ -9,6 +9,7 @@ use super::hosts;
 use super::machine::{built, signature};
 use super::numbers::*;
 use crate::emit::{Emitter, Host, Intrinsic, Narrowing};
+use crate::notes::Notes;
 use crate::wide::Width;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{
@@ -17,7 +18,6 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::FuncInstBuilder;
-use std::collections::BTreeSet;
 
 /// Bytes that functions read: their first argument points to them.
 pub(in crate::wide) const SOURCE: usize = 2048;
@@ -52,10 +52,10 @@ pub(in crate::wide) struct Generated {
 pub(in crate::wide) fn function(isa: &dyn TargetIsa, seed: u64, kinds: Kinds) -> Generated {
     let mut results = Vec::new();
     let func = built(isa, signature(), |builder, params| {
-        let mut calls = BTreeSet::new();
+        let mut notes = Notes::default();
         let host = Host::of(isa).with_vector_bytes(kinds.width.bytes());
         let mut generator = Generator {
-            emitter: Emitter::new(builder, host, true, &mut calls),
+            emitter: Emitter::new(builder, host, true, &mut notes),
             random: Random(seed),
             kinds,
             source: params[0],

@@ -215,6 +215,19 @@ fn products(cases: &mut Cases, ty: Type) {
             builder.ins().fadd(sum, args[again])
         });
     }
+    // Negative operands, each read again or not.
+    for (signs, again) in (1..8).flat_map(|signs| [(signs, None), (signs, Some(0)), (signs, Some(2))]) {
+        cases.loaded_and_held(&format!("fma, signs {signs}, {again:?} again"), &[ty; 3], |builder, args| {
+            let negative = |at: usize| signs >> at & 1 == 1;
+            let signed: Vec<Value> =
+                (0..3).map(|at| if negative(at) { builder.ins().fneg(args[at]) } else { args[at] }).collect();
+            let sum = builder.ins().fma(signed[0], signed[1], signed[2]);
+            match again {
+                Some(again) => builder.ins().fadd(sum, signed[again]),
+                None => sum,
+            }
+        });
+    }
     for [x, y, z] in [[0, 0, 1], [0, 1, 0], [1, 0, 0], [0, 0, 0]] {
         cases.loaded_and_held(&format!("fma of {x} {y} {z}"), &[ty; 2], |builder, args| {
             builder.ins().fma(args[x], args[y], args[z])
