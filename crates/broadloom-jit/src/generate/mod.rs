@@ -39,7 +39,6 @@ use crate::emit::{Emitter, Host, Val};
 use crate::failure::REPORT;
 use crate::notes::{Note, Notes};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::LANES;
 use broadloom_loops::kernel::*;
 use broadloom_math::CpuLevel;
