@@ -80,8 +80,8 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "the last columns of a transposed block are left out",
         file: "crates/broadloom-math/src/transpose.rs",
-        place: "⟦if r < whole_rows { whole_columns } else { 0 }⟧",
-        new: "if r < whole_rows { columns } else { 0 }",
+        place: "(0..⟦length.div_ceil(side)⟧)",
+        new: "length / side",
         test: KERNELS,
     },
     Fault {

@@ -162,7 +162,7 @@ impl Walk<'_> {
                     match span {
                         Span::Periodic { .. } => self.add("row that recurs", dtype),
                         Span::Stretched { .. } => self.add("row that is stretched", dtype),
-                        Span::Strip | Span::Axis | Span::One | Span::Block { .. } => {}
+                        Span::Strip | Span::Axis | Span::One | Span::Block { .. } | Span::Part { .. } => {}
                     }
                     self.add(format!("row written, {how}"), dtype)
                 }

@@ -19,7 +19,7 @@ mod visit;
 
 pub use crate::thresholds::{
     INTERLEAVED_REGISTERS, MAX_DENSE_ROW, MAX_HELD_REGISTERS, MAX_INTERLEAVED_BLOCKS,
-    MAX_INTERLEAVED_STATEMENTS, MIN_STEPPED_ROW, MIN_TILED_ELEMENT,
+    MAX_INTERLEAVED_STATEMENTS, MAX_UNPACKED_BYTES, MIN_STEPPED_ROW, MIN_TILED_ELEMENT,
 };
 pub use best::*;
 pub use narrow::*;
@@ -326,6 +326,14 @@ pub enum Span {
         /// Whether that strip is a block of the fixed tree and the rows of one of its lanes are consecutive.
         by_lanes: bool,
     },
+    /// The elements of the current block of its axis, a reduction axis, in one row for each step of the current
+    /// part of another axis: a [`Contract`] fills them.
+    Part {
+        /// The other axis.
+        rows: AxisId,
+        /// Whether the elements of one lane of the fixed tree are consecutive.
+        by_lanes: bool,
+    },
     /// The elements of the current strip of the axis `along`, each of which belongs to a step of the axis `over`;
     /// the loop over that axis fills the row.
     Stretched {
@@ -338,8 +346,10 @@ pub enum Span {
 
 /// The distance in rows between the first rows of successive lanes, in a block of the fixed tree stored by lanes:
 /// one more than a lane has steps, so that the rows of one step do not all fall into one set of the cache.
-/// than a lane has steps, so that those of the same step do not all fall into one set of the cache.
-pub const ROWS_OF_LANE: usize = BLOCK / LANES + 1;
+pub const ROWS_OF_LANE: usize = STEPS_OF_LANE + 1;
+
+/// The number of steps of a lane in a whole block of the fixed tree.
+pub const STEPS_OF_LANE: usize = BLOCK / LANES;
 
 /// A row of stretched elements is filled in groups of this many, and is longer by that many.
 pub const STRETCH: usize = 16;

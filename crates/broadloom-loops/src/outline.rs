@@ -104,7 +104,7 @@ fn loops(body: &[Stmt]) -> Vec<Outlined> {
         let walk = each.innermost();
         let (mut lanes, strip) = match walk.turn {
             Turn::Steps(lanes) => (lanes, None),
-            Turn::Strip(length) => (1, Some(length)),
+            Turn::Strip(length) | Turn::Part(length) => (1, Some(length)),
         };
         let mut inside = Vec::new();
         for part in stmt.children().into_iter().flat_map(loops) {

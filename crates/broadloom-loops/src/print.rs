@@ -163,8 +163,14 @@ impl Printer<'_> {
                     let part = match (self.kernel.rows[row.index()].span, *part) {
                         (Span::Periodic { .. }, _) => ", over and over".to_string(),
                         (Span::Stretched { .. }, _) => ", stretched".to_string(),
-                        (Span::Strip | Span::Axis | Span::One | Span::Block { .. }, 0) => String::new(),
-                        (Span::Strip | Span::Axis | Span::One | Span::Block { .. }, part) => {
+                        (
+                            Span::Strip | Span::Axis | Span::One | Span::Block { .. } | Span::Part { .. },
+                            0,
+                        ) => String::new(),
+                        (
+                            Span::Strip | Span::Axis | Span::One | Span::Block { .. } | Span::Part { .. },
+                            part,
+                        ) => {
                             format!(", {part}")
                         }
                     };

@@ -7,8 +7,8 @@
 use crate::Target;
 use crate::kernel::*;
 use crate::thresholds::{
-    CONTRACTED_BYTES, CONTRACTED_BYTES_OF_BOTH, MAX_COLUMN_STRIP, MAX_CONTRACTED_BYTES, MAX_PERIODIC_STRIP,
-    MAX_TILE_STRIP, MIN_STRIP, PARTS_OF_SCRATCH, STRIP_UNIT,
+    CONTRACTED_BYTES, MAX_COLUMN_STRIP, MAX_CONTRACTED_BYTES, MAX_PERIODIC_STRIP, MAX_TILE_STRIP, MIN_STRIP,
+    PARTS_OF_SCRATCH, STRIP_UNIT,
 };
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::BLOCK;
@@ -66,9 +66,12 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         let longest = of_axis.map(|(row, _)| match row.span {
             Span::Periodic { .. } => MAX_PERIODIC_STRIP,
             _ if met.by_tiles.contains(&axis) => MAX_TILE_STRIP,
-            Span::Strip | Span::Axis | Span::One | Span::Stretched { .. } | Span::Block { .. } => {
-                MAX_COLUMN_STRIP
-            }
+            Span::Strip
+            | Span::Axis
+            | Span::One
+            | Span::Stretched { .. }
+            | Span::Block { .. }
+            | Span::Part { .. } => MAX_COLUMN_STRIP,
         });
         let longest = longest.chain(met.contracted.get(&axis).copied()).min().unwrap_or(MAX_COLUMN_STRIP);
         let units = |bytes: usize, of: usize, unit: usize| (bytes / of / unit * unit).max(unit);
@@ -108,7 +111,7 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         // Rows whose starts are whole pages apart would all use one set of the cache.
         let apart = if row.count > 1 { LINE / row.dtype.size() } else { 0 };
         row.length = match row.span {
-            Span::Strip | Span::Block { .. } => lengths[&row_axes[index]] + apart,
+            Span::Strip | Span::Block { .. } | Span::Part { .. } => lengths[&row_axes[index]] + apart,
             Span::Axis => row.length,
             Span::One => 1,
             Span::Stretched { .. } => lengths[&row_axes[index]] + STRETCH,
@@ -147,7 +150,12 @@ impl Row {
                 Extent::Constant(period) => Some(period as usize),
                 Extent::Param(_) => None,
             },
-            Span::Strip | Span::Axis | Span::One | Span::Stretched { .. } | Span::Block { .. } => None,
+            Span::Strip
+            | Span::Axis
+            | Span::One
+            | Span::Stretched { .. }
+            | Span::Block { .. }
+            | Span::Part { .. } => None,
         }
     }
 }
@@ -195,11 +203,8 @@ impl Met {
                         bytes += kernel.rows[row.index()].dtype.size();
                     }
                     let beside = contract.filled_beside(&kernel.values);
-                    let least = if contract.rows_prologue.is_empty() {
-                        CONTRACTED_BYTES
-                    } else {
-                        CONTRACTED_BYTES_OF_BOTH
-                    };
+                    // All rows together should stay in the second-level cache.
+                    let least = CONTRACTED_BYTES / contract.filled_beside(&kernel.values).count().max(1);
                     for row in contract.accumulators.iter().map(|entry| entry.target).chain(beside) {
                         met.levels[row.index()] = Level::Memory;
                     }

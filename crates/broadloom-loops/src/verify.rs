@@ -360,7 +360,8 @@ impl<'k> Scope<'k> {
         }
         match each.turn {
             Turn::Strip(_) if before.1.is_some() => return Err(Fault::Nested(axis)),
-            Turn::Strip(length) => {
+            Turn::Part(_) if before.1.is_none() => return Err(Fault::Nested(axis)),
+            Turn::Strip(length) | Turn::Part(length) => {
                 self.strips[index] = Some(Strip { number: self.strips_seen, length });
                 self.strips_seen += 1;
             }

@@ -1,13 +1,15 @@
 //! Computes the addresses of accesses and rows at the current position, and loads and stores there.
 
-use super::Generator;
+use super::{Dealt, Generator};
 use crate::emit::{LaneStride, Val};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::reduce::LANES;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, StackSlotData, StackSlotKind};
 use smallvec::SmallVec;
+
+/// Bytes of a cache line.
+const LINE: i64 = 64;
 
 impl Generator<'_, '_, '_> {
     /// Returns a stride in units of `size` bytes.
@@ -145,10 +147,38 @@ impl Generator<'_, '_, '_> {
         (entry.length * entry.dtype.size()) as i64
     }
 
+    /// Returns the number of a step of a block among those of its lanes, one lane after the other, each with room for
+    /// so many steps.
+    fn dealt(&mut self, step: ir::Value, steps_of_lane: usize) -> ir::Value {
+        let Some(Dealt { lanes, shift }) = self.dealt else {
+            self.refused = Some("rows by lanes outside of a contraction".to_string());
+            return step;
+        };
+        let mask = self.ins().iadd_imm_s(lanes, -1);
+        let lane = self.ins().band(step, mask);
+        let before = self.ins().imul_imm_s(lane, steps_of_lane as i64);
+        let within = self.ins().ushr(step, shift);
+        self.ins().iadd(before, within)
+    }
+
     /// Returns the address of the element of a row at the current position of its axis.
     pub(super) fn row_address(&mut self, row: RowId, axis: AxisId) -> ir::Value {
-        let start = self.row_within(row, 0, axis);
-        self.row_element(start, self.kernel.rows[row.index()].dtype, axis)
+        self.part_address(row, 0, axis)
+    }
+
+    /// Returns the address of the element of one of several rows at the current position of their axis.
+    pub(super) fn part_address(&mut self, row: RowId, part: usize, axis: AxisId) -> ir::Value {
+        let start = self.row_within(row, part, axis);
+        let Row { dtype, span, .. } = self.kernel.rows[row.index()];
+        if !matches!(span, Span::Part { by_lanes: true, .. }) {
+            return self.row_element(start, dtype, axis);
+        }
+        let (first, _) = self.bounds(axis);
+        let position = self.positions[&axis];
+        let local = self.ins().isub(position, first);
+        let number = self.dealt(local, STEPS_OF_LANE);
+        let bytes = self.scaled(number, dtype.size() as i64);
+        self.ins().iadd(start, bytes)
     }
 
     /// Returns the start of the current strip of an axis in one of several rows.
@@ -158,15 +188,12 @@ impl Generator<'_, '_, '_> {
         if matches!(span, Span::Strip | Span::Stretched { .. }) {
             return start;
         }
-        if let Span::Block { rows, by_lanes } = span {
+        if let Span::Block { rows, .. } | Span::Part { rows, .. } = span {
             let (first, _) = self.bounds(rows);
             let position = self.positions[&rows];
             let mut number = self.ins().isub(position, first);
-            if by_lanes {
-                let lane = self.ins().band_imm_u(number, LANES as i64 - 1);
-                let before = self.ins().imul_imm_s(lane, ROWS_OF_LANE as i64);
-                let within = self.ins().ushr_imm_u(number, i64::from(LANES.ilog2()));
-                number = self.ins().iadd(before, within);
+            if matches!(span, Span::Block { by_lanes: true, .. }) {
+                number = self.dealt(number, ROWS_OF_LANE);
             }
             let bytes = self.row_bytes(row);
             let offset = self.ins().imul_imm_s(number, bytes);
@@ -262,6 +289,13 @@ impl Generator<'_, '_, '_> {
         let present = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, extent, 0);
         let address = self.ins().select(present, address, nothing);
         self.emit.load(address, 0, dtype, 1, LaneStride::Unit)
+    }
+
+    /// Returns the address of new bytes on the stack that begin with a cache line, so that no vector crosses one.
+    pub(super) fn stack_of_lines(&mut self, bytes: u32) -> ir::Value {
+        let start = self.stack(bytes + LINE as u32);
+        let end = self.ins().iadd_imm_s(start, LINE - 1);
+        self.ins().band_imm_s(end, -LINE)
     }
 
     /// Returns the address of new bytes on the stack.

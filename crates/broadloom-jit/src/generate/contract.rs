@@ -2,22 +2,27 @@
 //!
 //! ```text
 //! for block of axis {
-//!   prologue                                   unless the rows already hold its results
-//!   rows_prologue
-//!   for 4 or 6 steps i of rows {               their operands stay in the first-level cache
-//!     for a vector j of strip {                its operands come from the second-level cache
-//!       for r in block { accumulators[i][j] }  in registers
+//!   prologue                                     unless the rows already hold its results
+//!   for part of rows {
+//!     rows_prologue
+//!     for 4 or 6 steps i of the part {
+//!       for a vector j of strip {
+//!         for r in block { accumulators[i][j] }  in registers
+//!       }
 //!     }
 //!   }
 //! }
 //! ```
 //!
 //! For the tree, a tile processes the lanes of a block one after the other, each over its steps `r`, `r + 16`, .. Its
-//! results for each lane stay on the stack, in the first-level cache, until all lanes are folded at once.
+//! results for each lane stay on the stack, in the first-level cache, until all lanes are folded at once. A short axis has
+//! a single lane. Where `rows_prologue` packs, the loop over `j` is around that over `i`.
 
 mod extremes;
 mod ranks;
+mod steps;
 
+use super::Dealt;
 use super::Generator;
 use super::reduce::State;
 use super::stream::ByBlocks;
@@ -50,8 +55,10 @@ struct Tile<'k> {
     contract: &'k Contract,
     /// The values read from rows that were filled for a block, with these rows.
     filled: Vec<(ValueId, RowId)>,
-    /// The values read from rows over the steps of the axis of rows.
-    beside: Vec<(ValueId, RowId)>,
+    /// The values read from rows over the block, one for each step of a part of the axis of rows.
+    beside: Vec<Beside>,
+    /// Whether these rows are filled, or the values are read from their arrays. `None` if they are filled always.
+    is_packed: Option<ir::Value>,
     /// The other definitions: those that the steps of the axis of rows share, and those that they do not.
     shared: Vec<ValueId>,
     own: Vec<ValueId>,
@@ -61,8 +68,27 @@ struct Tile<'k> {
     /// For each accumulator, its dtype in registers, and the number of elements that such lanes can add without overflow.
     lane_dtypes: Vec<DType>,
     narrow: Option<i64>,
+    /// The first step of the strip that has rows of results.
+    first: ir::Value,
     /// Stack memory for the lanes of a block, for each accumulator: all steps of one lane, then those of the next.
     slots: Vec<ir::Value>,
+}
+
+/// A value read from rows over the block.
+struct Beside {
+    value: ValueId,
+    row: RowId,
+    /// The array, if its elements along the block are contiguous.
+    array: Option<(AccessId, i64)>,
+}
+
+/// The outer of the loops over both strips.
+#[derive(Clone, Copy)]
+enum Around {
+    Rows,
+    Strip,
+    /// That over the strip if the condition holds.
+    StripIf(ir::Value),
 }
 
 /// The position of a tile.
@@ -80,7 +106,8 @@ impl Generator<'_, '_, '_> {
     /// Emits the tiles of a contraction, and the code that takes their results from registers unless rows hold them.
     pub(super) fn contract(&mut self, contract: &Contract, taken: Option<&Stream>) {
         let (start, end) = self.bounds(contract.axis);
-        let by_blocks = self.goes_by_blocks(contract.axis, contract.order);
+        let dealt = self.dealt_to(contract);
+        let outer = std::mem::replace(&mut self.dealt, dealt);
         let tile = self.tile(contract);
         match contract.order {
             _ if taken.is_some() => {}
@@ -96,13 +123,50 @@ impl Generator<'_, '_, '_> {
         let (count, _) = self.counted(start, end, BLOCK as i64, zero, |generator, first, last, count| {
             generator.within(contract.axis, (first, last), |generator| {
                 generator.fill_rows(contract, first);
-                generator.body(&contract.rows_prologue);
-                generator.tiles(&tile, by_blocks, (first, last), taken);
+                generator.parts_of_rows(&tile, |generator| generator.tiles(&tile, (first, last), taken));
             });
             generator.if_several_blocks(contract, |generator| generator.push_rows(&tile, count));
             generator.ins().iadd_imm_s(count, 1)
         });
         self.if_several_blocks(contract, |generator| generator.collect_ranks(&tile, count));
+        self.dealt = outer;
+    }
+
+    /// Returns the lanes among which the tree deals the steps of a block; a short axis has a single one.
+    fn dealt_to(&mut self, contract: &Contract) -> Option<Dealt> {
+        let [lanes, shift] = [LANES as i64, i64::from(LANES.ilog2())].map(|value| self.constant(value));
+        match self.goes_by_blocks(contract.axis, contract.order) {
+            ByBlocks::Never => None,
+            ByBlocks::Always => Some(Dealt { lanes, shift }),
+            ByBlocks::If(condition) => {
+                let [one, zero] = [1, 0].map(|value| self.constant(value));
+                let lanes = self.ins().select(condition, lanes, one);
+                Some(Dealt { lanes, shift: self.ins().select(condition, shift, zero) })
+            }
+        }
+    }
+
+    /// Runs `emit` for all steps of the strip with rows, or for parts of it whose operands are packed before.
+    fn parts_of_rows(&mut self, tile: &Tile<'_>, emit: impl FnOnce(&mut Self)) {
+        let contract = tile.contract;
+        if contract.rows_prologue.is_empty() {
+            emit(self);
+            return;
+        }
+        let (first, last) = self.bounds(contract.rows);
+        let length = self.constant(PACKED_STEPS as i64);
+        self.blocks(first, last, length, &[], |generator, part, _| {
+            generator.within(contract.rows, part, |generator| {
+                match tile.is_packed {
+                    None => generator.body(&contract.rows_prologue),
+                    Some(is_packed) => {
+                        generator.when(is_packed, |generator| generator.body(&contract.rows_prologue));
+                    }
+                }
+                emit(generator);
+            });
+            Vec::new()
+        });
     }
 
     fn tile<'k>(&mut self, contract: &'k Contract) -> Tile<'k> {
@@ -115,13 +179,16 @@ impl Generator<'_, '_, '_> {
             let by_access = def.accesses();
             let mut by_access = by_access.iter().map(|(access, _)| &kernel.accesses[access.index()]);
             let is_moved = by_access.any(|access| access.stride(contract.rows).is_some())
-                || matches!(def, Def::Index(axis) | Def::Row(_, axis) if *axis == contract.rows)
+                || matches!(def, Def::Index(axis) if *axis == contract.rows)
+                || matches!(def, Def::Row(_, axis) if *axis == contract.axis)
                 || def.operands().iter().any(|operand| moved.contains(operand));
             if is_moved {
                 moved.insert(*id);
             }
             match def {
-                Def::Row(row, axis) if *axis == contract.rows => beside.push((*id, *row)),
+                Def::Row(row, axis) if *axis == contract.axis => {
+                    beside.push(Beside { value: *id, row: *row, array: contiguous(kernel, contract, *row) });
+                }
                 _ if is_moved => own.push(*id),
                 Def::Row(row, _) => filled.push((*id, *row)),
                 _ => shared.push(*id),
@@ -148,11 +215,39 @@ impl Generator<'_, '_, '_> {
         let slots = match contract.order {
             Order::Tree => {
                 let sizes = contract.accumulators.iter().map(|entry| entry.accumulator.dtype.size());
-                sizes.map(|size| self.stack((LANES * steps * lanes * size) as u32)).collect()
+                sizes.map(|size| self.stack_of_lines((LANES * steps * lanes * size) as u32)).collect()
             }
             _ => Vec::new(),
         };
-        Tile { contract, filled, beside, shared, own, steps, lanes, lane_dtypes, narrow: fitting, slots }
+        let is_packed = self.is_packed(contract, &beside);
+        let (first, _) = self.bounds(contract.rows);
+        Tile {
+            contract,
+            filled,
+            beside,
+            is_packed,
+            shared,
+            own,
+            steps,
+            lanes,
+            lane_dtypes,
+            narrow: fitting,
+            first,
+            slots,
+        }
+    }
+
+    /// Returns whether rows of a block are too long to be read from their arrays; `None` if these are not contiguous, or
+    /// there are none.
+    fn is_packed(&mut self, contract: &Contract, beside: &[Beside]) -> Option<ir::Value> {
+        if !beside.iter().all(|beside| beside.array.is_some()) {
+            return None;
+        }
+        let sizes = beside.iter().map(|beside| self.kernel.rows[beside.row.index()].dtype.size());
+        let longest = (MAX_UNPACKED_BYTES / sizes.max()?) as i64;
+        let (start, end) = self.bounds(contract.axis);
+        let length = self.ins().isub(end, start);
+        Some(self.ins().icmp_imm_s(IntCC::SignedGreaterThan, length, longest))
     }
 
     /// Fills rows for the current block of the axis, unless they already hold these values: the same elements of the same
@@ -194,85 +289,88 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Emits all tiles of the strips, over a block of the axis.
-    fn tiles(
-        &mut self,
-        tile: &Tile<'_>,
-        by_blocks: ByBlocks,
-        block: (ir::Value, ir::Value),
-        taken: Option<&Stream>,
-    ) {
-        let Contract { rows, strip, .. } = *tile.contract;
-        let ((first_row, last_row), (first, last)) = (self.bounds(rows), self.bounds(strip));
-        let greatest = self.ins().iadd_imm_s(last_row, -1);
-        let all = |generator: &mut Self, emit: &dyn Fn(&mut Self, Place<'_>)| {
-            let is_before = |last: ir::Value| {
-                move |generator: &mut Self, state: &[ir::Value]| {
-                    generator.ins().icmp(IntCC::SignedLessThan, state[0], last)
-                }
-            };
-            generator.loop_while(&[first_row], &[], is_before(last_row), |generator, state, _| {
-                let positions: Vec<ir::Value> = (0..tile.steps as i64)
-                    .map(|step| {
-                        let position = generator.ins().iadd_imm_s(state[0], step);
-                        generator.least(position, greatest)
-                    })
-                    .collect();
-                generator.loop_while(&[first], &[], is_before(last), |generator, lane, _| {
-                    emit(generator, Place { rows: &positions, lane: lane[0], first: state[0] });
-                    (vec![generator.ins().iadd_imm_s(lane[0], tile.lanes as i64)], Vec::new())
-                });
-                (vec![generator.ins().iadd_imm_s(state[0], tile.steps as i64)], Vec::new())
-            });
-        };
+    fn tiles(&mut self, tile: &Tile<'_>, block: (ir::Value, ir::Value), taken: Option<&Stream>) {
         let leave = |generator: &mut Self, place: Place<'_>, state: &[Val]| match taken {
             Some(stream) => generator.take_extremes(tile, place, state, stream),
             None => generator.leave(tile, place, state),
         };
-        let in_order = |generator: &mut Self| {
-            all(generator, &|generator, place| match (tile.contract.order, tile.narrow) {
-                (Order::Free, Some(steps)) => {
+        // Packed rows are long: what a vector of the strip needs of a block stays in the second-level cache then, but all
+        // that the strip needs may not.
+        let around = match (self.dealt, tile.is_packed) {
+            (Some(_), Some(is_packed)) => Around::StripIf(is_packed),
+            (Some(_), None) if !tile.beside.is_empty() => Around::Strip,
+            _ => Around::Rows,
+        };
+        let Some(dealt) = self.dealt else {
+            self.over_tiles(tile, around, &|generator, place| match tile.narrow {
+                Some(steps) => {
                     let length = generator.constant(steps);
                     generator.blocks(block.0, block.1, length, &[], |generator, range, _| {
                         let begin = generator.begin_tile(tile);
-                        let state = generator.along(tile, place, range, 1, begin);
+                        let state = generator.one_by_one(tile, place, range, begin);
                         generator.add_to_results(tile, place, &state);
                         Vec::new()
                     });
                 }
-                (order, _) => {
-                    let begin = match order {
+                None => {
+                    let begin = match tile.contract.order {
                         Order::Free if taken.is_none() => generator.results(tile, place),
                         _ => generator.begin_tile(tile),
                     };
-                    let state = generator.along(tile, place, block, 1, begin);
+                    let state = generator.one_by_one(tile, place, block, begin);
                     leave(generator, place, &state);
                 }
             });
+            return;
         };
-        let by_lanes = |generator: &mut Self| {
-            all(generator, &|generator, place| {
-                let state = generator.by_lanes(tile, place, block);
-                leave(generator, place, &state);
+        self.over_tiles(tile, around, &|generator, place| {
+            let state = generator.by_lanes(tile, place, block, dealt);
+            leave(generator, place, &state);
+        });
+    }
+
+    /// Emits the loops over both strips, and a tile in them. The last tiles may lie beyond the ends of the strips.
+    fn over_tiles(&mut self, tile: &Tile<'_>, around: Around, emit: &dyn Fn(&mut Self, Place<'_>)) {
+        let Contract { rows, strip, .. } = *tile.contract;
+        let [steps, lanes] = [tile.steps, tile.lanes].map(|steps| self.constant(steps as i64));
+        let of_rows = [self.bounds(rows).0, self.bounds(rows).1, steps];
+        let of_strip = [self.bounds(strip).0, self.bounds(strip).1, lanes];
+        let greatest = self.ins().iadd_imm_s(of_rows[1], -1);
+        let [outer, inner] = match around {
+            Around::Rows => [of_rows, of_strip],
+            Around::Strip => [of_strip, of_rows],
+            Around::StripIf(condition) => [[of_strip, of_rows], [of_rows, of_strip]]
+                .map(|[yes, no]| std::array::from_fn(|at| self.ins().select(condition, yes[at], no[at]))),
+        };
+        self.through(outer, &|generator, outer| {
+            generator.through(inner, &|generator, inner| {
+                let [first, lane] = match around {
+                    Around::Rows => [outer, inner],
+                    Around::Strip => [inner, outer],
+                    Around::StripIf(condition) => [[inner, outer], [outer, inner]]
+                        .map(|[yes, no]| generator.ins().select(condition, yes, no)),
+                };
+                let steps = (0..tile.steps as i64).map(|step| {
+                    let position = generator.ins().iadd_imm_s(first, step);
+                    generator.least(position, greatest)
+                });
+                let steps: Vec<ir::Value> = steps.collect();
+                emit(generator, Place { rows: &steps, lane, first });
             });
-        };
-        match by_blocks {
-            ByBlocks::Never => in_order(self),
-            ByBlocks::Always => by_lanes(self),
-            ByBlocks::If(condition) => {
-                self.branch(
-                    condition,
-                    &[],
-                    |generator| {
-                        by_lanes(generator);
-                        Vec::new()
-                    },
-                    |generator| {
-                        in_order(generator);
-                        Vec::new()
-                    },
-                );
-            }
-        }
+        });
+    }
+
+    /// Emits a loop from a position on, before an end, by so many steps.
+    fn through(&mut self, [first, end, steps]: [ir::Value; 3], emit: &dyn Fn(&mut Self, ir::Value)) {
+        self.loop_while(
+            &[first],
+            &[],
+            |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], end),
+            |generator, state, _| {
+                emit(generator, state[0]);
+                (vec![generator.ins().iadd(state[0], steps)], Vec::new())
+            },
+        );
     }
 
     /// Returns the accumulators of a tile before the first element: those of one step, then those of the next.
@@ -287,179 +385,9 @@ impl Generator<'_, '_, '_> {
         (0..tile.steps).flat_map(|_| begin.clone()).collect()
     }
 
-    /// Adds the elements of a range of the axis that are at equal distances.
-    fn along(
-        &mut self,
-        tile: &Tile<'_>,
-        place: Place<'_>,
-        (start, end): (ir::Value, ir::Value),
-        apart: i64,
-        begin: State,
-    ) -> State {
-        let Contract { axis, strip, rows, .. } = *tile.contract;
-        let accumulators = accumulators(tile.contract);
-        let is_before = |generator: &mut Self, state: &[ir::Value]| {
-            generator.ins().icmp(IntCC::SignedLessThan, state[0], end)
-        };
-        // The rows of these steps are contiguous, unless the steps belong to different lanes.
-        let (mut behind, mut elsewhere) = (Vec::new(), [Vec::new(), Vec::new()]);
-        for (beside, of_rows) in [&tile.filled, &tile.beside].into_iter().enumerate() {
-            for (value, row) in of_rows {
-                let by_lanes =
-                    matches!(self.kernel.rows[row.index()].span, Span::Block { by_lanes: true, .. });
-                match by_lanes == (apart == LANES as i64) {
-                    true => behind.push((*value, *row, beside == 1)),
-                    false => elsewhere[beside].push(*value),
-                }
-            }
-        }
-        let mut begins = vec![start];
-        for (_, row, beside) in &behind {
-            let (along, position, lanes) =
-                if *beside { (rows, place.first, 1) } else { (strip, place.lane, tile.lanes) };
-            let address = self.at(axis, start, 1, |generator| {
-                generator.at(along, position, lanes, |generator| generator.row_address(*row, along))
-            });
-            begins.push(address);
-        }
-        let looped = self.loop_while(&begins, &begin, is_before, |generator, at, state| {
-            let mut new = State::new();
-            let rows_behind = || behind.iter().zip(&at[1..]);
-            generator.at(axis, at[0], 1, |generator| {
-                generator.at(strip, place.lane, tile.lanes, |generator| {
-                    for ((value, row, _), address) in rows_behind().filter(|((.., beside), _)| !beside) {
-                        generator.read_behind(*value, *row, *address, 0, tile.lanes);
-                    }
-                    generator.define(&elsewhere[0]);
-                    generator.define(&tile.shared);
-                    for (step, state) in state.chunks(accumulators.len()).enumerate() {
-                        generator.at(rows, place.rows[step], 1, |generator| {
-                            for ((value, row, _), address) in
-                                rows_behind().filter(|((.., beside), _)| *beside)
-                            {
-                                generator.read_behind(*value, *row, *address, step, 1);
-                            }
-                            generator.define(&elsewhere[1]);
-                            generator.define(&tile.own);
-                            new.extend(generator.accumulate(axis, &accumulators, state));
-                        });
-                    }
-                });
-            });
-            let mut next = vec![generator.ins().iadd_imm_s(at[0], apart)];
-            for ((_, row, _), address) in rows_behind() {
-                let bytes = generator.row_bytes(*row);
-                next.push(generator.ins().iadd_imm_s(*address, bytes));
-            }
-            (next, new)
-        });
-        looped.carried
-    }
-
-    /// Reads one or more elements of a row, some elements after an address. Elements beyond the end of a strip can be read,
-    /// because rows are at least as long as the steps that are computed at once.
-    fn read_behind(&mut self, value: ValueId, row: RowId, address: ir::Value, elements: usize, lanes: usize) {
-        let dtype = self.kernel.rows[row.index()].dtype;
-        let offset = (elements * dtype.size()) as i32;
-        let read = self.emit.load(address, offset, dtype, lanes, LaneStride::Unit);
-        self.env.insert(value, read);
-    }
-
-    fn define(&mut self, values: &[ValueId]) {
-        for id in values {
-            let value = self.value(*id);
-            self.env.insert(*id, value);
-        }
-    }
-
-    /// Reduces a block of the tree: lane after lane, then folds all lanes.
-    fn by_lanes(
-        &mut self,
-        tile: &Tile<'_>,
-        place: Place<'_>,
-        (first, last): (ir::Value, ir::Value),
-    ) -> State {
-        let (zero, lanes) = (self.constant(0), self.constant(LANES as i64));
-        self.repeat(zero, lanes, 1, &[], |generator, lane, _| {
-            let start = generator.ins().iadd(first, lane);
-            let begin = generator.begin_tile(tile);
-            let state = generator.along(tile, place, (start, last), LANES as i64, begin);
-            let slots = generator.slot_places(tile, lane);
-            for ((address, offset), value) in slots.into_iter().zip(&state) {
-                generator.emit.store(address, offset, value, LaneStride::Unit);
-            }
-            Vec::new()
-        });
-        self.fold_slots(tile);
-        let places = self.slot_places(tile, zero);
-        places
-            .into_iter()
-            .zip(dtypes(tile.contract))
-            .map(|((address, offset), dtype)| {
-                self.emit.load(address, offset, dtype, tile.lanes, LaneStride::Unit)
-            })
-            .collect()
-    }
-
-    /// Combines the lanes of a block: the first with the ninth, the fifth with the thirteenth, the two results, and so on.
-    /// The results replace those of the first lane.
-    fn fold_slots(&mut self, tile: &Tile<'_>) {
-        for (slots, entry) in tile.slots.iter().zip(&tile.contract.accumulators) {
-            let accumulator = std::slice::from_ref(&entry.accumulator);
-            let dtype = entry.accumulator.dtype;
-            let bytes = tile.lanes * dtype.size();
-            let of_lane = tile.steps * bytes;
-            let (zero, end) = (self.constant(0), self.constant(of_lane as i64));
-            self.repeat(zero, end, bytes as i64, &[], |generator, offset, _| {
-                let address = generator.ins().iadd(*slots, offset);
-                let read = |generator: &mut Self, lane: usize| {
-                    generator.emit.load(address, (lane * of_lane) as i32, dtype, tile.lanes, LaneStride::Unit)
-                };
-                let folded = generator.fold_lanes(accumulator, 0, 1, &read);
-                generator.emit.store(address, 0, &folded, LaneStride::Unit);
-                Vec::new()
-            });
-        }
-    }
-
-    /// Combines the lanes `first`, `first + apart`, .. of a block; the lanes combined last are the closest to each other.
-    /// It works depth first, so that few lanes are in registers at once.
-    fn fold_lanes(
-        &mut self,
-        accumulator: &[Accumulator],
-        first: usize,
-        apart: usize,
-        read: &dyn Fn(&mut Self, usize) -> Val,
-    ) -> Val {
-        if apart == LANES {
-            return read(self, first);
-        }
-        let halves =
-            [first, first + apart].map(|first| vec![self.fold_lanes(accumulator, first, 2 * apart, read)]);
-        self.combine(accumulator, &halves[0], &halves[1]).remove(0)
-    }
-
-    /// Returns the address of the values of a tile that belong to a lane of the block.
-    fn slot_places(&mut self, tile: &Tile<'_>, lane: ir::Value) -> Vec<(ir::Value, i32)> {
-        let sizes: Vec<usize> = dtypes(tile.contract).take(tile.slots.len()).map(DType::size).collect();
-        let starts: Vec<(ir::Value, usize)> = tile
-            .slots
-            .iter()
-            .zip(sizes)
-            .map(|(slots, size)| {
-                let offset = self.ins().imul_imm_s(lane, (tile.steps * tile.lanes * size) as i64);
-                (self.ins().iadd(*slots, offset), tile.lanes * size)
-            })
-            .collect();
-        (0..tile.steps)
-            .flat_map(|step| starts.iter().map(move |(start, bytes)| (*start, (step * bytes) as i32)))
-            .collect()
-    }
-
     /// Returns the addresses of the results of a tile: for each step, those of all accumulators.
     fn places(&mut self, tile: &Tile<'_>, place: Place<'_>) -> Vec<(ir::Value, i32)> {
-        let (first_row, _) = self.bounds(tile.contract.rows);
-        let number = self.ins().isub(place.first, first_row);
+        let number = self.ins().isub(place.first, tile.first);
         let starts: Vec<(ir::Value, i64)> = tile
             .contract
             .accumulators
@@ -525,6 +453,18 @@ impl Generator<'_, '_, '_> {
         };
         if is_positive { value.clone() } else { self.finish(entry.accumulator.op, value) }
     }
+}
+
+/// Returns the array whose elements along the axis are copied to rows of a part, if they are contiguous.
+fn contiguous(kernel: &Kernel, contract: &Contract, row: RowId) -> Option<(AccessId, i64)> {
+    contract.rows_prologue.iter().find_map(|stmt| match stmt {
+        Stmt::Transpose { access, delta, row: target, .. }
+            if *target == row && kernel.accesses[access.index()].is_unit(contract.axis) =>
+        {
+            Some((*access, *delta))
+        }
+        _ => None,
+    })
 }
 
 /// The accesses that the prologue reads.

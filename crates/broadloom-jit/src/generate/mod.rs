@@ -92,6 +92,7 @@ pub(crate) fn generate(
         positions: HashMap::new(),
         strips: HashMap::new(),
         met: HashMap::new(),
+        dealt: None,
         vector: None,
         refused: None,
     };
@@ -107,6 +108,14 @@ pub(crate) fn generate(
 
 /// The number of lanes of the vectors for the remainder of an inner loop: the fewest that are supported.
 const SHORT_LANES: usize = 4;
+
+/// The lanes of the fixed tree among which the steps of a block are dealt, or a single one for short axes: their number,
+/// and its logarithm.
+#[derive(Clone, Copy)]
+struct Dealt {
+    lanes: ir::Value,
+    shift: ir::Value,
+}
 
 struct Generator<'a, 'f, 'k> {
     emit: Emitter<'a, 'f>,
@@ -128,6 +137,8 @@ struct Generator<'a, 'f, 'k> {
     strips: HashMap<AxisId, (ir::Value, ir::Value)>,
     /// For each contraction, by its first rows of results: memory that describes the content of the rows filled for it.
     met: HashMap<RowId, ir::Value>,
+    /// The lanes among which the steps of blocks are dealt in the surrounding contraction.
+    dealt: Option<Dealt>,
     /// The axis and the lanes of the surrounding vector loop.
     vector: Option<(AxisId, usize)>,
     /// The reason why a statement cannot be generated.

@@ -1,10 +1,9 @@
 //! Fills scratch rows: with values, element by element, and with parts of arrays whose layout does not match the
 //! loops.
 
-use super::Generator;
+use super::{Dealt, Generator};
 use crate::emit::{LaneStride, Val};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::reduce::LANES;
 use broadloom_loops::kernel::*;
 use broadloom_math::transpose_function;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -12,6 +11,14 @@ use cranelift_codegen::ir::{self, InstBuilder};
 
 /// The number of elements gathered at once.
 const COPIED_LANES: usize = 8;
+
+/// A part of an array that is copied into rows, and the function that transposes it.
+struct Copied {
+    access: AccessId,
+    delta: i64,
+    row: RowId,
+    function: usize,
+}
 
 impl Generator<'_, '_, '_> {
     /// Copies the part of an array in the strips of two axes into rows.
@@ -21,6 +28,16 @@ impl Generator<'_, '_, '_> {
             self.refused = Some(format!("there is no copy of elements of {size} bytes"));
             return;
         };
+        let span = self.kernel.rows[row.index()].span;
+        if let (Span::Part { by_lanes: true, .. }, Some(dealt)) = (span, self.dealt) {
+            let is_along = self.kernel.accesses[access.index()].is_unit(axis);
+            let copied = Copied { access, delta, row, function: function as usize };
+            match is_along {
+                true => self.deal_rows(&copied, rows, axis, dealt),
+                false => self.deal_steps_of_rows(&copied, rows, axis, dealt),
+            }
+            return;
+        }
         let source_stride = match self.kernel.accesses[access.index()].stride(axis) {
             None => self.constant(0),
             Some(stride) => self.stride_bytes(stride, size as i64),
@@ -39,12 +56,11 @@ impl Generator<'_, '_, '_> {
             generator.call_host(function as usize, &args);
         };
         let all = self.bounds(rows);
-        match self.kernel.rows[row.index()].span {
+        match (span, self.dealt) {
             // The steps of neighbouring lanes, as often as each lane has a step.
-            Span::Block { by_lanes: true, .. } => {
+            (Span::Block { by_lanes: true, .. }, Some(dealt)) => {
                 let apart = ROWS_OF_LANE as i64 * row_bytes;
-                let length = self.constant(LANES as i64);
-                self.blocks(all.0, all.1, length, &[], |generator, lanes, _| {
+                self.blocks(all.0, all.1, dealt.lanes, &[], |generator, lanes, _| {
                     copy(generator, lanes, apart);
                     Vec::new()
                 });
@@ -53,15 +69,74 @@ impl Generator<'_, '_, '_> {
         }
     }
 
+    /// Copies contiguous elements of each row to its lanes.
+    fn deal_rows(&mut self, copied: &Copied, rows: AxisId, axis: AxisId, dealt: Dealt) {
+        let Copied { access, delta, row, function } = *copied;
+        let size = self.kernel.rows[row.index()].dtype.size() as i64;
+        let ((first_row, last_row), (first, last)) = (self.bounds(rows), self.bounds(axis));
+        let length = self.ins().isub(last, first);
+        let whole = self.ins().ushr(length, dealt.shift);
+        let before = self.ins().ishl(whole, dealt.shift);
+        let rest = self.ins().isub(length, before);
+        let has_rest = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, rest, 0);
+        let [one, target_stride] = [1, STEPS_OF_LANE as i64 * size].map(|value| self.constant(value));
+        let source_stride = self.scaled(dealt.lanes, size);
+        self.repeat(first_row, last_row, 1, &[], |generator, position, _| {
+            let [source, target] = generator.at(rows, position, 1, |generator| {
+                let source = generator.at(axis, first, 1, |generator| generator.address(access, delta));
+                [source, generator.row_within(row, 0, axis)]
+            });
+            generator
+                .call_host(function, &[target, target_stride, source, source_stride, dealt.lanes, whole]);
+            // The first lanes may have one more.
+            generator.when(has_rest, |generator| {
+                let [before, behind] = [before, whole].map(|elements| generator.scaled(elements, size));
+                let source = generator.ins().iadd(source, before);
+                let target = generator.ins().iadd(target, behind);
+                generator.call_host(function, &[target, target_stride, source, source_stride, rest, one]);
+            });
+            Vec::new()
+        });
+    }
+
+    /// Copies the steps of each lane to all rows at once; neighbouring rows are contiguous in the array.
+    fn deal_steps_of_rows(&mut self, copied: &Copied, rows: AxisId, axis: AxisId, dealt: Dealt) {
+        let Copied { access, delta, row, function } = *copied;
+        let size = self.kernel.rows[row.index()].dtype.size() as i64;
+        let ((first_row, last_row), (first, last)) = (self.bounds(rows), self.bounds(axis));
+        let count = self.ins().isub(last_row, first_row);
+        let source_stride = match self.kernel.accesses[access.index()].stride(axis) {
+            None => self.constant(0),
+            Some(stride) => self.stride_bytes(stride, size),
+        };
+        let source_stride = self.ins().imul(source_stride, dealt.lanes);
+        let target_stride = self.constant(self.row_bytes(row));
+        let end = self.ins().iadd(first, dealt.lanes);
+        let end = self.least(end, last);
+        self.repeat(first, end, 1, &[], |generator, position, _| {
+            let [source, target] = generator.at(rows, first_row, 1, |generator| {
+                generator.at(axis, position, 1, |generator| {
+                    [generator.address(access, delta), generator.row_address(row, axis)]
+                })
+            });
+            // The steps of this lane.
+            let left = generator.ins().isub(last, position);
+            let mask = generator.ins().iadd_imm_s(dealt.lanes, -1);
+            let rounded = generator.ins().iadd(left, mask);
+            let steps = generator.ins().ushr(rounded, dealt.shift);
+            generator.call_host(function, &[target, target_stride, source, source_stride, count, steps]);
+            Vec::new()
+        });
+    }
+
     pub(super) fn put(&mut self, row: RowId, part: usize, axis: AxisId, value: ValueId) {
         let lanes = self.lanes_along(Some(axis));
         let value = self.get(value);
         let value = self.emit.splat(&value, lanes);
         let Row { dtype, span, length, .. } = self.kernel.rows[row.index()];
         match span {
-            Span::Strip | Span::Axis | Span::One | Span::Block { .. } => {
-                let start = self.row_within(row, part, axis);
-                let address = self.row_element(start, dtype, axis);
+            Span::Strip | Span::Axis | Span::One | Span::Block { .. } | Span::Part { .. } => {
+                let address = self.part_address(row, part, axis);
                 self.emit.store(address, 0, &value, LaneStride::Unit);
             }
             Span::Periodic { along, .. } => {

@@ -10,9 +10,9 @@ use cranelift_codegen::dominator_tree::DominatorTree;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, FuncRef, Function, Inst, InstructionData, Opcode, Type, Value, ValueDef};
 use cranelift_codegen::isa::TargetIsa;
-use cranelift_codegen::loop_analysis::LoopAnalysis;
+use cranelift_codegen::loop_analysis::{Loop, LoopAnalysis};
 use cranelift_codegen::{CodegenResult, Context};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Optimises the function of a context. If the instruction set asks for that, CLIF is verified before and after.
 ///
@@ -25,6 +25,8 @@ pub(crate) fn optimise(context: &mut Context, isa: &dyn TargetIsa) -> CodegenRes
     context.compute_loop_analysis();
     let order: Vec<Block> = context.domtree.cfg_rpo().copied().collect();
     let Context { func, domtree, loop_analysis, .. } = context;
+    let parents: HashSet<Loop> =
+        loop_analysis.loops().filter_map(|each| loop_analysis.loop_parent(each)).collect();
     let mut known: HashMap<Key, Vec<(Block, Value)>> = HashMap::new();
     for block in order {
         let insts: Vec<Inst> = func.layout.block_insts(block).collect();
@@ -46,7 +48,7 @@ pub(crate) fn optimise(context: &mut Context, isa: &dyn TargetIsa) -> CodegenRes
                 None => {}
             }
             let Some(key) = Key::of(func, inst) else { continue };
-            let home = home(func, domtree, loop_analysis, inst, block);
+            let home = home(func, domtree, loop_analysis, &parents, inst, block);
             let places = known.entry(key).or_default();
             let before = places.iter().find(|(place, _)| domtree.block_dominates(*place, home));
             match before {
@@ -76,10 +78,27 @@ fn replace(func: &mut Function, inst: Inst, value: Value) {
     func.dfg.change_to_alias(result, value);
 }
 
-/// The outermost block that an instruction can move to: outside all loops that define none of its operands.
-fn home(func: &Function, domtree: &DominatorTree, loops: &LoopAnalysis, inst: Inst, block: Block) -> Block {
+/// The outermost block that an instruction can move to: outside all loops that define none of its operands. A scalar that
+/// is repeated in all lanes takes a register: it does not move before the loops inside a loop.
+fn home(
+    func: &Function,
+    domtree: &DominatorTree,
+    loops: &LoopAnalysis,
+    parents: &HashSet<Loop>,
+    inst: Inst,
+    block: Block,
+) -> Block {
+    let is_constant = |value: Value| {
+        let def = func.dfg.value_def(value).inst().map(|inst| func.dfg.insts[inst].opcode());
+        matches!(def, Some(Opcode::Iconst | Opcode::F32const | Opcode::F64const))
+    };
+    let is_repeated = func.dfg.insts[inst].opcode() == Opcode::Splat
+        && !func.dfg.inst_args(inst).iter().copied().any(is_constant);
     let mut home = block;
     while let Some(around) = loops.innermost_loop(home) {
+        if is_repeated && parents.contains(&around) {
+            break;
+        }
         let is_inside = |value: Value| {
             let at = match func.dfg.value_def(value) {
                 ValueDef::Result(inst, _) => func.layout.inst_block(inst),

@@ -5,8 +5,8 @@ use super::{Flat, FlatId, FlatNode, Kind, Reduction};
 use crate::LowerError;
 use crate::kernel::{Group, HostSymbol};
 use crate::thresholds::{
-    MAX_GROUPED_RESULT, MAX_UNROLLED_NODES, MAX_UNROLLED_PAIRS, MAX_UNROLLED_REDUCTION, MIN_CONTRACTED_STRIP,
-    MIN_GROUPED_AXIS,
+    MAX_GROUPED_RESULT, MAX_UNROLLED_NODES, MAX_UNROLLED_PAIRS, MAX_UNROLLED_REDUCTION, MIN_GROUPED_AXIS,
+    MIN_REDUCED_ROWS,
 };
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
@@ -57,8 +57,7 @@ impl Flat {
     fn is_long_table(&self, reduction: &Reduction) -> bool {
         let shape = self.node(reduction.operand).shape.iter().enumerate();
         let mut axes = shape.filter(|(axis, size)| *axis != reduction.axis && !size.is_one());
-        let is_long =
-            |size: &Dim| size.as_constant().map_or(self.long_rows, |size| size >= MIN_CONTRACTED_STRIP);
+        let is_long = |size: &Dim| size.as_constant().map_or(self.long_rows, |size| size >= MIN_REDUCED_ROWS);
         axes.clone().count() > 1 && axes.all(|(_, size)| is_long(size))
     }
 

@@ -122,8 +122,11 @@ impl Stream {
 ///
 /// ```text
 /// for block of axis {
-///   prologue; rows_prologue
-///   for i in rows { for j in strip { for r in block { body; accumulators[i][j] } } }
+///   prologue
+///   for part of rows {
+///     rows_prologue
+///     for i in part { for j in strip { for r in block { body; accumulators[i][j] } } }
+///   }
 /// }
 /// ```
 #[derive(Debug, Clone)]
@@ -142,8 +145,10 @@ pub struct Contract {
     /// Runs once per block of [`BLOCK`] steps of the axis, unless it would read the same data as before, and fills
     /// scratch rows over the strip, one for each step.
     pub prologue: Vec<Stmt>,
-    /// Runs once per block of steps of the axis and fills scratch rows over the strip of the other axis, with
-    /// operands that are strided along the reduction axis.
+    /// Runs once per block of the axis and [`PACKED_STEPS`] steps of the axis `rows`, and fills scratch rows over the
+    /// block, one for each of these steps, with operands that the strip does not move. Reading these from their
+    /// arrays instead would take a cache line, or a set of the cache, for each element. Code may do so nevertheless
+    /// if rows are contiguous and have at most [`MAX_UNPACKED_BYTES`].
     pub rows_prologue: Vec<Stmt>,
     /// Runs per element: computes with these rows, and with operands that the strip does not move.
     pub body: Vec<Stmt>,
@@ -178,9 +183,9 @@ impl Contract {
     /// Returns the most steps of the strip with rows, if it is cut for this contraction alone. With ranks, all rows
     /// of results are used, whatever the length of the axis: a strip has [`CONTRACTED_ROWS`] steps, times the
     /// number of groups of so many rows that there are for the results and each rank in use. The more steps, the
-    /// less often a block is packed again. Rows over this strip are packed for few steps.
+    /// less often a block is packed again.
     pub fn most_steps(&self, axes: &[Axis]) -> usize {
-        if self.rows_prologue.is_empty() { self.results(axes) } else { CONTRACTED_ROWS }
+        self.results(axes)
     }
 }
 
@@ -188,10 +193,15 @@ impl Contract {
 /// large enough that filling rows for a block costs little compared to the computation.
 pub const CONTRACTED_ROWS: usize = 36;
 
-/// The number of ranks of the results of a [`Contract`].
-pub const CONTRACTED_RANKS: usize = 16;
+/// The number of steps of the axis with rows for which a [`Contract`] packs their operands at once: a multiple of the
+/// number of steps computed at once.
+pub const PACKED_STEPS: usize = 12;
+const _: () = assert!(CONTRACTED_ROWS.is_multiple_of(PACKED_STEPS));
 
-/// The longest axis whose blocks have at most that many ranks: about 67 million steps.
+/// The number of ranks of the results of a [`Contract`].
+pub const CONTRACTED_RANKS: usize = 15;
+
+/// The longest axis whose blocks have at most that many ranks: about 33 million steps.
 pub const MAX_CONTRACTED_AXIS: i64 = BLOCK as i64 * ((1 << CONTRACTED_RANKS) - 1);
 
 /// One accumulated row.

@@ -113,7 +113,8 @@ pub enum Stmt {
     Sort(SortRow),
     /// Copies the block of an array that the strips of two axes cover into rows, one for each step of `rows`.
     Transpose {
-        /// The array: neighbours along `rows` are contiguous.
+        /// The array: neighbours along `rows` are contiguous, or those along `axis` if the rows have the elements of
+        /// each lane of the fixed tree together.
         access: AccessId,
         /// Added to the position, in elements.
         delta: i64,

@@ -22,6 +22,8 @@ pub struct Loop<'k> {
 pub enum Turn {
     /// A strip of at most this many steps of the axis. A loop inside walks the strip.
     Strip(usize),
+    /// A part of at most this many steps of the current strip of the axis. A loop inside walks the part.
+    Part(usize),
     /// One step, or this many neighbours at once.
     Steps(usize),
 }
@@ -120,13 +122,16 @@ impl<'k> Loop<'k> {
     fn behind(self, ahead: &'k [Stmt]) -> Loop<'k> {
         match ahead.is_empty() {
             true => self,
-            false => Loop {
-                axis: self.axis,
-                turn: Turn::Strip(CONTRACTED_ROWS),
-                bodies: smallvec![ahead],
-                inner: Some(Box::new(self)),
-            },
+            false => {
+                let axis = self.axis;
+                self.inside(axis, Turn::Strip(CONTRACTED_ROWS), ahead)
+            }
         }
+    }
+
+    /// Returns a loop that runs statements and then this one.
+    fn inside(self, axis: AxisId, turn: Turn, body: &'k [Stmt]) -> Loop<'k> {
+        Loop { axis, turn, bodies: smallvec![body], inner: Some(Box::new(self)) }
     }
 
     /// Returns this loop, or the deepest one inside it, which runs through the elements.
@@ -183,18 +188,10 @@ impl Stmt {
                 Some(walk.behind(ahead))
             }
             Stmt::Contract(Contract { axis, rows, strip, lanes, prologue, rows_prologue, body, .. }) => {
-                let around = |axis: AxisId, inner| Loop {
-                    axis,
-                    turn: Turn::Steps(1),
-                    bodies: smallvec![],
-                    inner: Some(Box::new(inner)),
-                };
-                Some(Loop {
-                    axis: *axis,
-                    turn: Turn::Strip(BLOCK),
-                    bodies: smallvec![prologue.as_slice(), rows_prologue.as_slice()],
-                    inner: Some(Box::new(around(*rows, around(*axis, steps(*strip, *lanes, body))))),
-                })
+                let walk = steps(*strip, *lanes, body).inside(*axis, Turn::Steps(1), &[]);
+                let walk = walk.inside(*rows, Turn::Steps(1), &[]);
+                let walk = walk.inside(*rows, Turn::Part(PACKED_STEPS), rows_prologue);
+                Some(walk.inside(*axis, Turn::Strip(BLOCK), prologue))
             }
             Stmt::Best(Best { axis, body, .. }) => (!body.is_empty()).then(|| Loop {
                 axis: *axis,
@@ -382,7 +379,7 @@ impl Contract {
         rows_of(&self.prologue, values)
     }
 
-    /// Returns the rows over the strip of the axis that has rows, in a kernel with these values.
+    /// Returns the rows over the block, one for each step of the other axis, in a kernel with these values.
     pub fn filled_beside(&self, values: &[Value]) -> impl Iterator<Item = RowId> {
         rows_of(&self.rows_prologue, values)
     }

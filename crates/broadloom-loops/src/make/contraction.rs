@@ -27,19 +27,21 @@ impl Maker<'_, '_, '_> {
         let &Contraction { strip, reduction: axis, ref packed } = contraction;
         let order = self.placement.orders[&axis];
         let by_lanes = is_by_tree(order);
-        let apart = self.placement.apart(rows, axis);
         let extent = self.nest.axes[axis.index()].extent.as_constant();
         let block = extent.map_or(BLOCK, |extent| (extent.max(1) as usize).min(BLOCK));
-        let [(prologue, filled), (rows_prologue, beside)] =
-            [(packed, strip), (&apart, rows)].map(|(values, along)| {
-                let rows = values.iter().map(|value| {
-                    let dtype = self.nest.values[value.index()].dtype;
-                    let count = if by_lanes { LANES * ROWS_OF_LANE } else { block };
-                    let row = self.spanning(dtype, count, along, Span::Block { rows: axis, by_lanes });
-                    (self.pack(*value, row, axis, along), ((*value, along), row))
-                });
-                rows.unzip::<_, _, Vec<Stmt>, Vec<_>>()
+        let rows_of_block = if by_lanes { LANES * ROWS_OF_LANE } else { block };
+        let beside = self.placement.beside(rows, axis);
+        let [(prologue, filled), (rows_prologue, beside)] = [
+            (packed, rows_of_block, [axis, strip], Span::Block { rows: axis, by_lanes }),
+            (&beside, PACKED_STEPS, [rows, axis], Span::Part { rows, by_lanes }),
+        ]
+        .map(|(values, count, [each, along], span)| {
+            let rows = values.iter().map(|value| {
+                let row = self.spanning(self.nest.values[value.index()].dtype, count, along, span);
+                (self.pack(*value, row, each, along), ((*value, along), row))
             });
+            rows.unzip::<_, _, Vec<Stmt>, Vec<_>>()
+        });
         self.rows.extend(filled.into_iter().chain(beside));
         let reduced = self.placement.reduced[&axis].clone();
         let mut body = Vec::new();
@@ -63,20 +65,25 @@ impl Maker<'_, '_, '_> {
         Ok(Stmt::Contract(contract))
     }
 
-    /// Fills rows with a value, one for each step of an axis.
-    fn pack(&mut self, value: ValueId, row: RowId, axis: AxisId, strip: AxisId) -> Stmt {
+    /// Fills rows over the strip of an axis with a value, one for each step of another axis.
+    fn pack(&mut self, value: ValueId, row: RowId, rows: AxisId, axis: AxisId) -> Stmt {
+        let is_dealt = matches!(self.kernel.rows[row.index()].span, Span::Part { by_lanes: true, .. });
         if let Def::Load { access, delta } = self.nest.values[value.index()].def {
-            let entry = &self.nest.accesses[access.index()];
-            if entry.stride(axis).is_one() && !entry.stride(strip).is_one() {
-                return Stmt::Transpose { access, delta, row, rows: axis, axis: strip };
+            let [each, along] =
+                [rows, axis].map(|axis| self.nest.accesses[access.index()].stride(axis).is_one());
+            if each && !along || along && is_dealt {
+                return Stmt::Transpose { access, delta, row, rows, axis };
             }
         }
         let outer = self.env.clone();
         let mut body = Vec::new();
         let made = self.get(value, &mut body);
-        body.push(Stmt::Put { row, part: 0, axis: strip, value: made });
+        body.push(Stmt::Put { row, part: 0, axis, value: made });
         self.env = outer;
-        let lanes = self.placement.lanes(strip, Some(strip), self.placement.subtree(axis).into_iter());
-        Stmt::For { axis, lanes: 1, body: vec![Stmt::For { axis: strip, lanes, body }] }
+        let lanes = match is_dealt {
+            true => 1,
+            false => self.placement.lanes(axis, Some(axis), self.placement.subtree(rows).into_iter()),
+        };
+        Stmt::For { axis: rows, lanes: 1, body: vec![Stmt::For { axis, lanes, body }] }
     }
 }

@@ -4,8 +4,12 @@ use super::{Form, Item, Placement};
 use crate::flat::FlatId;
 use crate::kernel::{AxisId, Def, MAX_CONTRACTED_AXIS, Order, ValueId};
 use crate::nest::{NestAxis, bit};
-use crate::thresholds::{MAX_CONTRACTED, MAX_CONTRACTED_OPS, MIN_CONTRACTED_ROWS, MIN_CONTRACTED_STRIP};
+use crate::thresholds::{
+    MAX_CONTRACTED, MAX_CONTRACTED_OPS, MAX_UNPACKED_BYTES, MIN_CONTRACTED_ROWS, MIN_CONTRACTED_STRIP,
+    MIN_REDUCED_ROWS,
+};
 use broadloom_ir::dim::Dim;
+use broadloom_ir::reduce::BLOCK;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 
@@ -108,7 +112,7 @@ impl Placement<'_, '_> {
                 .extent
                 .as_constant()
                 .is_some_and(|size| size > MAX_CONTRACTED_AXIS)
-            || !self.is_long(rows, MIN_CONTRACTED_ROWS)
+            || !self.is_long(rows, self.least_rows(rows, reduction))
             || !self.is_long(strip, MIN_CONTRACTED_STRIP)
         {
             return None;
@@ -183,18 +187,28 @@ impl Placement<'_, '_> {
         (1..=MAX_CONTRACTED).contains(&packed.len()).then_some(packed)
     }
 
-    /// Returns the loads in a contraction that the axis with rows moves and that are strided along the reduction
-    /// axis.
-    pub fn apart(&self, rows: AxisId, reduction: AxisId) -> Vec<ValueId> {
-        let is_apart = |value: &ValueId| match self.nest.values[value.index()].def {
+    /// Returns the loads in a contraction that the axis with rows moves and that are packed: those that are strided
+    /// along the reduction axis, or far apart in the order of the fixed tree.
+    pub fn beside(&self, rows: AxisId, reduction: AxisId) -> Vec<ValueId> {
+        let extent = self.nest.axes[reduction.index()].extent.as_constant();
+        let is_long = |size: usize| {
+            // A reduction over the rows takes results of one block from registers: it needs unpacked operands.
+            let short = match self.nest.axes[rows.index()].reduction {
+                true => BLOCK,
+                false => MAX_UNPACKED_BYTES / size,
+            };
+            self.orders[&reduction] == Order::Tree && extent.is_none_or(|extent| extent > short as i64)
+        };
+        let is_packed = |value: &ValueId| match self.nest.values[value.index()].def {
             Def::Load { access, .. } => {
                 let access = &self.nest.accesses[access.index()];
                 let varies = self.nest.varies[value.index()];
-                varies & bit(rows) != 0 && varies & bit(reduction) != 0 && !access.stride(reduction).is_one()
+                let is_moved = [rows, reduction].into_iter().all(|axis| varies & bit(axis) != 0);
+                is_moved && (is_long(access.dtype.size()) || !access.stride(reduction).is_one())
             }
             _ => false,
         };
-        self.subtree(reduction).into_iter().filter(is_apart).collect()
+        self.subtree(reduction).into_iter().filter(is_packed).collect()
     }
 
     /// Returns the sizes that contractions assume to be long, or to be within the limit of their ranks, with the
@@ -203,7 +217,7 @@ impl Placement<'_, '_> {
         let mut sizes = Vec::new();
         for (rows, Contraction { strip, reduction, .. }) in &self.contractions {
             for (axis, range) in [
-                (*rows, MIN_CONTRACTED_ROWS..=i64::MAX),
+                (*rows, self.least_rows(*rows, *reduction)..=i64::MAX),
                 (*strip, MIN_CONTRACTED_STRIP..=i64::MAX),
                 (*reduction, 0..=MAX_CONTRACTED_AXIS),
             ] {
@@ -214,6 +228,13 @@ impl Placement<'_, '_> {
             }
         }
         sizes
+    }
+
+    /// Returns the fewest steps of the axis with rows for which a contraction is worthwhile.
+    fn least_rows(&self, rows: AxisId, reduction: AxisId) -> i64 {
+        let is_short = self.orders.get(&reduction) == Some(&Order::Sequential);
+        let is_reduced = self.nest.axes[rows.index()].reduction;
+        if is_short && is_reduced { MIN_REDUCED_ROWS } else { MIN_CONTRACTED_ROWS }
     }
 
     /// Returns whether an axis is at least this long, or assumed to be.

@@ -55,7 +55,7 @@ impl Scope<'_> {
                 for entry in &contract.accumulators {
                     scope.contribution(&entry.accumulator, axis, order)?;
                     // Each block continues from the previous one.
-                    scope.read_row(entry.target, strip)?;
+                    scope.still_holds(entry.target)?;
                 }
                 Ok(())
             })
@@ -128,7 +128,7 @@ impl Scope<'_> {
             Some(Def::Row(row, axis)) => {
                 let values = &self.kernel.values;
                 *axis == strip && contract.filled(values).any(|filled| filled == *row)
-                    || *axis == contract.rows && contract.filled_beside(values).any(|filled| filled == *row)
+                    || *axis == contract.axis && contract.filled_beside(values).any(|filled| filled == *row)
             }
             def => def.is_some_and(|def| self.kernel.goes_behind(def, strip)),
         }

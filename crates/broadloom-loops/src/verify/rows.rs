@@ -3,7 +3,7 @@
 use super::{Fault, Scope, Strip, find};
 use crate::kernel::*;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::reduce::LANES;
+use broadloom_ir::reduce::{BLOCK, LANES};
 
 impl Scope<'_> {
     /// Returns the strip of an axis; the row must be at least as long.
@@ -13,6 +13,9 @@ impl Scope<'_> {
         let Row { length, span, .. } = *self.row(row)?;
         let long = match span {
             Span::Strip | Span::Block { .. } => strip.length <= length,
+            // Each lane of a block has the same number of elements, even if the last ones have no steps.
+            Span::Part { by_lanes: true, .. } => BLOCK <= length,
+            Span::Part { .. } => strip.length <= length || self.is_at_most(axis, length as i64),
             Span::Axis => self.is_at_most(axis, length as i64),
             Span::One => return Err(Fault::Row(row)),
             Span::Stretched { .. } => strip.length + STRETCH <= length,
@@ -52,10 +55,12 @@ impl Scope<'_> {
             }
             Span::Periodic { .. } | Span::Stretched { .. } | Span::One => return Err(Fault::Row(row)),
             // Written row by row, in the loop over the other axis.
-            Span::Block { rows, .. } if self.walked.get(rows.index()) == Some(&true) => {
+            Span::Block { rows, .. } | Span::Part { rows, .. }
+                if self.walked.get(rows.index()) == Some(&true) =>
+            {
                 return self.write_block(row, rows, axis);
             }
-            Span::Block { .. } => return Err(Fault::Row(row)),
+            Span::Block { .. } | Span::Part { .. } => return Err(Fault::Row(row)),
             Span::Strip | Span::Axis => self.strip(row, axis)?,
         };
         self.scratch.write(row, (axis, strip));
@@ -80,7 +85,7 @@ impl Scope<'_> {
         let extent = |axis: AxisId| self.kernel.axes[axis.index()].extent;
         let same = match self.kernel.rows[row.index()].span {
             Span::Strip => written_in == strip,
-            Span::Block { rows, .. } => {
+            Span::Block { rows, .. } | Span::Part { rows, .. } => {
                 let here = self.strips.get(rows.index()).copied().flatten();
                 written_in == strip && self.walked[rows.index()] && here == self.blocks[row.index()]
             }
@@ -115,7 +120,9 @@ impl Scope<'_> {
                 return Err(Fault::Moved(id));
             }
         }
-        if !access.is_unit(rows) {
+        let is_part = matches!(self.row(row)?.span, Span::Part { by_lanes: true, .. });
+        let is_contiguous = access.is_unit(rows) || is_part && access.is_unit(axis);
+        if !is_contiguous {
             return Err(Fault::Moved(id));
         }
         if self.buffer(id, access)?.dtype != self.row(row)?.dtype {
@@ -137,9 +144,12 @@ impl Scope<'_> {
     fn block(&self, row: RowId, rows: AxisId) -> Result<Strip, Fault> {
         self.axis(rows)?;
         let Row { span, count, .. } = *self.row(row)?;
-        let Span::Block { rows: of, by_lanes } = span else { return Err(Fault::Row(row)) };
-        // Each lane of a block has the same number of rows, even if the last ones have no steps.
-        let is_whole = !by_lanes || count >= LANES * ROWS_OF_LANE;
+        let (of, is_whole) = match span {
+            // Each lane of a block has the same number of rows, even if the last ones have no steps.
+            Span::Block { rows, by_lanes } => (rows, !by_lanes || count >= LANES * ROWS_OF_LANE),
+            Span::Part { rows, .. } => (rows, true),
+            _ => return Err(Fault::Row(row)),
+        };
         let fits = |strip: &Strip| strip.length <= count || self.is_at_most(rows, count as i64);
         let block = self.strips[rows.index()].filter(fits);
         block.filter(|_| of == rows && is_whole).ok_or(Fault::Row(row))

@@ -8,6 +8,7 @@ mod scans;
 
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
+use broadloom_ir::reduce::BLOCK;
 use broadloom_loops::kernel::*;
 use broadloom_loops::{Broken, Fault, LowerError, LowerOptions, lower, verify};
 use std::collections::BTreeSet;
@@ -322,8 +323,16 @@ const CASES: &[(&str, &str, Break)] = &[
     ("Overwritten", PRODUCT, |schedule| {
         contract(schedule, |contract, _| contract.accumulators.push(contract.accumulators[0].clone()));
     }),
-    ("Form", PRODUCT, |schedule| {
+    ("Form", "contractions of other kinds", |schedule| {
         // What the strip moves is read behind its end.
+        contract(schedule, |contract, accesses| {
+            for access in accesses {
+                access.strides.push((contract.strip, Stride::Constant(1)));
+            }
+        });
+    }),
+    ("Moved", PRODUCT, |schedule| {
+        // What is packed for the whole strip moves with it.
         contract(schedule, |contract, accesses| {
             let strides = &mut accesses[0].strides;
             strides.push((contract.strip, Stride::Constant(1)));
@@ -366,6 +375,15 @@ const CASES: &[(&str, &str, Break)] = &[
         row.unwrap().count -= 1;
     }),
     ("Form", PRODUCT, |schedule| contract(schedule, |contract, _| contract.prologue.clear())),
+    ("Form", PRODUCT, |schedule| contract(schedule, |contract, _| contract.rows_prologue.clear())),
+    ("Row", PRODUCT, |schedule| {
+        // Fewer rows than steps of a part.
+        part(schedule).count -= 1;
+    }),
+    ("Short", PRODUCT, |schedule| {
+        // No room for the last step of the last lane.
+        part(schedule).length = BLOCK - 1;
+    }),
     ("Overwritten", PRODUCT, |schedule| {
         // What is filled once lies where results are left.
         let rows = &mut schedule.kernels.last_mut().unwrap().rows;
@@ -385,6 +403,12 @@ fn stream(schedule: &mut Schedule, act: impl Fn(&mut Stream)) {
         }
         _ => false,
     });
+}
+
+/// The rows over the block of the contraction of the last kernel, for the steps of a part.
+fn part(schedule: &mut Schedule) -> &mut Row {
+    let rows = &mut schedule.kernels.last_mut().unwrap().rows;
+    rows.iter_mut().find(|row| matches!(row.span, Span::Part { .. })).unwrap()
 }
 
 /// Changes the contraction of the last kernel.

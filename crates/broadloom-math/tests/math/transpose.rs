@@ -7,8 +7,11 @@ use broadloom_math::transpose_function;
 fn every_element_goes_to_its_place_and_nothing_else_is_written() {
     for size in [1, 2, 4, 8] {
         let function = transpose_function(size).expect("there is one for the size");
-        for (rows, columns) in [(0, 3), (3, 0), (1, 1), (4, 4), (16, 256), (7, 13), (9, 8), (8, 17)] {
-            let (row, column) = ((columns + 2) * size, (rows + 1) * size);
+        let shapes =
+            [(0, 3), (3, 0), (1, 1), (4, 4), (16, 256), (7, 13), (9, 8), (8, 17), (2, 50), (3, 50), (12, 63)];
+        // Columns that follow each other in memory, and others.
+        for ((rows, columns), gap) in shapes.into_iter().flat_map(|shape| [(shape, 0), (shape, 1)]) {
+            let (row, column) = ((columns + 2) * size, (rows + gap) * size);
             let source: Vec<u8> = (0..columns * column).map(|byte| (byte * 7 + byte / 251) as u8).collect();
             let mut target = vec![0xa5; rows * row];
             let mut expected = target.clone();

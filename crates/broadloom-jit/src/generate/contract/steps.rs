@@ -1,0 +1,245 @@
+//! The steps of a tile along the axis of a contraction: in their order, or lane by lane of the fixed tree.
+
+use super::{Beside, Place, Tile, accumulators, dtypes};
+use crate::emit::{LaneStride, Val};
+use crate::generate::reduce::State;
+use crate::generate::{Dealt, Generator};
+use broadloom_ir::reduce::LANES;
+use broadloom_loops::kernel::*;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder};
+
+/// Where a tile reads a value of [`Beside`]: a start for each step of the axis of rows, and the number of bytes from the
+/// first step of a lane to that of the next, and from one step of a lane to the next.
+struct Source {
+    starts: Vec<ir::Value>,
+    of_lane: ir::Value,
+    of_step: ir::Value,
+}
+
+impl Generator<'_, '_, '_> {
+    /// Adds all elements of a range of the axis.
+    pub(super) fn one_by_one(
+        &mut self,
+        tile: &Tile<'_>,
+        place: Place<'_>,
+        range: (ir::Value, ir::Value),
+        begin: State,
+    ) -> State {
+        let sources = self.sources(tile, place, range.0);
+        let mut offsets = self.behind_rows(tile, place, range.0);
+        let zero = self.constant(0);
+        offsets.extend(sources.iter().map(|_| zero));
+        let one = self.constant(1);
+        self.along(tile, place, (range, one), &offsets, &sources, begin)
+    }
+
+    /// Returns the addresses of what a tile reads from rows over the strip at a step of the axis.
+    fn behind_rows(&mut self, tile: &Tile<'_>, place: Place<'_>, start: ir::Value) -> Vec<ir::Value> {
+        let Contract { axis, strip, .. } = *tile.contract;
+        let at = |generator: &mut Self, row: RowId| {
+            generator.at(axis, start, 1, |generator| {
+                generator.at(strip, place.lane, tile.lanes, |generator| generator.row_address(row, strip))
+            })
+        };
+        tile.filled.iter().map(|(_, row)| at(self, *row)).collect()
+    }
+
+    /// Returns where a tile reads what is beside, from a step of the axis on: in rows, or in arrays.
+    fn sources(&mut self, tile: &Tile<'_>, place: Place<'_>, start: ir::Value) -> Vec<Source> {
+        let Contract { axis, rows, .. } = *tile.contract;
+        let lanes = self.dealt.map(|dealt| dealt.lanes);
+        let mut sources = Vec::new();
+        for Beside { row, array, .. } in &tile.beside {
+            let size = self.kernel.rows[row.index()].dtype.size();
+            let bytes = self.row_bytes(*row);
+            let filled = self.at(axis, start, 1, |generator| {
+                generator.at(rows, place.first, 1, |generator| generator.row_address(*row, axis))
+            });
+            let starts = (0..tile.steps as i64).map(|step| self.ins().iadd_imm_s(filled, step * bytes));
+            let mut starts: Vec<ir::Value> = starts.collect();
+            let [mut of_lane, mut of_step] =
+                [STEPS_OF_LANE * size, size].map(|bytes| self.constant(bytes as i64));
+            if let (Some(is_packed), Some((access, delta))) = (tile.is_packed, array) {
+                for (from, position) in starts.iter_mut().zip(place.rows) {
+                    let in_array = self.at(axis, start, 1, |generator| {
+                        generator.at(rows, *position, 1, |generator| generator.address(*access, *delta))
+                    });
+                    *from = self.ins().select(is_packed, *from, in_array);
+                }
+                let neighbour = self.constant(size as i64);
+                of_lane = self.ins().select(is_packed, of_lane, neighbour);
+                if let Some(lanes) = lanes {
+                    let apart = self.scaled(lanes, size as i64);
+                    of_step = self.ins().select(is_packed, of_step, apart);
+                }
+            }
+            sources.push(Source { starts, of_lane, of_step });
+        }
+        sources
+    }
+
+    /// Adds the elements of a range of the axis, at a distance from each other. The rows over the strip for these steps
+    /// follow one another, from the first addresses on; what is beside is read so many bytes after the starts.
+    fn along(
+        &mut self,
+        tile: &Tile<'_>,
+        place: Place<'_>,
+        ((start, end), apart): ((ir::Value, ir::Value), ir::Value),
+        offsets: &[ir::Value],
+        sources: &[Source],
+        begin: State,
+    ) -> State {
+        let Contract { axis, strip, rows, .. } = *tile.contract;
+        let accumulators = accumulators(tile.contract);
+        let is_before = |generator: &mut Self, state: &[ir::Value]| {
+            generator.ins().icmp(IntCC::SignedLessThan, state[0], end)
+        };
+        let begins: Vec<ir::Value> = std::iter::once(start).chain(offsets.iter().copied()).collect();
+        let looped = self.loop_while(&begins, &begin, is_before, |generator, at, state| {
+            let mut new = State::new();
+            let (filled, beside) = at[1..].split_at(tile.filled.len());
+            generator.at(axis, at[0], 1, |generator| {
+                generator.at(strip, place.lane, tile.lanes, |generator| {
+                    for ((value, row), address) in tile.filled.iter().zip(filled) {
+                        generator.read_behind(*value, *row, *address, tile.lanes);
+                    }
+                    generator.define(&tile.shared);
+                    for (step, state) in state.chunks(accumulators.len()).enumerate() {
+                        generator.at(rows, place.rows[step], 1, |generator| {
+                            let read = tile.beside.iter().zip(sources).zip(beside);
+                            for ((Beside { value, row, .. }, source), offset) in read {
+                                let address = generator.ins().iadd(source.starts[step], *offset);
+                                generator.read_behind(*value, *row, address, 1);
+                            }
+                            generator.define(&tile.own);
+                            new.extend(generator.accumulate(axis, &accumulators, state));
+                        });
+                    }
+                });
+            });
+            let mut next = vec![generator.ins().iadd(at[0], apart)];
+            for ((_, row), address) in tile.filled.iter().zip(filled) {
+                let bytes = generator.row_bytes(*row);
+                next.push(generator.ins().iadd_imm_s(*address, bytes));
+            }
+            for (source, offset) in sources.iter().zip(beside) {
+                next.push(generator.ins().iadd(*offset, source.of_step));
+            }
+            (next, new)
+        });
+        looped.carried
+    }
+
+    /// Reads one or more elements of a row. Elements beyond the end of a strip can be read, because there are at least as
+    /// many as the steps that are computed at once.
+    fn read_behind(&mut self, value: ValueId, row: RowId, address: ir::Value, lanes: usize) {
+        let dtype = self.kernel.rows[row.index()].dtype;
+        let read = self.emit.load(address, 0, dtype, lanes, LaneStride::Unit);
+        self.env.insert(value, read);
+    }
+
+    fn define(&mut self, values: &[ValueId]) {
+        for id in values {
+            let value = self.value(*id);
+            self.env.insert(*id, value);
+        }
+    }
+
+    /// Reduces a block of the tree: lane after lane, then folds all lanes, unless there is only one.
+    pub(super) fn by_lanes(
+        &mut self,
+        tile: &Tile<'_>,
+        place: Place<'_>,
+        (first, last): (ir::Value, ir::Value),
+        dealt: Dealt,
+    ) -> State {
+        let limit = self.ins().iadd(first, dealt.lanes);
+        let sources = self.sources(tile, place, first);
+        let zero = self.constant(0);
+        let mut begins = vec![first];
+        begins.extend(self.behind_rows(tile, place, first));
+        begins.extend(sources.iter().map(|_| zero));
+        let carried = begins.len() - 1;
+        begins.extend(&tile.slots);
+        let is_before = |generator: &mut Self, state: &[ir::Value]| {
+            generator.ins().icmp(IntCC::SignedLessThan, state[0], limit)
+        };
+        self.loop_while(&begins, &[], is_before, |generator, at, _| {
+            let (offsets, slots) = at[1..].split_at(carried);
+            let begin = generator.begin_tile(tile);
+            let steps = ((at[0], last), dealt.lanes);
+            let state = generator.along(tile, place, steps, offsets, &sources, begin);
+            for ((address, offset), value) in slot_places(tile, slots).into_iter().zip(&state) {
+                generator.emit.store(address, offset, value, LaneStride::Unit);
+            }
+            let mut bytes = vec![generator.constant(1)];
+            for (_, row) in &tile.filled {
+                let of_lane = ROWS_OF_LANE as i64 * generator.row_bytes(*row);
+                bytes.push(generator.constant(of_lane));
+            }
+            bytes.extend(sources.iter().map(|source| source.of_lane));
+            for dtype in dtypes(tile.contract).take(slots.len()) {
+                bytes.push(generator.constant((tile.steps * tile.lanes * dtype.size()) as i64));
+            }
+            let next = at.iter().zip(bytes).map(|(at, bytes)| generator.ins().iadd(*at, bytes));
+            (next.collect(), Vec::new())
+        });
+        let are_several = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, dealt.lanes, 1);
+        self.when(are_several, |generator| generator.fold_slots(tile));
+        slot_places(tile, &tile.slots)
+            .into_iter()
+            .zip(dtypes(tile.contract))
+            .map(|((address, offset), dtype)| {
+                self.emit.load(address, offset, dtype, tile.lanes, LaneStride::Unit)
+            })
+            .collect()
+    }
+
+    /// Combines the lanes of a block: the first with the ninth, the fifth with the thirteenth, the two results, and so on.
+    /// The results replace those of the first lane.
+    fn fold_slots(&mut self, tile: &Tile<'_>) {
+        for (slots, entry) in tile.slots.iter().zip(&tile.contract.accumulators) {
+            let accumulator = std::slice::from_ref(&entry.accumulator);
+            let dtype = entry.accumulator.dtype;
+            let bytes = tile.lanes * dtype.size();
+            let of_lane = tile.steps * bytes;
+            let (zero, end) = (self.constant(0), self.constant(of_lane as i64));
+            self.repeat(zero, end, bytes as i64, &[], |generator, offset, _| {
+                let address = generator.ins().iadd(*slots, offset);
+                let read = |generator: &mut Self, lane: usize| {
+                    generator.emit.load(address, (lane * of_lane) as i32, dtype, tile.lanes, LaneStride::Unit)
+                };
+                let folded = generator.fold_lanes(accumulator, 0, 1, &read);
+                generator.emit.store(address, 0, &folded, LaneStride::Unit);
+                Vec::new()
+            });
+        }
+    }
+
+    /// Combines the lanes `first`, `first + apart`, .. of a block; the lanes combined last are the closest to each other.
+    /// It works depth first, so that few lanes are in registers at once.
+    fn fold_lanes(
+        &mut self,
+        accumulator: &[Accumulator],
+        first: usize,
+        apart: usize,
+        read: &dyn Fn(&mut Self, usize) -> Val,
+    ) -> Val {
+        if apart == LANES {
+            return read(self, first);
+        }
+        let halves =
+            [first, first + apart].map(|first| vec![self.fold_lanes(accumulator, first, 2 * apart, read)]);
+        self.combine(accumulator, &halves[0], &halves[1]).remove(0)
+    }
+}
+
+/// Returns the addresses of the values of a tile that belong to one lane of the block, which start at `slots`.
+fn slot_places(tile: &Tile<'_>, slots: &[ir::Value]) -> Vec<(ir::Value, i32)> {
+    let bytes = dtypes(tile.contract).map(|dtype| tile.lanes * dtype.size());
+    let slots: Vec<(ir::Value, usize)> = slots.iter().copied().zip(bytes).collect();
+    let steps = (0..tile.steps)
+        .flat_map(|step| slots.iter().map(move |(start, bytes)| (*start, (step * bytes) as i32)));
+    steps.collect()
+}
