@@ -396,6 +396,8 @@ fn intrinsic_of(intrinsic: Intrinsic, ty: Type, from: Type, args: &[Bits]) -> Bi
         bits
     };
     match intrinsic {
+        // It has no result.
+        Intrinsic::Prefetch => Bits::default(),
         Intrinsic::From(part) => {
             let part = usize::from(part);
             let count = 16 << part.trailing_zeros();
