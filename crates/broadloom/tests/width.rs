@@ -113,8 +113,9 @@ fn loops_are_as_wide_as_the_registers() {
     }
 }
 
-/// Of these, everything that an innermost loop needs is in registers, or a constant.
-const IN_REGISTERS: [&str; 8] = [
+/// Of these, everything that an innermost loop needs is in registers, or a constant. A transpose is not among them: its
+/// loop walks eight rows of each array at once, which is more addresses than there are registers for.
+const IN_REGISTERS: [&str; 7] = [
     "saxpy",
     "a chain",
     "Horner",
@@ -122,7 +123,6 @@ const IN_REGISTERS: [&str; 8] = [
     "a count of a comparison",
     "thresholds of bytes",
     "a picture normalised",
-    "a transpose",
 ];
 
 #[test]
