@@ -154,13 +154,13 @@ impl AggregateUDFImpl for TensorAggregate {
     }
 
     fn simplify(&self) -> Option<AggregateFunctionSimplification> {
-        if self.definition.order.is_some() {
+        if self.definition.arguments.is_some() {
             return None;
         }
         let this = self.clone();
         Some(Box::new(move |mut call, info| {
-            let order = crate::scalar::decided(&this.definition, &call.params.args, info)?;
-            let definition = this.definition.with_order(order);
+            let arguments = crate::scalar::decided(&this.definition, &call.params.args, info)?;
+            let definition = this.definition.with_arguments(arguments);
             call.func = Arc::new(AggregateUDF::from(TensorAggregate { definition, ..this.clone() }));
             Ok(Expr::AggregateFunction(call))
         }))
@@ -179,7 +179,7 @@ impl AggregateUDFImpl for TensorAggregate {
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
         let plan = self.plan(args.expr_fields)?;
-        Ok(Box::new(Groups::new(plan, args.expr_fields, args.return_field.data_type())?))
+        Ok(Box::new(Groups::new(plan, args.return_field.data_type())?))
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
@@ -190,20 +190,13 @@ impl AggregateUDFImpl for TensorAggregate {
             );
         }
         let plan = self.plan(args.expr_fields)?;
-        let fields = args.expr_fields.to_vec();
-        Ok(Box::new(Group {
-            plan,
-            fields,
-            result: args.return_field.data_type().clone(),
-            state: State::default(),
-        }))
+        Ok(Box::new(Group { plan, result: args.return_field.data_type().clone(), state: State::default() }))
     }
 }
 
 /// The rows of a group so far.
 struct Group {
     plan: Arc<Plan>,
-    fields: Vec<FieldRef>,
     /// The type of the result.
     result: DataType,
     state: State,
@@ -217,7 +210,7 @@ impl fmt::Debug for Group {
 
 impl Accumulator for Group {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        let columns = self.plan.columns(&self.fields, values)?;
+        let columns = self.plan.columns(values)?;
         let updated = self.plan.aggregate()?.update(&mut self.state, &columns);
         updated.map_err(|error| self.plan.failed(error))
     }

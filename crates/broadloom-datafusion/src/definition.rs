@@ -4,7 +4,7 @@
 use crate::names::listed;
 use arrow_schema::DataType;
 use broadloom::{AnyArray, CheckedGraph, DType};
-use broadloom_arrow::{RowGraph, array_from_bytes, write_array};
+use broadloom_arrow::{ColumnType, RowGraph, array_from_bytes, write_array};
 use broadloom_text::Program;
 use datafusion_common::{DataFusionError, Result, exec_err, plan_err};
 use std::hash::{Hash, Hasher};
@@ -16,10 +16,10 @@ pub(crate) const ROWS: &str = "n";
 const MAGIC: [u8; 8] = *b"broadlm\x01";
 /// The most constant arrays of a definition, and the most axes of one.
 const MAX_COUNT: usize = 1 << 16;
-/// What follows: an expression, a program, or only the names of arguments.
+/// What follows: an expression, a program, or only the arguments.
 const EXPRESSION: usize = 0;
 const PROGRAM: usize = 1;
-const NAMES: usize = 2;
+const ARGUMENTS: usize = 2;
 
 /// The type of NULL in expressions.
 pub(crate) const NULL_IN_EXPRESSIONS: DataType = DataType::Float64;
@@ -29,13 +29,34 @@ pub(crate) fn typed(data_type: &DataType, null: DataType) -> DataType {
     if data_type.is_null() { null } else { data_type.clone() }
 }
 
+/// An argument of a function: the name that it stands for, and the shape of its rows. In a plan that travels to another
+/// process, the computed columns keep their types, but not that their lists are tensors.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Argument {
+    /// The name of an input.
+    pub name: String,
+    /// The shape of a row: empty for numbers.
+    pub row: Vec<usize>,
+}
+
+impl Argument {
+    /// Returns the type of the argument's column, whose rows have this shape if it has as many elements.
+    pub(crate) fn typed(&self, kind: ColumnType) -> ColumnType {
+        let elements = self.row.iter().try_fold(1usize, |product, size| product.checked_mul(*size));
+        match elements == Some(kind.elements()) {
+            true => ColumnType { row: self.row.clone(), ..kind },
+            false => kind,
+        }
+    }
+}
+
 /// What a function computes.
 #[derive(Clone)]
 pub(crate) struct Definition {
     pub(crate) source: Source,
     pub(crate) constants: Vec<(String, AnyArray)>,
-    /// The names that the arguments stand for, once they are decided.
-    pub(crate) order: Option<Vec<String>>,
+    /// The arguments, once they are decided.
+    pub(crate) arguments: Option<Vec<Argument>>,
     /// The definition as bytes, which identify it.
     bytes: Arc<[u8]>,
 }
@@ -66,14 +87,18 @@ impl Definition {
         Definition::new(source, Vec::new(), None)
     }
 
-    fn new(source: Source, constants: Vec<(String, AnyArray)>, order: Option<Vec<String>>) -> Definition {
-        let bytes = written(&source, &constants, order.as_deref()).into();
-        Definition { source, constants, order, bytes }
+    fn new(
+        source: Source,
+        constants: Vec<(String, AnyArray)>,
+        arguments: Option<Vec<Argument>>,
+    ) -> Definition {
+        let bytes = written(&source, &constants, arguments.as_deref()).into();
+        Definition { source, constants, arguments, bytes }
     }
 
-    /// Decides which names the arguments stand for.
-    pub(crate) fn with_order(&self, order: Vec<String>) -> Definition {
-        Definition::new(self.source.clone(), self.constants.clone(), Some(order))
+    /// Decides what the arguments are.
+    pub(crate) fn with_arguments(&self, arguments: Vec<Argument>) -> Definition {
+        Definition::new(self.source.clone(), self.constants.clone(), Some(arguments))
     }
 
     /// Binds an array to an input of the program.
@@ -96,7 +121,7 @@ impl Definition {
         let mut constants = self.constants.clone();
         constants.retain(|(known, _)| known != name);
         constants.push((name.to_owned(), array));
-        Ok(Definition::new(self.source.clone(), constants, self.order.clone()))
+        Ok(Definition::new(self.source.clone(), constants, self.arguments.clone()))
     }
 
     /// Returns the text of the expression or program.
@@ -133,7 +158,7 @@ impl Definition {
     pub(crate) fn read(bytes: &[u8]) -> Result<Definition> {
         match Sent::read(bytes)? {
             Sent::Definition(definition) => Ok(definition),
-            Sent::Names(_) => Err(damaged("it has neither an expression nor a program")),
+            Sent::Arguments(_) => Err(damaged("it has neither an expression nor a program")),
         }
     }
 }
@@ -141,8 +166,8 @@ impl Definition {
 /// What the bytes of a function hold.
 pub(crate) enum Sent {
     Definition(Definition),
-    /// The names that the arguments stand for, once they are decided: all of a function whose expression is an argument.
-    Names(Option<Vec<String>>),
+    /// The arguments, once they are decided: all of a function whose expression is an argument.
+    Arguments(Option<Vec<Argument>>),
 }
 
 impl Sent {
@@ -166,10 +191,10 @@ impl Sent {
     }
 
     /// Returns the bytes of a function whose expression is an argument.
-    pub(crate) fn names(order: Option<&[String]>) -> Vec<u8> {
+    pub(crate) fn arguments(arguments: Option<&[Argument]>) -> Vec<u8> {
         let mut writer = Writer(MAGIC.to_vec());
-        writer.number(NAMES);
-        writer.order(order);
+        writer.number(ARGUMENTS);
+        writer.arguments(arguments);
         writer.0
     }
 }
@@ -203,7 +228,7 @@ impl std::fmt::Debug for Definition {
     }
 }
 
-fn written(source: &Source, constants: &[(String, AnyArray)], order: Option<&[String]>) -> Vec<u8> {
+fn written(source: &Source, constants: &[(String, AnyArray)], arguments: Option<&[Argument]>) -> Vec<u8> {
     let mut writer = Writer(MAGIC.to_vec());
     match source {
         Source::Expression(expression) => {
@@ -216,13 +241,12 @@ fn written(source: &Source, constants: &[(String, AnyArray)], order: Option<&[St
             writer.bytes(rows.as_bytes());
         }
     }
-    writer.order(order);
+    writer.arguments(arguments);
     writer.number(constants.len());
     for (name, array) in constants {
         writer.bytes(name.as_bytes());
         writer.bytes(array.dtype().name().as_bytes());
-        writer.number(array.shape().len());
-        array.shape().iter().for_each(|size| writer.number(*size));
+        writer.numbers(array.shape());
         let mut elements = Vec::new();
         write_array(array, &mut elements);
         writer.bytes(&elements);
@@ -242,9 +266,17 @@ impl Writer {
         self.0.extend_from_slice(bytes);
     }
 
-    fn order(&mut self, order: Option<&[String]>) {
-        self.number(order.map_or(0, |order| order.len() + 1));
-        order.into_iter().flatten().for_each(|name| self.bytes(name.as_bytes()));
+    fn numbers(&mut self, numbers: &[usize]) {
+        self.number(numbers.len());
+        numbers.iter().for_each(|number| self.number(*number));
+    }
+
+    fn arguments(&mut self, arguments: Option<&[Argument]>) {
+        self.number(arguments.map_or(0, |arguments| arguments.len() + 1));
+        for Argument { name, row } in arguments.into_iter().flatten() {
+            self.bytes(name.as_bytes());
+            self.numbers(row);
+        }
     }
 }
 
@@ -272,11 +304,20 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(self.bytes()?).ok()
     }
 
-    /// The inner `None` says that the names are not decided.
-    fn order(&mut self) -> Option<Option<Vec<String>>> {
+    fn numbers(&mut self) -> Option<Vec<usize>> {
+        let count = self.count()?;
+        (0..count).map(|_| self.number()).collect()
+    }
+
+    fn argument(&mut self) -> Option<Argument> {
+        Some(Argument { name: self.text()?.to_owned(), row: self.numbers()? })
+    }
+
+    /// The inner `None` says that the arguments are not decided.
+    fn arguments(&mut self) -> Option<Option<Vec<Argument>>> {
         match self.count()? {
             0 => Some(None),
-            count => (1..count).map(|_| Some(self.text()?.to_owned())).collect::<Option<_>>().map(Some),
+            count => (1..count).map(|_| self.argument()).collect::<Option<_>>().map(Some),
         }
     }
 
@@ -296,17 +337,16 @@ impl<'a> Reader<'a> {
                 }
                 Source::Program { text: text.into(), graph, rows }
             }
-            NAMES => return Some(Ok(Sent::Names(self.order()?))),
+            ARGUMENTS => return Some(Ok(Sent::Arguments(self.arguments()?))),
             _ => return None,
         };
-        let order = self.order()?;
+        let arguments = self.arguments()?;
         let count = self.count()?;
-        let mut definition = Definition::new(source, Vec::new(), order);
+        let mut definition = Definition::new(source, Vec::new(), arguments);
         for _ in 0..count {
             let (name, dtype) = (self.text()?, self.text()?);
             let dtype = DType::ALL.iter().copied().find(|known| known.name() == dtype)?;
-            let rank = self.count()?;
-            let shape: Vec<usize> = (0..rank).map(|_| self.number()).collect::<Option<_>>()?;
+            let shape = self.numbers()?;
             let array = array_from_bytes(dtype, &shape, self.bytes()?)?;
             definition = match definition.with_constant(name, array) {
                 Ok(definition) => definition,
@@ -332,15 +372,17 @@ mod tests {
 
     #[test]
     fn definitions_come_back() {
+        let argument = |name: &str, row: &[usize]| Argument { name: name.to_owned(), row: row.to_vec() };
         for definition in [
             nearest(),
-            nearest().with_order(vec!["obs".to_owned()]),
+            nearest().with_arguments(vec![argument("obs", &[2])]),
             Definition::expression("x + 'é'"),
-            Definition::expression("").with_order(Vec::new()),
+            Definition::expression("x * y").with_arguments(vec![argument("x", &[]), argument("é", &[2, 3])]),
+            Definition::expression("").with_arguments(Vec::new()),
         ] {
             let again = Definition::read(definition.as_bytes()).unwrap();
             assert_eq!(again, definition);
-            assert_eq!(again.order, definition.order);
+            assert_eq!(again.arguments, definition.arguments);
             assert_eq!(format!("{again:?}"), format!("{definition:?}"));
         }
         assert_ne!(nearest(), Definition::expression(nearest().text()));

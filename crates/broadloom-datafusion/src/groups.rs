@@ -4,7 +4,7 @@ use crate::plan::Plan;
 use crate::scalar::joined;
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, BinaryArray, BooleanArray};
-use arrow_schema::{DataType, FieldRef};
+use arrow_schema::DataType;
 use broadloom_arrow::{GroupStates, Grouping};
 use datafusion_common::{Result, exec_err};
 use datafusion_expr::{EmitTo, GroupsAccumulator};
@@ -13,16 +13,15 @@ use std::sync::Arc;
 /// The rows of all groups so far.
 pub(crate) struct Groups {
     plan: Arc<Plan>,
-    fields: Vec<FieldRef>,
     /// The type of the result.
     result: DataType,
     states: GroupStates,
 }
 
 impl Groups {
-    pub(crate) fn new(plan: Arc<Plan>, fields: &[FieldRef], result: &DataType) -> Result<Groups> {
+    pub(crate) fn new(plan: Arc<Plan>, result: &DataType) -> Result<Groups> {
         let states = grouping(&plan)?.states();
-        Ok(Groups { plan, fields: fields.to_vec(), result: result.clone(), states })
+        Ok(Groups { plan, result: result.clone(), states })
     }
 
     fn taken(&mut self, emit: EmitTo) -> GroupStates {
@@ -41,7 +40,7 @@ impl Groups {
         filter: Option<&BooleanArray>,
         count: usize,
     ) -> Result<()> {
-        let columns = self.plan.columns(&self.fields, values)?;
+        let columns = self.plan.columns(values)?;
         let updated = grouping(&self.plan)?.update(states, &columns, groups, filter, count);
         updated.map_err(|error| self.plan.failed(error))
     }

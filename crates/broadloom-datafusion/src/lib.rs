@@ -66,6 +66,7 @@ mod scalar;
 pub mod wire;
 
 pub use aggregate::TensorAggregate;
+pub use definition::Argument;
 pub use scalar::{Broadloom, TensorFunction, broadloom};
 
 use datafusion_common::Result;

@@ -59,18 +59,20 @@ impl Plan {
     pub(crate) fn of(definition: &Definition, fields: &[FieldRef], as_what: Use) -> Result<Arc<Plan>> {
         let types = fields.iter().map(|field| ColumnType::of(field).map_err(planning));
         let types: Vec<ColumnType> = types.collect::<Result<_>>()?;
-        let order = match &definition.order {
-            Some(order) if order.len() == types.len() => order.clone(),
+        let mut arguments: Vec<(String, ColumnType)> = match &definition.arguments {
+            Some(arguments) if arguments.len() == types.len() => arguments
+                .iter()
+                .zip(types)
+                .map(|(argument, kind)| (argument.name.clone(), argument.typed(kind)))
+                .collect(),
             _ => {
                 let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
-                argument_names(definition, &names, &types)?
+                argument_names(definition, &names, &types)?.into_iter().zip(types).collect()
             }
         };
-        let arguments = order.into_iter().zip(types).map(|(name, kind)| {
-            let dtype = definition.converted(&name, kind.dtype);
-            (name, ColumnType { dtype, ..kind })
-        });
-        let arguments: Vec<(String, ColumnType)> = arguments.collect();
+        for (name, kind) in &mut arguments {
+            kind.dtype = definition.converted(name, kind.dtype);
+        }
         let key = Key { definition: definition.clone(), arguments, as_what };
         PLANS.get_or_make(key, |key| Ok(Arc::new(Plan::new(key)?)), |plan| plan.bytes())
     }
@@ -205,20 +207,20 @@ impl Plan {
     pub(crate) fn column(
         &self,
         index: usize,
-        field: &Field,
         array: &ArrayRef,
         column: impl Fn(&Field, &ArrayRef) -> std::result::Result<Column, ColumnError>,
     ) -> Result<(String, Column)> {
         let Some((name, kind)) = self.arguments.get(index) else {
             return plan_err!("there are {} arguments", self.arguments.len());
         };
+        let field = kind.field(name, true).map_err(planning)?;
         let element =
             ColumnType { dtype: kind.dtype, row: Vec::new() }.field(name, true).map_err(planning)?;
-        let data_type = with_element(field.data_type(), element.data_type());
-        let column = if data_type == *field.data_type() {
-            column(field, array)
+        let data_type = with_element(array.data_type(), element.data_type());
+        let column = if data_type == *array.data_type() {
+            column(&field, array)
         } else {
-            column(&field.clone().with_data_type(data_type.clone()), &cast(array, &data_type)?)
+            column(&field, &cast(array, &data_type)?)
         };
         Ok((name.clone(), column.map_err(|error| self.failed(error))?))
     }
@@ -253,9 +255,8 @@ impl Plan {
     }
 
     /// Makes the columns of all arguments.
-    pub(crate) fn columns(&self, fields: &[FieldRef], values: &[ArrayRef]) -> Result<Vec<(String, Column)>> {
-        let columns = values.iter().zip(fields).enumerate();
-        columns.map(|(index, (value, field))| self.column(index, field, value, Column::new)).collect()
+    pub(crate) fn columns(&self, values: &[ArrayRef]) -> Result<Vec<(String, Column)>> {
+        values.iter().enumerate().map(|(index, value)| self.column(index, value, Column::new)).collect()
     }
 
     pub(crate) fn constants(&self) -> &[(String, broadloom::AnyArray)] {

@@ -1,6 +1,6 @@
 //! Scalar functions: a value for each row.
 
-use crate::definition::{Definition, NULL_IN_EXPRESSIONS, typed};
+use crate::definition::{Argument, Definition, NULL_IN_EXPRESSIONS, typed};
 use crate::plan::{Plan, Use, argument_names, planning};
 use arrow_array::{ArrayRef, StructArray};
 use arrow_schema::{DataType, Field, FieldRef};
@@ -25,34 +25,34 @@ pub(crate) const BROADLOOM: &str = "broadloom";
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Broadloom {
     signature: Signature,
-    /// The names that the columns stand for. They are decided early, because the planner may rename columns later.
-    order: Option<Vec<String>>,
+    /// What the columns are. It is decided early, because the planner may rename columns later.
+    arguments: Option<Vec<Argument>>,
 }
 
 impl Default for Broadloom {
     fn default() -> Self {
-        Broadloom { signature: Signature::user_defined(Volatility::Immutable), order: None }
+        Broadloom { signature: Signature::user_defined(Volatility::Immutable), arguments: None }
     }
 }
 
 impl Broadloom {
     fn definition(&self, literal: Option<&ScalarValue>) -> Result<Definition> {
         let definition = Definition::expression(expression_of(BROADLOOM, literal)?);
-        Ok(match &self.order {
-            Some(order) => definition.with_order(order.clone()),
+        Ok(match &self.arguments {
+            Some(arguments) => definition.with_arguments(arguments.clone()),
             None => definition,
         })
     }
 
-    /// Returns the names that the columns stand for, once the planner has decided them.
-    pub fn order(&self) -> Option<&[String]> {
-        self.order.as_deref()
+    /// Returns what the columns are, once the planner has decided it.
+    pub fn arguments(&self) -> Option<&[Argument]> {
+        self.arguments.as_deref()
     }
 
-    /// Returns the function with decided names.
+    /// Returns the function with decided arguments.
     #[must_use]
-    pub fn with_order(order: Vec<String>) -> Broadloom {
-        Broadloom { order: Some(order), ..Broadloom::default() }
+    pub fn with_arguments(arguments: Vec<Argument>) -> Broadloom {
+        Broadloom { arguments: Some(arguments), ..Broadloom::default() }
     }
 }
 
@@ -94,12 +94,12 @@ impl ScalarUDFImpl for Broadloom {
     }
 
     fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
-        let (None, [Expr::Literal(expression, _), columns @ ..]) = (&self.order, args.as_slice()) else {
+        let (None, [Expr::Literal(expression, _), columns @ ..]) = (&self.arguments, args.as_slice()) else {
             return Ok(ExprSimplifyResult::Original(args));
         };
         let definition = self.definition(Some(expression))?;
-        let order = decided(&definition, columns, info)?;
-        let func = Arc::new(ScalarUDF::from(Broadloom::with_order(order)));
+        let arguments = decided(&definition, columns, info)?;
+        let func = Arc::new(ScalarUDF::from(Broadloom::with_arguments(arguments)));
         Ok(ExprSimplifyResult::Simplified(Expr::ScalarFunction(ScalarFunction { func, args })))
     }
 
@@ -112,17 +112,19 @@ impl ScalarUDFImpl for Broadloom {
     }
 }
 
-/// Returns the names that arguments stand for, from their names in a plan.
+/// Returns what the arguments of a call are, from their names and types in a plan.
 pub(crate) fn decided(
     definition: &Definition,
     columns: &[Expr],
     info: &SimplifyContext,
-) -> Result<Vec<String>> {
+) -> Result<Vec<Argument>> {
     let fields = columns.iter().map(|column| Ok(column.to_field(info.schema().as_ref())?.1));
     let fields: Vec<FieldRef> = fields.collect::<Result<_>>()?;
     let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
     let types = fields.iter().map(|field| ColumnType::of(field).map_err(planning));
-    argument_names(definition, &names, &types.collect::<Result<Vec<_>>>()?)
+    let types = types.collect::<Result<Vec<_>>>()?;
+    let names = argument_names(definition, &names, &types)?.into_iter();
+    Ok(names.zip(types).map(|(name, kind)| Argument { name, row: kind.row }).collect())
 }
 
 /// Computes a batch, on the calling thread. The first `skip` arguments are not columns.
@@ -132,12 +134,12 @@ fn invoke(definition: &Definition, args: &ScalarFunctionArgs, skip: usize) -> Re
     let is_constant = values.iter().all(|value| matches!(value, ColumnarValue::Scalar(_)));
     let rows = if is_constant { 1 } else { args.number_rows };
     let mut columns = Vec::with_capacity(values.len());
-    for (index, (value, field)) in values.iter().zip(fields).enumerate() {
+    for (index, value) in values.iter().enumerate() {
         columns.push(match value {
-            ColumnarValue::Array(array) => plan.column(index, field, array, Column::new)?,
+            ColumnarValue::Array(array) => plan.column(index, array, Column::new)?,
             ColumnarValue::Scalar(value) => {
                 let repeated = |field: &Field, row: &ArrayRef| Column::repeated(field, row, rows);
-                plan.column(index, field, &value.to_array()?, repeated)?
+                plan.column(index, &value.to_array()?, repeated)?
             }
         });
     }
@@ -270,11 +272,11 @@ impl ScalarUDFImpl for TensorFunction {
     }
 
     fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
-        if self.definition.order.is_some() {
+        if self.definition.arguments.is_some() {
             return Ok(ExprSimplifyResult::Original(args));
         }
-        let order = decided(&self.definition, &args, info)?;
-        let definition = self.definition.with_order(order);
+        let arguments = decided(&self.definition, &args, info)?;
+        let definition = self.definition.with_arguments(arguments);
         let func = Arc::new(ScalarUDF::from(TensorFunction { definition, ..self.clone() }));
         Ok(ExprSimplifyResult::Simplified(Expr::ScalarFunction(ScalarFunction { func, args })))
     }

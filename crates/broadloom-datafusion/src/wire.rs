@@ -24,7 +24,7 @@ pub fn write_scalar(function: &ScalarUDF, bytes: &mut Vec<u8>) {
     if let Some(function) = function.inner().downcast_ref::<TensorFunction>() {
         bytes.extend_from_slice(function.as_bytes());
     } else if let Some(function) = function.inner().downcast_ref::<Broadloom>() {
-        bytes.extend(Sent::names(function.order()));
+        bytes.extend(Sent::arguments(function.arguments()));
     }
 }
 
@@ -35,8 +35,8 @@ pub fn write_scalar(function: &ScalarUDF, bytes: &mut Vec<u8>) {
 pub fn read_scalar(name: &str, bytes: &[u8]) -> Result<ScalarUDF> {
     Ok(match Sent::read(bytes)? {
         Sent::Definition(definition) => TensorFunction::of(name, definition).into(),
-        Sent::Names(Some(order)) => Broadloom::with_order(order).into(),
-        Sent::Names(None) => Broadloom::default().into(),
+        Sent::Arguments(Some(arguments)) => Broadloom::with_arguments(arguments).into(),
+        Sent::Arguments(None) => Broadloom::default().into(),
     })
 }
 

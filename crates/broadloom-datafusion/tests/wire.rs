@@ -3,7 +3,7 @@
 mod common;
 
 use broadloom::Array;
-use broadloom_datafusion::{Broadloom, TensorAggregate, TensorFunction, wire};
+use broadloom_datafusion::{Argument, Broadloom, TensorAggregate, TensorFunction, wire};
 use broadloom_text::Program;
 use common::session;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
@@ -21,12 +21,12 @@ fn nearest() -> TensorFunction {
 }
 
 fn scalars() -> Vec<ScalarUDF> {
-    let order = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let argument = |name: &str, row: &[usize]| Argument { name: name.to_owned(), row: row.to_vec() };
     vec![
         nearest().into(),
         Broadloom::default().into(),
-        Broadloom::with_order(order(&["x", "é"])).into(),
-        Broadloom::with_order(Vec::new()).into(),
+        Broadloom::with_arguments(vec![argument("x", &[]), argument("é", &[1, 1])]).into(),
+        Broadloom::with_arguments(Vec::new()).into(),
     ]
 }
 

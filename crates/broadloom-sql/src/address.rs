@@ -53,14 +53,18 @@ impl Address {
         })
     }
 
-    /// Schedulers answer one request of HTTP without a client library: 200 if they have executors.
+    /// Schedulers answer one request of HTTP without a client library: 200 if they have executors, 503 if they have none.
     async fn readiness(&self) -> std::io::Result<bool> {
         let mut stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
         let request = format!("GET /readyz HTTP/1.1\r\nHost: {self}\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await?;
         let mut head = [0; 12];
         stream.read_exact(&mut head).await?;
-        Ok(head.ends_with(b" 200"))
+        match &head {
+            b"HTTP/1.1 200" => Ok(true),
+            b"HTTP/1.1 503" => Ok(false),
+            _ => Err(std::io::Error::other("another program listens there")),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! A function travels as its definition, so schedulers and executors know functions that were made after they started.
 //! The client, the scheduler and the executors need both codecs: clients send logical plans, schedulers physical ones.
 
+use crate::refused::Refused;
 use ballista_core::serde::{BallistaLogicalExtensionCodec, BallistaPhysicalExtensionCodec};
 use broadloom_datafusion::wire;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -81,7 +82,7 @@ impl LogicalExtensionCodec for LogicalCodec {
     }
 }
 
-/// Physical plans, which schedulers send to executors.
+/// Physical plans, which schedulers send to executors. A function that cannot be read returns its error when it is called.
 #[derive(Debug, Default)]
 pub struct PhysicalCodec {
     ballista: BallistaPhysicalExtensionCodec,
@@ -108,7 +109,8 @@ impl PhysicalExtensionCodec for PhysicalCodec {
     }
 
     fn try_decode_udf(&self, name: &str, bytes: &[u8]) -> Result<Arc<ScalarUDF>> {
-        wire::read_scalar(name, bytes).map(Arc::new)
+        let function = wire::read_scalar(name, bytes);
+        Ok(Arc::new(function.unwrap_or_else(|error| Refused::new(name, &error).into())))
     }
 
     fn try_encode_udf(&self, function: &ScalarUDF, bytes: &mut Vec<u8>) -> Result<()> {
@@ -117,7 +119,8 @@ impl PhysicalExtensionCodec for PhysicalCodec {
     }
 
     fn try_decode_udaf(&self, name: &str, bytes: &[u8]) -> Result<Arc<AggregateUDF>> {
-        wire::read_aggregate(name, bytes).map(Arc::new)
+        let aggregate = wire::read_aggregate(name, bytes);
+        Ok(Arc::new(aggregate.unwrap_or_else(|error| Refused::new(name, &error).into())))
     }
 
     fn try_encode_udaf(&self, aggregate: &AggregateUDF, bytes: &mut Vec<u8>) -> Result<()> {

@@ -1,6 +1,7 @@
 //! What went wrong, as a user reads it.
 
 use datafusion::common::DataFusionError;
+use datafusion::sql::sqlparser::parser::ParserError;
 use std::process::ExitCode;
 
 /// An error that ends the program.
@@ -34,6 +35,12 @@ impl Failure {
     pub(crate) fn text(&self) -> String {
         let text = match self.0.find_root() {
             DataFusionError::Plan(text) | DataFusionError::Execution(text) => text.clone(),
+            DataFusionError::SQL(error, _) => match error.as_ref() {
+                ParserError::TokenizerError(text) | ParserError::ParserError(text) => {
+                    format!("in the query: {text}")
+                }
+                ParserError::RecursionLimitExceeded => "the query is nested too deeply".to_owned(),
+            },
             other => other.strip_backtrace(),
         };
         match text.trim_start() {

@@ -27,6 +27,7 @@ pub mod codec;
 mod format;
 mod output;
 mod query;
+mod refused;
 pub mod server;
 pub mod session;
 mod stop;

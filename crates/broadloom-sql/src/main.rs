@@ -6,6 +6,7 @@
 
 mod args;
 mod failure;
+mod planned;
 mod print;
 mod run;
 

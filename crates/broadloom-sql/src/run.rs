@@ -2,6 +2,7 @@
 
 use crate::args::{ExecutorArgs, QueryArgs, SchedulerArgs};
 use crate::failure::Failure;
+use crate::planned::planned;
 use crate::print;
 use broadloom_sql::server::{self, Executor};
 use broadloom_sql::{Output, Progress, Query, session};
@@ -21,7 +22,7 @@ pub(crate) async fn query(args: &QueryArgs) -> Result<ExitCode, Failure> {
     for table in &args.tables {
         session::add_table(&context, &table.name, &table.path).await?;
     }
-    let mut table = context.sql(args.sql.as_deref().unwrap_or_default()).await?;
+    let mut table = planned(&context, args.sql.as_deref().unwrap_or_default()).await?;
     if args.output.is_none() {
         // One row more than is printed shows that there are more.
         table = table.limit(0, Some(args.rows.saturating_add(1)))?;

@@ -4,15 +4,18 @@ mod common;
 
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
 use ballista_core::serde::protobuf::{ExecuteQueryParams, execute_query_params};
-use broadloom_sql::codec::LogicalCodec;
+use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
+use broadloom_sql::codec::{LogicalCodec, PhysicalCodec};
 use broadloom_sql::session;
 use common::{Cluster, Process, ended_within, message, points, printed, query};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, TableReference};
 use datafusion::execution::TaskContext;
-use datafusion::logical_expr::{Extension, LogicalPlan, ScalarUDF};
+use datafusion::logical_expr::{AggregateUDF, Extension, LogicalPlan, ScalarUDF};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion_proto::logical_plan::LogicalExtensionCodec;
+use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -143,7 +146,10 @@ async fn damaged_plans_and_plans_of_other_versions() {
     let cluster = Cluster::start(1);
     let damages: [(Damage, &str); 3] = [
         (|bytes| bytes.truncate(bytes.len() - 3), "is damaged"),
-        (|bytes| bytes[7] += 1, "another version of Broadloom: run the same version everywhere"),
+        (
+            |bytes| *bytes = of_another_version(bytes),
+            "another version of Broadloom: run the same version everywhere",
+        ),
         (|bytes| *bytes = b"\xff\xff\xff".to_vec(), "is not one of Broadloom's"),
     ];
     for (damage, expected) in damages {
@@ -153,6 +159,83 @@ async fn damaged_plans_and_plans_of_other_versions() {
         let sent = context.sql("SELECT broadloom('sqrt(y)', y) FROM t").await.unwrap();
         let error = sent.collect().await.unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
+        cluster.assert_serves();
+    }
+}
+
+/// Reads functions as a later version does.
+#[derive(Debug, Default)]
+struct Later(PhysicalCodec);
+
+impl PhysicalExtensionCodec for Later {
+    fn try_decode(
+        &self,
+        bytes: &[u8],
+        inputs: &[Arc<dyn ExecutionPlan>],
+        context: &TaskContext,
+        converter: &dyn PhysicalProtoConverterExtension,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.0.try_decode(bytes, inputs, context, converter)
+    }
+
+    fn try_encode(
+        &self,
+        node: Arc<dyn ExecutionPlan>,
+        bytes: &mut Vec<u8>,
+        converter: &dyn PhysicalProtoConverterExtension,
+    ) -> Result<()> {
+        self.0.try_encode(node, bytes, converter)
+    }
+
+    fn try_decode_udf(&self, name: &str, bytes: &[u8]) -> Result<Arc<ScalarUDF>> {
+        self.0.try_decode_udf(name, &of_another_version(bytes))
+    }
+
+    fn try_decode_udaf(&self, name: &str, bytes: &[u8]) -> Result<Arc<AggregateUDF>> {
+        self.0.try_decode_udaf(name, &of_another_version(bytes))
+    }
+}
+
+/// Returns the bytes of a function with the number of another version.
+fn of_another_version(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[7] += 1;
+    bytes
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_executor_of_another_version() {
+    let directory = tempfile::tempdir().unwrap();
+    let table = points(directory.path(), 1, 100);
+    let cluster = Cluster::start(0);
+    let (scheduler_host, scheduler_port) = cluster.address.rsplit_once(':').unwrap();
+    let free = [0, 0].map(|port| std::net::TcpListener::bind(("127.0.0.1", port)).unwrap());
+    let [port, grpc_port] = free.map(|listener| listener.local_addr().unwrap().port());
+    let config = Arc::new(ExecutorProcessConfig {
+        bind_host: "127.0.0.1".to_owned(),
+        external_host: Some("127.0.0.1".to_owned()),
+        port,
+        grpc_port,
+        scheduler_host: scheduler_host.to_owned(),
+        scheduler_port: scheduler_port.parse().unwrap(),
+        vcores: 1,
+        override_logical_codec: Some(Arc::new(LogicalCodec::default())),
+        override_physical_codec: Some(Arc::new(Later::default())),
+        ..ExecutorProcessConfig::default()
+    });
+    let health = config.health.clone();
+    tokio::spawn(start_executor_process(config));
+    while !health.is_ready() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    for sql in [
+        "SELECT broadloom('sqrt(y)', y) FROM t",
+        "SELECT broadloom_agg('mean(y)', y) FROM t",
+        "SELECT k, broadloom_agg('median(y)', y) FROM t GROUP BY k",
+    ] {
+        let found = message(&ended_within(cluster.start_query(sql, &[&table]), 30), 1);
+        let expected = "a function was sent by another version of Broadloom: run the same version everywhere";
+        assert!(found.contains(expected), "{found}");
         cluster.assert_serves();
     }
 }

@@ -1,0 +1,51 @@
+//! Planning a query that names tables as the command line does.
+
+use datafusion::common::{DataFusionError, Result, TableReference, plan_datafusion_err};
+use datafusion::prelude::{DataFrame, SessionContext};
+
+/// Plans a query. If it reads a table that is not there, the error says how to name its file.
+pub(crate) async fn planned(context: &SessionContext, sql: &str) -> Result<DataFrame> {
+    match context.sql(sql).await {
+        Ok(table) => Ok(table),
+        // A query that cannot be parsed names no tables.
+        Err(error) => Err(unknown_table(context, sql).unwrap_or(None).unwrap_or(error)),
+    }
+}
+
+/// Returns the error of the first table that is not there.
+fn unknown_table(context: &SessionContext, sql: &str) -> Result<Option<DataFusionError>> {
+    let state = context.state();
+    let statement = state.sql_to_statement(sql, &state.config_options().sql_parser.dialect)?;
+    for reference in state.resolve_table_references(&statement)? {
+        if let TableReference::Bare { table } = &reference
+            && !context.table_exist(reference.clone())?
+        {
+            return Ok(Some(named(table, known(context))));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the names of the tables from files.
+fn known(context: &SessionContext) -> Vec<String> {
+    let state = context.state();
+    let default = &state.config_options().catalog;
+    let catalog = context.catalog(&default.default_catalog);
+    let schema = catalog.and_then(|catalog| catalog.schema(&default.default_schema));
+    let mut names = schema.map_or(Vec::new(), |schema| schema.table_names());
+    names.sort();
+    names
+}
+
+fn named(table: &str, known: Vec<String>) -> DataFusionError {
+    if let Some(name) = known.iter().find(|name| name.eq_ignore_ascii_case(table)) {
+        return plan_datafusion_err!(
+            "there is no table `{table}`: SQL reads a name without quotes in lower case; write \"{name}\""
+        );
+    }
+    let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+    let known = if known.is_empty() { String::new() } else { format!("; there is {}", known.join(", ")) };
+    plan_datafusion_err!(
+        "there is no table `{table}`{known}: name its file after the query, like {table}={table}.parquet"
+    )
+}
