@@ -78,8 +78,9 @@ fn replace(func: &mut Function, inst: Inst, value: Value) {
     func.dfg.change_to_alias(result, value);
 }
 
-/// The outermost block that an instruction can move to: outside all loops that define none of its operands. A scalar that
-/// is repeated in all lanes takes a register: it does not move before the loops inside a loop.
+/// The outermost block that an instruction can move to: outside all loops that define none of its operands. An integer that
+/// is repeated in all lanes does not move before the loops inside a loop: there it would take a vector register, and the
+/// integer takes a general one. A float takes a vector register either way.
 fn home(
     func: &Function,
     domtree: &DominatorTree,
@@ -88,12 +89,12 @@ fn home(
     inst: Inst,
     block: Block,
 ) -> Block {
-    let is_constant = |value: Value| {
+    let is_general = |value: Value| {
         let def = func.dfg.value_def(value).inst().map(|inst| func.dfg.insts[inst].opcode());
-        matches!(def, Some(Opcode::Iconst | Opcode::F32const | Opcode::F64const))
+        func.dfg.value_type(value).is_int() && def != Some(Opcode::Iconst)
     };
     let is_repeated = func.dfg.insts[inst].opcode() == Opcode::Splat
-        && !func.dfg.inst_args(inst).iter().copied().any(is_constant);
+        && func.dfg.inst_args(inst).iter().copied().all(is_general);
     let mut home = block;
     while let Some(around) = loops.innermost_loop(home) {
         if is_repeated && parents.contains(&around) {
