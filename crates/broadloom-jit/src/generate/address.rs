@@ -74,6 +74,9 @@ impl Generator<'_, '_, '_> {
 
     /// Returns the address of the current position of an access.
     pub(super) fn origin(&mut self, access: AccessId) -> ir::Value {
+        if let Some((_, address)) = self.placed.iter().find(|(placed, _)| *placed == access) {
+            return *address;
+        }
         let size = self.kernel.accesses[access.index()].dtype.size();
         // The verifier checks that such accesses have a buffer.
         let base = self.bases[access.index()].unwrap_or(self.scratch);

@@ -93,6 +93,7 @@ pub(crate) fn generate(
         strips: HashMap::new(),
         met: HashMap::new(),
         dealt: None,
+        placed: Vec::new(),
         vector: None,
         refused: None,
     };
@@ -139,6 +140,8 @@ struct Generator<'a, 'f, 'k> {
     met: HashMap<RowId, ir::Value>,
     /// The lanes among which the steps of blocks are dealt in the surrounding contraction.
     dealt: Option<Dealt>,
+    /// Accesses whose address at the current position has been computed.
+    placed: Vec<(AccessId, ir::Value)>,
     /// The axis and the lanes of the surrounding vector loop.
     vector: Option<(AxisId, usize)>,
     /// The reason why a statement cannot be generated.
