@@ -331,7 +331,7 @@ fn what_needs_other_rows_is_refused() {
         assert!(message.contains(help), "{message}");
     }
     let message = refused("output a = y + 1", "m");
-    assert!(message.contains("error[C001]: there is no size `m`"), "{message}");
+    assert!(message.contains("error[C001]: there is no size \"m\""), "{message}");
 }
 
 #[test]

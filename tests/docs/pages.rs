@@ -1,4 +1,4 @@
-//! The pages for contributors name only commands and files that exist, and all rooms of unsafe code.
+//! The pages for contributors name only commands and files that exist, and all modules with unsafe code.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -106,7 +106,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn the_rooms_of_unsafe_code_are_those_of_the_page() {
+fn the_modules_with_unsafe_code_are_those_of_the_page() {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(root().join("crates")).expect("the crates").flatten() {
         sources(&entry.path().join("src"), &mut files);
@@ -116,7 +116,7 @@ fn the_rooms_of_unsafe_code_are_those_of_the_page() {
         text.lines()
             .any(|line| !line.trim_start().starts_with("//") && forms.iter().any(|form| line.contains(form)))
     };
-    let rooms: BTreeSet<String> = (files.iter())
+    let modules: BTreeSet<String> = (files.iter())
         .filter(|path| std::fs::read_to_string(path).is_ok_and(|text| keyword(&text)))
         .filter_map(|path| Some(path.strip_prefix(root()).ok()?.to_string_lossy().replace('\\', "/")))
         .filter(|path| !path.contains("/tests/"))
@@ -126,5 +126,5 @@ fn the_rooms_of_unsafe_code_are_those_of_the_page() {
         .filter_map(|line| Some(line.strip_prefix("| `crates/")?.split_once('`')?.0))
         .map(|path| format!("crates/{path}"))
         .collect();
-    assert_eq!(rooms, named, "docs/trust.md lists other rooms of unsafe code than there are");
+    assert_eq!(modules, named, "docs/trust.md has to list the modules with unsafe code");
 }

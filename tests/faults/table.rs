@@ -24,6 +24,7 @@ const MATH_BEST: &[&str] = &["-p", "broadloom-math", "--test", "math", "best"];
 const VERIFIER: &[&str] = &["-p", "broadloom-loops", "--test", "verify"];
 const SCHEDULES: &[&str] = &["-p", "broadloom-loops", "--test", "schedules", "store_nothing"];
 const COUNTS: &[&str] = &["-p", "broadloom", "--test", "counts", "of_bytes"];
+const FIRST_OF_EQUALS: &[&str] = &["-p", "broadloom", "--test", "regressions", "first_of_equal"];
 const KERNELS_OF_SCANS: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "running_results"];
 const RULES: &[&str] = &["-p", "broadloom-ir", "--test", "transform"];
 const INTERPRETER: &[&str] = &["-p", "broadloom-ir", "--test", "interpreter"];
@@ -190,6 +191,13 @@ pub const FAULTS: &[Fault] = &[
         place: "⟦(1 << (8 * dtype.size())) - 1⟧",
         new: "(1 << (8 * dtype.size() + 4)) - 1",
         test: COUNTS,
+    },
+    Fault {
+        what: "argmin runs lane by lane, and takes the first of equal elements in that order",
+        file: "crates/broadloom-loops/src/kernel/reductions.rs",
+        place: "!self.prologue.is_empty() && self.ahead.is_empty() && ⟦!self.is_in_order()⟧",
+        new: "true",
+        test: FIRST_OF_EQUALS,
     },
     Fault {
         what: "an unrolled argmin takes the last of equal elements",

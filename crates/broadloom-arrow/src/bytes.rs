@@ -35,7 +35,7 @@ pub fn write_array(array: &AnyArray, bytes: &mut Vec<u8>) {
     for_each_dtype!(write);
 }
 
-/// Reads an array back. `None` if the bytes are not exactly its elements: their number is another, or a truth value
+/// Reads an array back. `None` if the bytes are not exactly its elements: there are too many or too few, or a truth value
 /// is neither 0 nor 1.
 pub fn array_from_bytes(dtype: DType, shape: &[usize], bytes: &[u8]) -> Option<AnyArray> {
     let count = match shape.contains(&0) {

@@ -262,11 +262,8 @@ fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure
         }
     }
     reading += start.elapsed();
-    for warning in inputs.iter().filter_map(|input| input.warning.as_ref()) {
-        terminal.warn(
-            warning,
-            Some("to silence this warning, choose the columns: x=t.csv:height,weight, or x=t.csv:temp_*"),
-        );
+    for [warning, help] in inputs.iter().filter_map(|input| input.warning.as_ref()) {
+        terminal.warn(warning, Some(help));
     }
     let labels = Labels::new(&graph, &inputs);
     for Opened { name, source, .. } in &inputs {

@@ -14,15 +14,15 @@
 //! kernel    ::= kernel kN { stmt .. }
 //! stmt      ::= vN = def : DTYPE                                  a value, where it stands
 //!             | store NAME[access] <- vN                          to an array
-//!             | scatter NAME[access] at vN <- OP vN             combined with what is there, where the data say
+//!             | scatter NAME[access] at vN <- OP vN             combined with the element there; the data say where
 //!             | put rN[axis] <- vN                                to a scratch row over the strip of the axis
-//!             | put rN[axis, over and over] <- vN               to one for strips of an axis along which that recurs
-//!             | put rN[axis, stretched] <- vN                   to one over the strip of an axis that is longer
-//!             | transpose rN[axis] by AXIS = load NAME[access]  what two strips meet, to a row for each step
-//!             | gather rN[AXIS] by STEPS = load NAME[access] by STRIDE, STRIDE   the strip of two axes in one to a row
+//!             | put rN[axis, over and over] <- vN               to a row that repeats along the strips of an axis
+//!             | put rN[axis, stretched] <- vN                   to a row that is stretched over the strip of a longer axis
+//!             | transpose rN[axis] by AXIS = load NAME[access]  the block where two strips meet, into a row for each step
+//!             | gather rN[AXIS] by STEPS = load NAME[access] by STRIDE, STRIDE   a strip of two merged axes, into a row
 //!             | for AXIS [vector LANES] { stmt .. }               every step of the axis, or of its strip
 //!             | strip AXIS of LENGTH { stmt .. }                  strip by strip
-//!             | begin rN <- vN                                    what running results begin with
+//!             | begin rN <- vN                                    the value before the first running result
 //!             | scan operand = OP of operand from rN [for AXIS]   running results along a strip, for each step of another
 //!             | call operand = OP(operand ..)                     a function of whole rows, or of elements side by side
 //!             | reduce AXIS [vector LANES] ORDER { stmt .. vN = OP vN .. }        accumulators in values

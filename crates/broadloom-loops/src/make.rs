@@ -532,9 +532,7 @@ fn steps(stream: &Stream, extent: Extent, width: Extent) -> usize {
     let short = matches!(extent, Extent::Constant(extent) if extent < STREAM_STEPS as i64);
     let repeatable =
         stream.prologue.is_empty() && stream.per_step.len() + stream.body.len() <= MAX_REPEATED_STATEMENTS;
-    // By the tree, the lanes of a block are taken one by one, but among equal elements the first one has to win.
-    let by_lanes = is_by_tree(stream.order);
-    let ordered = stream.accumulators.iter().any(|entry| entry.accumulator.operand.is_indexed());
     let few = stream.accumulators.len() <= MAX_REPEATED_ACCUMULATORS;
-    if repeatable && few && !short && !(by_lanes && ordered) { STREAM_STEPS } else { 1 }
+    // Several steps are those of one lane.
+    if repeatable && few && !short && !stream.is_in_order() { STREAM_STEPS } else { 1 }
 }

@@ -177,7 +177,7 @@ impl Kernel {
                 },
                 (Source::Captured(_), None) => {
                     return Err(Class::DType
-                        .error(py, "an array that the function uses is none any more")
+                        .error(py, "an array that the function uses is no longer an array")
                         .into());
                 }
             };

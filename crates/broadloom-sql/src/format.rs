@@ -15,7 +15,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the format that the name of a file tells.
+    /// Returns the format that the name of a file indicates.
     ///
     /// # Errors
     /// Returns an error if the name has no known extension.

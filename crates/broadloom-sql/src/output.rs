@@ -26,7 +26,7 @@ enum Writer {
 }
 
 impl Output {
-    /// Creates a file in the format that its name tells.
+    /// Creates a file in the format that its name indicates.
     ///
     /// # Errors
     /// Returns an error if the format is not known or cannot hold the schema, or if the file cannot be created.

@@ -41,8 +41,8 @@ const RESERVED: &[&str] = &[
 
 /// The program of a graph: declarations, definitions and outputs, one per line.
 ///
-/// It reads back to the graph, but for slices with a negative step that are empty because they begin before the first
-/// element for all sizes, which Python's ranges cannot say, and for sizes with a coefficient beyond 64 bits.
+/// Reading it gives the same graph, except for slices with a negative step that are empty because they begin before the first
+/// element for all sizes, which Python's ranges cannot express, and for sizes with a coefficient beyond 64 bits.
 pub fn print(graph: &CheckedGraph) -> String {
     let text = printed(graph);
     // A size that was found to be a number only after it was computed with is one from the beginning where it is read,

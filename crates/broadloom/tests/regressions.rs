@@ -292,3 +292,22 @@ fn flipped_arrays_are_read_where_divisions_say() {
         assert_eq!(sum, x[3..].iter().map(|x| x - 6).sum::<i64>(), "{n}");
     }
 }
+
+/// Steps whose functions fill rows run lane by lane of the fixed tree: of equal elements, the first in that order won.
+#[test]
+fn the_first_of_equal_elements_wins_beside_sums_of_functions() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let (x, y) = (g.input::<f32>("x", shape![n, m]), g.input::<u8>("y", shape![n, m]));
+    let kernel =
+        g.compile([("sum", x.sin().sum(0)), ("least", y.argmin(0)), ("greatest", y.argmax(0))]).unwrap();
+    for [n, m] in [[65, 3], [66, 1], [200, 40], [3000, 3]] {
+        // Row 64 is in the first lane, and row 5 in the sixth.
+        let y: Vec<u8> = (0..n * m).map(|at| [1, 0][usize::from((at / m) % 59 == 5)]).collect();
+        let x = vec![0.5f32; n * m];
+        let [x, y] = [ArrayView::new(&x, &[n, m]), ArrayView::new(&y, &[n, m])].map(Result::unwrap);
+        let mut results = kernel.run((x, y)).unwrap();
+        assert_eq!(results.take::<Vec<i64>>("least").unwrap(), vec![5; m], "{n} x {m}");
+        assert_eq!(results.take::<Vec<i64>>("greatest").unwrap(), vec![0; m], "{n} x {m}");
+    }
+}

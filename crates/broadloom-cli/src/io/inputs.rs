@@ -59,11 +59,8 @@ impl Files {
             Format::Npz => Box::new(Entry::open(name, &content, part)?),
             Format::Table(format) => {
                 let table = self.table(&content, format)?;
-                if part.is_none() && !table.left_out().is_empty() {
-                    warning = Some(format!(
-                        "{name} contains only the numeric columns, without {:?}",
-                        table.left_out()
-                    ));
+                if part.is_none() {
+                    warning = table.warning(name);
                 }
                 table.part(name, part)?
             }

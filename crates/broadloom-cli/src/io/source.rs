@@ -101,8 +101,8 @@ pub struct Opened {
     pub source: Box<dyn Source>,
     /// Whether its name comes from the command line, not from a file.
     pub is_named: bool,
-    /// A warning, as a sentence.
-    pub warning: Option<String>,
+    /// A warning, and what to type.
+    pub warning: Option<[String; 2]>,
 }
 
 /// Elements in memory or in a mapped file.

@@ -123,7 +123,7 @@ impl Graph {
         self.settle_view(result, "atleast", operand, site)
     }
 
-    /// Rotates by quarter rotates in the plane of two axes, from the first towards the second.
+    /// Rotates by quarter turns in the plane of two axes, from the first towards the second.
     pub fn rot90(&mut self, operand: ExprId, quarters: i64, axes: [i64; 2], site: Site) -> ExprId {
         let result = self.try_rot90(operand, quarters, axes, site);
         self.settle_view(result, "rot90", operand, site)

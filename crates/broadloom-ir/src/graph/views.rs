@@ -293,8 +293,14 @@ impl Graph {
 
     /// Takes parts of axes, single elements and new axes, from the first axis on; remaining axes stay whole.
     pub fn slice(&mut self, operand: ExprId, slices: &[SliceSpec], site: Site) -> ExprId {
+        self.slice_as("slice", operand, slices, site)
+    }
+
+    /// Slices like [`Graph::slice`]; messages name the function that the user called: `slice`, `slice_axis` or
+    /// `index`.
+    pub fn slice_as(&mut self, name: &str, operand: ExprId, slices: &[SliceSpec], site: Site) -> ExprId {
         let result = self.try_slice(operand, slices, site);
-        self.settle(result, "slice", &[operand], site)
+        self.settle(result, name, &[operand], site)
     }
 
     pub(super) fn try_slice(

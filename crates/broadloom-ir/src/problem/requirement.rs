@@ -42,7 +42,7 @@ impl Requirement {
             | Requirement::SliceStop
             | Requirement::IndexStart
             | Requirement::IndexStop
-                if call != "slice" =>
+                if !matches!(call, "slice" | "slice_axis" | "index") =>
             {
                 Requirement::Elements
             }

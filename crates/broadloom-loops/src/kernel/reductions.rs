@@ -112,7 +112,14 @@ impl Stream {
     /// Returns whether the steps of one lane of a block run one after the other, and then those of the next lane: the
     /// rows of one lane, and those that the prologue fills, stay in the first-level cache even if the strip is long.
     pub fn is_by_lanes(&self) -> bool {
-        !self.prologue.is_empty() && self.ahead.is_empty()
+        !self.prologue.is_empty() && self.ahead.is_empty() && !self.is_in_order()
+    }
+
+    /// Returns whether the steps of a block have to run in order, and not lane by lane, because the first of equal
+    /// elements has to win.
+    pub fn is_in_order(&self) -> bool {
+        let has_lanes = matches!(self.order, Order::Tree | Order::Blocks);
+        has_lanes && self.accumulators.iter().any(|entry| entry.accumulator.operand.is_indexed())
     }
 }
 

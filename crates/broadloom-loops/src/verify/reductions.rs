@@ -101,8 +101,7 @@ impl Scope<'_> {
     pub(super) fn stream(&mut self, stream: &Stream, stmt: &Stmt) -> Result<(), Fault> {
         self.axis(stream.strip)?;
         let by_lanes = matches!(stream.order, Order::Tree | Order::Blocks);
-        let ordered = |entry: &StreamAccumulator| entry.accumulator.operand.is_indexed();
-        let one_by_one = !stream.prologue.is_empty() || by_lanes && stream.accumulators.iter().any(ordered);
+        let one_by_one = !stream.prologue.is_empty() || stream.is_in_order();
         if stream.order == Order::Counter
             || stream.axis == stream.strip
             || stream.steps == 0

@@ -30,13 +30,13 @@ def eval(
     Raises
     ------
     ProgramError, ShapeError, DTypeError
-        If the text is no program, or does not fit the arrays.
+        If the text is not a program, or does not fit the arrays.
     """
     return _program(text, threads)(arrays, out=out, **named)
 
 
 def input(name: str, type: str, /) -> Array:
-    """Declare an array that is passed later, and return it as a lazy one.
+    """Declare an array that is passed later, and return a lazy array.
 
     >>> import numpy as np
     >>> import broadloom as bl
@@ -52,7 +52,7 @@ def input(name: str, type: str, /) -> Array:
 
 
 def compile(*results: Any, threads: int | None = None) -> Kernel:
-    """Compile lazy arrays that were made of declared inputs, or containers of them, to a kernel.
+    """Compile lazy arrays that depend on declared inputs, or containers of them, to a kernel.
 
     The kernel takes arrays by position, in the order in which the inputs were first used together, or by name.
 

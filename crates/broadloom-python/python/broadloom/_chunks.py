@@ -6,7 +6,7 @@ from ._errors import ArgumentError, DTypeError, ShapeError
 
 
 def run(chunks, out, arrays):
-    """Pass all rows as often as the kernel needs them, and join what comes out."""
+    """Pass all rows as often as the kernel needs them, and join the results."""
     streamed = {}
     for name in chunks.streamed:
         if name not in arrays:

@@ -1,20 +1,20 @@
-"""The exceptions. Each is also of the class of Python's that fits."""
+"""The exceptions. Each is also an instance of the built-in exception that fits."""
 
 
 class Error(Exception):
-    """What all exceptions of this package are."""
+    """The base class of the exceptions of this package."""
 
 
 class ShapeError(Error, ValueError):
-    """Shapes do not fit each other."""
+    """Shapes do not fit together."""
 
 
 class DTypeError(Error, TypeError):
-    """An object or a dtype is of a kind that the operation does not take."""
+    """An operation does not accept the class of an object, or a dtype."""
 
 
 class ProgramError(Error, ValueError):
-    """A text is no program, or a function or an argument does not exist."""
+    """A text is not a program, or a function or an argument does not exist."""
 
 
 class ArgumentError(Error, ValueError):
@@ -26,7 +26,7 @@ class OutOfRangeError(Error, IndexError):
 
 
 class TracingError(Error, TypeError):
-    """A traced function asks for what is known only when its kernel is called."""
+    """A traced function needs a value that is known only when its kernel is called."""
 
 
 class CompileError(Error, RuntimeError):

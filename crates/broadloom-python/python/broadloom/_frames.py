@@ -1,4 +1,4 @@
-"""Where the code is that writes an operation, for errors that point there."""
+"""The place of the code that calls an operation, for errors that point there."""
 
 import linecache
 import os

@@ -1,4 +1,4 @@
-"""Lazy arrays: what a traced function gets for its arguments. What an operation means is said by the text language."""
+"""Lazy arrays, which a traced function gets as its arguments. The text language defines the meaning of operations."""
 
 import functools
 import inspect
@@ -44,7 +44,7 @@ def _prefix(operator):
 
 
 class _Arithmetic(Value):
-    """What arrays and sizes have in common: operators that add a line to the program."""
+    """The common part of arrays and sizes: operators that add a line to the program."""
 
     __slots__ = ()
 
@@ -203,11 +203,11 @@ class Array(_Arithmetic):
         return functools.partial(function, self)
 
     def compile(self, threads=None):
-        """The kernel that computes this array of declared inputs."""
+        """Return the kernel that computes this array from declared inputs."""
         return self._trace.compile(self, threads)
 
     def explain(self):
-        """What the compiler makes of this array of declared inputs."""
+        """Explain how this array is computed from declared inputs."""
         return self.compile().explain()
 
     def _repr_svg_(self):

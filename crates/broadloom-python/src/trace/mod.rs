@@ -269,7 +269,7 @@ impl Trace {
             return Err(Class::Value.error(py, text));
         }
         if declared.contains(['\n', '\r', ';', ':', '#']) {
-            let text = format!("{declared:?} is no type of an array: write it as \"f32[n, 3]\"");
+            let text = format!("{declared:?} is not the type of an array: write it as \"f32[n, 3]\"");
             return Err(Class::Program.error(py, text));
         }
         let trace = Bound::new(py, Trace::new("expression", Some(Frames::default()), true))?;

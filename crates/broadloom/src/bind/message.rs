@@ -91,7 +91,8 @@ fn plural(role: Role) -> &'static str {
     }
 }
 
-fn did_you_mean(suggestion: Option<&String>, known: &[String]) -> String {
+/// Continues a headline about an unknown name.
+pub(crate) fn did_you_mean(suggestion: Option<&String>, known: &[String]) -> String {
     match suggestion {
         Some(name) => format!("; did you mean {name:?}?"),
         None => format!("; the known names are {known:?}"),

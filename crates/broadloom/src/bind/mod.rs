@@ -30,6 +30,7 @@ pub use error::{
 pub(crate) use facts::{ShortSizes, SmallResults};
 pub use inputs::{Inputs, IntoInputs};
 pub(crate) use inputs::{Ordered, given};
+pub(crate) use message::did_you_mean;
 pub(crate) use names::{SymbolNames, nearest, type_text};
 pub(crate) use outputs::check_output_type;
 pub(crate) use passed::Passed;

@@ -1,6 +1,6 @@
 //! The reasons why something cannot be computed in chunks.
 
-use crate::bind::BindError;
+use crate::bind::{BindError, did_you_mean};
 use crate::run::{CallError, RunError};
 use crate::variant::CompileError;
 use broadloom_ir::ExprId;
@@ -199,8 +199,8 @@ impl ChunkError {
                 text.rows(vec![Row::new(reason(rows, *refusal), None)]);
                 text.help_in_rust(help(*refusal), None);
             }
-            ChunkError::UnknownSize { known, .. } => {
-                text.rows(vec![Row::new(format!("the sizes are {}", known.join(", ")), None)]);
+            ChunkError::UnknownSize { suggestion: Some(_), known, .. } => {
+                text.rows(vec![Row::new(format!("the sizes are {known:?}"), None)]);
             }
             ChunkError::Multiple { multiple, .. } => {
                 let why = "only whole blocks of rows give sums of floats the same bits for any chunks";
@@ -266,10 +266,9 @@ impl fmt::Display for ChunkError {
             return fmt::Display::fmt(&self.text(), f);
         }
         match self {
-            ChunkError::UnknownSize { name, suggestion: Some(suggestion), .. } => {
-                write!(f, "there is no size `{name}`: did you mean `{suggestion}`?")
+            ChunkError::UnknownSize { name, suggestion, known } => {
+                write!(f, "there is no size {name:?}{}", did_you_mean(suggestion.as_ref(), known))
             }
-            ChunkError::UnknownSize { name, .. } => write!(f, "there is no size `{name}`"),
             ChunkError::Refused { rows, at: Some((op, _)), .. } => {
                 write!(f, "`{op}` cannot be computed from chunks of `{rows}`")
             }

@@ -93,7 +93,7 @@ impl Tensor {
         self.made(&[], Site::caller(), |graph, x, _, site| graph.moveaxis(x, &from, &to, site))
     }
 
-    /// Rotates by quarter rotates in the plane of two axes, from the first towards the second.
+    /// Rotates by quarter turns in the plane of two axes, from the first towards the second.
     ///
     /// ```
     /// use broadloom::prelude::*;

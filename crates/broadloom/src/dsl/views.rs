@@ -359,7 +359,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn slice(self, items: impl AsRef<[SliceItem]>) -> Tensor {
-        self.take_slice(items.as_ref(), Site::caller())
+        self.take_slice("slice", items.as_ref(), Site::caller())
     }
 
     /// Slices one axis by a range, with a step of either sign; the other axes are kept whole.
@@ -372,7 +372,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn slice_axis(self, axis: impl IntoAxis, range: impl Into<SliceItem>, step: i64) -> Tensor {
-        self.slice_at(axis.into_axis(), range.into().step(step), Site::caller())
+        self.slice_at("slice_axis", axis.into_axis(), range.into().step(step), Site::caller())
     }
 
     /// Returns the part at one index of an axis, and drops the axis. A negative index counts from the end.
@@ -385,7 +385,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn index(self, axis: impl IntoAxis, index: impl Into<Dim>) -> Tensor {
-        self.slice_at(axis.into_axis(), SliceItem(Item::At(index.into())), Site::caller())
+        self.slice_at("index", axis.into_axis(), SliceItem(Item::At(index.into())), Site::caller())
     }
 
     /// Returns the differences of neighbours along an axis, taken `order` times: `x[1:] - x[:-1]`; for bool,
@@ -422,7 +422,7 @@ impl Tensor {
         })
     }
 
-    fn slice_at(self, axis: i64, item: SliceItem, site: Site) -> Tensor {
+    fn slice_at(self, name: &str, axis: i64, item: SliceItem, site: Site) -> Tensor {
         let rank = self.rank();
         let position = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
         let Some(position) = position.and_then(|axis| usize::try_from(axis).ok()).filter(|axis| *axis < rank)
@@ -430,16 +430,16 @@ impl Tensor {
             return registry::build(self.graph, &[self], &[], site, |graph, _| {
                 match graph.is_poisoned(self.expr) {
                     true => graph.poison(),
-                    false => graph.report(Problem::NoAxis { axis, rank }, Some("slice"), site),
+                    false => graph.report(Problem::NoAxis { axis, rank }, Some(name), site),
                 }
             });
         };
         let mut items = vec![SliceItem::from(..); position];
         items.push(item);
-        self.take_slice(&items, site)
+        self.take_slice(name, &items, site)
     }
 
-    fn take_slice(self, items: &[SliceItem], site: Site) -> Tensor {
+    fn take_slice(self, name: &str, items: &[SliceItem], site: Site) -> Tensor {
         let bounds: Vec<Dim> = items
             .iter()
             .flat_map(|item| match item.0 {
@@ -466,7 +466,7 @@ impl Tensor {
                     Item::Rest => specs.extend((named..rank).map(|_| SliceSpec::All)),
                 }
             }
-            graph.slice(self.expr, &specs, site)
+            graph.slice_as(name, self.expr, &specs, site)
         })
     }
 }

@@ -31,7 +31,7 @@ pub fn guarded<T>(read: impl FnOnce() -> Result<T, String>) -> Result<T, String>
     result.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text =
-            text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("its bytes make no sense");
+            text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("its contents are damaged");
         Err(text.lines().next().unwrap_or_default().to_owned())
     })
 }
@@ -54,14 +54,14 @@ impl<R: PageReader> Pages<R> {
                 false => bad("a dictionary has fewer bytes than values"),
             },
             Page::DataPage { encoding, .. } | Page::DataPageV2 { encoding, .. } => match encoding {
-                Encoding::DELTA_BYTE_ARRAY => {
-                    bad("the encoding DELTA_BYTE_ARRAY of texts is not supported: write it with another one")
-                }
+                Encoding::DELTA_BYTE_ARRAY => bad(
+                    "the encoding DELTA_BYTE_ARRAY of texts is not supported: write the file with another encoding",
+                ),
                 Encoding::DELTA_LENGTH_BYTE_ARRAY => {
                     let claimed = self.values(page).and_then(thrift::lengths);
                     match claimed.is_some_and(|claimed| claimed <= u64::from(page.num_values())) {
                         true => Ok(()),
-                        false => bad("a page has another number of texts than its header claims"),
+                        false => bad("the number of texts in a page is not the one in its header"),
                     }
                 }
                 _ => Ok(()),

@@ -40,7 +40,7 @@ impl File {
             );
         }
         if bytes.starts_with(b"FEA1") {
-            return Err("it is of version 1 of Feather: write it again with version=2".to_owned());
+            return Err("it is a Feather file of version 1: write it again with version=2".to_owned());
         }
         guarded(|| {
             let without = || "it does not start and end as Arrow IPC files do".to_owned();
@@ -50,7 +50,7 @@ impl File {
             let footer = root_as_footer(&rest[start..]).map_err(|error| error.to_string())?;
             let schema = footer.schema().ok_or("it has no schema")?;
             if !schema.endianness().equals_to_target_endianness() {
-                return Err("its bytes are in the other order than this machine's".to_owned());
+                return Err("its byte order is not the one of this machine".to_owned());
             }
             let schema = Arc::new(convert::fb_to_schema(schema));
             let blocks: Arc<[Block]> = footer.recordBatches().into_iter().flatten().copied().collect();
@@ -63,7 +63,7 @@ impl File {
             };
             for block in file.blocks.clone().iter() {
                 let rows = file.check(block)?;
-                file.rows = file.rows.checked_add(rows).ok_or("its numbers of rows make no sense")?;
+                file.rows = file.rows.checked_add(rows).ok_or("its number of rows is not possible")?;
             }
             Ok(file)
         })

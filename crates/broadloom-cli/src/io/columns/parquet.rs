@@ -30,7 +30,7 @@ impl File {
     /// Returns an error if it is damaged, in words.
     pub fn open(bytes: Bytes) -> Result<File, String> {
         if !footer(&bytes).is_none_or(thrift::is_sound) {
-            return Err("its footer claims more than it has".to_owned());
+            return Err("its footer claims more data than the file has".to_owned());
         }
         guarded(|| {
             let read = ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new());
@@ -49,7 +49,7 @@ impl File {
         let rows = self.metadata.row_groups().iter().try_fold(0usize, |sum, group| {
             usize::try_from(group.num_rows()).ok().and_then(|rows| sum.checked_add(rows))
         });
-        rows.ok_or_else(|| "its numbers of rows make no sense".to_owned())
+        rows.ok_or_else(|| "its number of rows is not possible".to_owned())
     }
 
     /// The number of nulls in a column by the statistics, if all row groups have them.

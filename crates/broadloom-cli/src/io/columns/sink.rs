@@ -126,7 +126,7 @@ impl<W: Write + Send> Sink for Columns<W> {
         match self.file {
             Ok(File::Ipc(writer)) => writer.into_inner().map_err(io::Error::other)?.flush(),
             Ok(File::Parquet(writer)) => writer.into_inner().map_err(io::Error::other)?.flush(),
-            Err(_) => Err(io::Error::other("no rows came, so the types of its columns are not known")),
+            Err(_) => Err(io::Error::other("there are no rows, so the types of its columns are not known")),
         }
     }
 }

@@ -269,20 +269,31 @@ impl Table {
         !self.is_numeric(column) && !matches!(self.kinds[column], Kind::Bad(_))
     }
 
+    /// The columns that a matrix of the whole table leaves out, and the others.
+    fn parted(&self) -> (Vec<usize>, Vec<usize>) {
+        (0..self.names.len()).partition(|column| self.is_left_out(*column))
+    }
+
     /// The columns of numbers as a matrix.
     fn all_numbers(self: &Rc<Table>, name: &str) -> Result<Box<dyn Source>, Failure> {
-        let (others, numbers): (Vec<usize>, Vec<usize>) =
-            (0..self.names.len()).partition(|column| self.is_left_out(*column));
+        let (others, numbers) = self.parted();
         match others.first() {
             Some(first) if numbers.is_empty() => Err(self.refusal(name, *first)),
             _ => self.matrix(name, numbers),
         }
     }
 
-    /// The names of the columns that a matrix of the whole table leaves out.
-    pub fn left_out(&self) -> Vec<&str> {
-        let columns = (0..self.names.len()).filter(|column| self.is_left_out(*column));
-        columns.map(|column| self.names[column].as_str()).collect()
+    /// A warning that a matrix of the whole table leaves out columns, with what to type instead.
+    pub fn warning(&self, name: &str) -> Option<[String; 2]> {
+        let names = |columns: &[usize]| -> Vec<&str> {
+            columns.iter().map(|column| self.names[*column].as_str()).collect()
+        };
+        let (others, numbers) = self.parted();
+        let chosen = names(&numbers[..numbers.len().min(2)]).join(",");
+        let headline = format!("{name} contains only the numeric columns, without {:?}", names(&others));
+        let file = self.content.path().display();
+        let help = format!("to silence this warning, choose columns, as in '{name}={file}:{chosen}'");
+        (!others.is_empty()).then_some([headline, help])
     }
 
     /// Columns side by side.

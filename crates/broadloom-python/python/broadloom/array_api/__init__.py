@@ -1,4 +1,4 @@
-"""A namespace after the Python array API standard, version 2025.12, whose arrays are computed when they are looked at.
+"""A namespace after the Python array API standard, version 2025.12, whose arrays are computed when they are read.
 
 Code that is written for the standard runs on it unchanged. Operations note what is to be done; a look at an array, by
 ``bool``, ``float``, ``print``, ``numpy.asarray`` or DLPack, compiles all that leads to it to one kernel and runs it.

@@ -43,7 +43,7 @@ def binary(function):
 
 
 def pow(x1, x2, /):
-    """`x1` to the power `x2`. An exponent that is an integer of Python's becomes a part of the kernel, as products."""
+    """`x1` to the power `x2`. A Python integer as the exponent becomes part of the kernel, as products."""
     if isinstance(x1, Array) and isinstance(x2, int):
         return call(_power, x1, exponent=int(x2))
     return call("pow", x1, x2)
@@ -61,7 +61,7 @@ def _prefix(function):
 
 
 class Array:
-    """An array that is computed when its elements are asked for.
+    """An array that is computed when its elements are needed.
 
     Operations only note what is to be done. ``bool``, ``float``, ``int``, ``repr``, ``numpy.asarray``, DLPack, assignments
     to elements and functions whose shapes depend on elements run one kernel for all that leads to an array, which then
@@ -158,7 +158,7 @@ class Array:
     def __array__(self, dtype=None, copy=None):
         data = elements(self)
         if copy is False and dtype is not None and np.dtype(dtype) != data.dtype:
-            raise ArgumentError(f"an array of {data.dtype} becomes one of {dtype} by a copy only")
+            raise ArgumentError(f"an array of {data.dtype} can become {dtype} only by a copy: leave out `copy=False`")
         if copy:
             return data.astype(data.dtype if dtype is None else dtype)
         data = data.astype(data.dtype if dtype is None else dtype, copy=False).view()
@@ -263,7 +263,7 @@ def checked(array):
 
 
 def scalar(value, dtype):
-    """A number of Python's, as a NumPy array without axes of the dtype in which it meets another one."""
+    """A Python number as a NumPy array without axes, in the dtype that it takes beside another array."""
     if not isinstance(value, _NUMBERS):
         raise DTypeError(f"this takes arrays of the namespace and real numbers, not {type(value).__name__}")
     kind = next(kind for kind in _NUMBERS if isinstance(value, kind))
@@ -274,13 +274,13 @@ def arrays_of(*operands):
     """Operands, with numbers as arrays of the dtype of the others."""
     found = [operand.dtype for operand in operands if isinstance(operand, Array)]
     if not found:
-        raise DTypeError("this takes at least one array of the namespace beside numbers")
+        raise DTypeError("this takes at least one array of the namespace, not only numbers")
     dtype = np.result_type(*found)
     return [operand if isinstance(operand, Array) else wrap(scalar(operand, dtype)) for operand in operands]
 
 
 def call(function, *operands, **statics):
-    """What a function of the text language, or one of lazy arrays, makes of arrays and numbers."""
+    """Apply a function of the text language, or one of lazy arrays, to arrays and numbers."""
     return made(_graph.node(function, [array._node for array in arrays_of(*operands)], **statics))
 
 

@@ -23,7 +23,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     if isinstance(obj, Array):
         if dtype is not None and dtype != obj.dtype:
             if copy is False:
-                raise ArgumentError(f"an array of {obj.dtype} becomes one of {dtype} by a copy only")
+                raise ArgumentError(f"an array of {obj.dtype} can become {dtype} only by a copy: leave out `copy=False`")
             return astype(obj, dtype)
         return obj.__copy__() if copy else obj
     data = np.array(obj, dtype=dtype, copy=copy is not False)

@@ -1,4 +1,4 @@
-"""Functions of elements. What they compute is said by the functions of the text language that have the same names."""
+"""Elementwise functions. They compute what the functions of the same names in the text language do."""
 
 from ._array import binary, call, checked, converted, pow
 from ._info import isdtype

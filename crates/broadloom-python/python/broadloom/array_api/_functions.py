@@ -21,7 +21,7 @@ __all__ = [
 
 
 def _axes(axis):
-    """One axis, or a tuple of them, as integers of Python's."""
+    """One axis, or a tuple of them, as Python integers."""
     if axis is None:
         return None
     return tuple(map(operator.index, axis)) if isinstance(axis, (tuple, list)) else operator.index(axis)
@@ -144,7 +144,7 @@ def sort(x, /, *, axis=-1, descending=False, stable=True):
 
 
 def argsort(x, /, *, axis=-1, descending=False, stable=True):
-    """The positions that bring the elements along an axis in order."""
+    """The positions that sort the elements along an axis."""
     return call("argsort", checked(x), axis=operator.index(axis), descending=builtins.bool(descending))
 
 
@@ -158,7 +158,7 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
 def where(condition, x1, x2, /):
     """``x1`` where the condition holds, and ``x2`` elsewhere."""
     if not isdtype(checked(condition).dtype, "bool"):
-        raise DTypeError(f"a condition is of bool, not of {condition.dtype}: write `x != 0`")
+        raise DTypeError(f"a condition has the dtype bool, not {condition.dtype}: write `x != 0`")
     if not isinstance(x1, Array) and not isinstance(x2, Array):
         x1 = asarray(x1)
     return call("where", condition, *arrays_of(x1, x2))
@@ -177,7 +177,7 @@ def take(x, indices, /, *, axis=None):
 
 
 def take_along_axis(x, indices, /, *, axis=-1):
-    """The elements at positions along an axis, which are others for each row."""
+    """The elements at positions along an axis, with separate positions for each row."""
     return call("take_along_axis", checked(x), checked(indices), axis=operator.index(axis))
 
 
@@ -260,7 +260,7 @@ def reshape(x, /, shape, *, copy=None):
 
 
 def repeat(x, repeats, /, *, axis=None):
-    """Each element repeated; numbers of repeats that are an array are looked at."""
+    """Each element repeated; if the numbers of repeats are an array, it is read."""
     if isinstance(repeats, Array):
         return wrap(np.repeat(elements(x), elements(repeats), axis=axis))
     return call("repeat", checked(x), repeats=operator.index(repeats), **_given(axis=_axes(axis)))

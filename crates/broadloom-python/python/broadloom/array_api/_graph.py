@@ -1,4 +1,6 @@
-"""Expressions that wait: nodes with data, or with what computes them of others; and their evaluation, in one kernel."""
+"""Expressions that wait to be computed.
+
+A node has data, or the operation that computes it from other nodes. One kernel computes all that a node needs."""
 
 import functools
 
@@ -42,7 +44,7 @@ def leaf(data):
 
 
 def node(operation, operands, **statics):
-    """What an operation makes of nodes.
+    """The result of an operation on nodes.
 
     The operation is the name of a function of the text language, or a function that takes a list of lazy arrays and makes
     one of them. Static arguments are hashable.
@@ -77,7 +79,7 @@ def _infer(operation, types, statics):
 
 @functools.partial(jit, static="program")
 def _run(program, leaves):
-    """Does again, on the lazy arrays of a trace, what the steps of a program say; the last one makes the result."""
+    """Repeats the steps of a program on the lazy arrays of a trace; the last step makes the result."""
     values = list(leaves)
     for operation, operands, statics in program:
         values.append(_apply(operation, [values[number] for number in operands], statics))
@@ -95,7 +97,7 @@ def _evaluate(root):
 
 
 def _ordered(root):
-    """The nodes with data below a node, and those without in an order in which each one follows what it takes."""
+    """The nodes with data below a node, and those without, each after its operands."""
     leaves, steps, seen = [], [], set()
     stack = [(root, None)]
     while stack:

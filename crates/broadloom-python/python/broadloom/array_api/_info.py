@@ -1,4 +1,4 @@
-"""Dtypes, what can be known of them, and what this namespace is."""
+"""Dtypes, their properties, and the properties of this namespace."""
 
 import builtins
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ def result_type(*arrays_and_dtypes):
     """The dtype in which arrays, dtypes and Python's numbers meet."""
     plain = (builtins.bool, int, float)
     if builtins.all(isinstance(given, plain) for given in arrays_and_dtypes):
-        raise DTypeError("result_type takes at least one array or dtype beside numbers")
+        raise DTypeError("result_type takes at least one array or dtype, not only numbers")
     found = [given if isinstance(given, plain) else dtype_of(given) for given in arrays_and_dtypes]
     return checked_dtype(np.result_type(*found))
 
@@ -121,7 +121,7 @@ class _Info:
     """What the namespace is able to do."""
 
     def capabilities(self):
-        """What of the optional parts of the standard there is."""
+        """The optional parts of the standard that are supported."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 32}
 
     def default_device(self):
@@ -133,7 +133,7 @@ class _Info:
         return ("cpu",)
 
     def default_dtypes(self, *, device=None):
-        """The dtypes of arrays of Python's numbers, and of indices."""
+        """The dtypes of arrays made from Python numbers, and of indices."""
         check_device(device)
         return {"real floating": float64, "integral": int64, "indexing": int64}
 
