@@ -2,6 +2,9 @@
 
 /// Everything that lowering and code generation know of the machine. It is made once, from the host or by hand;
 /// results never depend on it.
+///
+/// The number of cores is not part of it: each call says how many threads share its work. Neither are the tile functions,
+/// because `broadloom-math` has each of them for every CPU level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Target {
     /// The size in bytes of a vector register of the code generator.

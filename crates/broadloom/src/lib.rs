@@ -46,6 +46,7 @@ mod options;
 pub mod prelude;
 mod reexports;
 mod run;
+mod thresholds;
 mod variant;
 
 pub use array::{

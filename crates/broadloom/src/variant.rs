@@ -1,6 +1,7 @@
 //! Machine code specialised for a class of calls: certain array layouts or short sizes.
 
 use crate::cache::{Cache, Slots};
+use crate::thresholds::{MAX_LAYOUTS, MAX_SIZED};
 use broadloom_ir::diagnostics::Diagnostics;
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::transform::Rewritten;
@@ -77,11 +78,6 @@ pub(crate) struct Variants {
     pub(crate) general: Arc<Variant>,
     others: Cache<LowerOptions, Arc<Variant>>,
 }
-
-/// The most variants for exact layouts; beyond that, one variant for any strides serves all.
-const MAX_LAYOUTS: usize = 16;
-/// The most variants for short sizes; beyond that, the code for all sizes serves.
-const MAX_SIZED: usize = 8;
 
 impl Variants {
     pub(crate) fn new(prepared: Rewritten, options: JitOptions, general: Variant) -> Variants {

@@ -5,14 +5,18 @@ use super::error::BindError;
 use super::plan::Request;
 use super::sizes::{Values, count, evaluate};
 use crate::array::Geometry;
+use crate::thresholds::{
+    COLUMNS_OF_THREAD, MAX_VARIANT_EXPRS, MIN_PARTS_ELEMENTS, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD,
+    SHORT_REDUCTION, SHORT_SUM, SHORT_TRAILING,
+};
 use crate::variant::Variant;
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::graph::{CheckedGraph, Node, symbol_named};
-use broadloom_ir::reduce::{BLOCK, ReduceOp, SEQUENTIAL_LIMIT};
+use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
 use broadloom_loops::kernel::Specialisation;
-use broadloom_loops::{IndexWidth, Layout, LowerOptions, MAX_UNROLLED_REDUCTION};
+use broadloom_loops::{IndexWidth, Layout, LowerOptions};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -30,23 +34,12 @@ struct ShortSize {
     shape: Shape,
 }
 
-/// Sums of these lengths add in index order, and may be the sum of a pairwise tile.
-const SHORT_SUM: RangeInclusive<i64> = 2..=SEQUENTIAL_LIMIT as i64;
-/// Other reductions of these lengths are unrolled.
-const SHORT_REDUCTION: RangeInclusive<i64> = 2..=MAX_UNROLLED_REDUCTION;
-/// Trailing axes of these lengths become part of a vector loop.
-const SHORT_TRAILING: RangeInclusive<i64> = 2..=16;
-/// With fewer elements than this, a call takes no longer than its overhead.
-const WORTH_ELEMENTS: i64 = 1024;
-/// A graph with more expressions takes too long to compile again while a call waits.
-const MAX_EXPRS: usize = 512;
-
 impl ShortSizes {
     /// Finds them in a graph: extents of reductions, and trailing axes of arrays beside others without such an
     /// axis.
     pub(crate) fn new(graph: &CheckedGraph, tail: Option<&Dim>) -> ShortSizes {
         let mut sizes = ShortSizes::default();
-        if graph.len() > MAX_EXPRS {
+        if graph.len() > MAX_VARIANT_EXPRS {
             return sizes;
         }
         let is_tail = |symbol: SymbolId| tail.is_some_and(|tail| tail.symbols().contains(&symbol));
@@ -93,7 +86,8 @@ impl ShortSizes {
         let mut sizes: Vec<(SymbolId, i64)> = Vec::new();
         for short in &self.0 {
             let is_short = evaluate(&short.size, values).is_ok_and(|size| short.lengths.contains(&size));
-            let is_worth = || !matches!(count(&short.shape, values), Ok(count) if count < WORTH_ELEMENTS);
+            let is_worth =
+                || !matches!(count(&short.shape, values), Ok(count) if count < MIN_VARIANT_ELEMENTS);
             if let Some(value) = values[short.symbol.index()].filter(|_| is_short && is_worth()) {
                 sizes.push((short.symbol, value));
             }
@@ -115,16 +109,6 @@ struct SmallResult {
     /// Whether neighbours in memory belong to different results.
     is_by_columns: bool,
 }
-
-/// The number of results per thread from which threads share the results, so that the last ones keep no thread
-/// waiting.
-const RESULTS_OF_THREAD: i64 = 4;
-/// The same number for columns. Each thread's part of a row should span some pages: for 120 M elements in 200 to
-/// 1,000 columns, two threads that shared the columns took 1.3 times as long as one thread, and two that shared the
-/// rows 0.6 times as long.
-const COLUMNS_OF_THREAD: i64 = 2048;
-/// With fewer elements per result, combining results from parts is not worthwhile.
-const WORTH_PARTS: i64 = 4 * BLOCK as i64;
 
 impl SmallResults {
     /// Finds them in a graph in canonical form.
@@ -152,7 +136,7 @@ impl SmallResults {
                 return false;
             };
             (1..least.saturating_mul(threads)).contains(&results)
-                && elements / results >= WORTH_PARTS
+                && elements / results >= MIN_PARTS_ELEMENTS
                 && elements >= parallel_threshold as i64 / 4
         };
         let mut shapes: Vec<Shape> = Vec::new();
@@ -200,7 +184,7 @@ fn variant(
     let is_little = || {
         let shapes = given.iter().map(|input| &input.shape);
         let mut shapes = shapes.chain(outputs.iter().map(|output| request.graph.shape(output.expr)));
-        shapes.all(|shape| count(shape, values).is_ok_and(|count| count < WORTH_ELEMENTS))
+        shapes.all(|shape| count(shape, values).is_ok_and(|count| count < MIN_VARIANT_ELEMENTS))
     };
     loop {
         let variant = request.variants.get(facts.clone());

@@ -2,16 +2,9 @@
 
 use super::plan::Base;
 use super::sizes::{Values, evaluate};
+use crate::thresholds::{CHUNK_ALIGNMENTS, MAX_CHUNKS_OF_THREAD, MIN_CHUNK_WORK, MIN_COLUMNS};
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_loops::kernel::{CONTRACTED_ROWS, Extent, Kernel, KernelId, Schedule, Stmt, Work};
-
-/// The fewest columns per thread. Threads with a few columns each would read the same cache lines: over 16 columns,
-/// two threads took twice as long as one.
-const MIN_COLUMNS: i64 = 64;
-
-/// The most groups or chunks per thread. All chunks have the same length, so with few of them one thread may wait
-/// while another computes the last chunk: five chunks on two threads take 0.6 of the time of one thread, not 0.5.
-const MAX_CHUNKS_OF_THREAD: i64 = 16;
 
 /// One launch of a kernel.
 #[derive(Debug)]
@@ -125,11 +118,6 @@ fn plan_launch(
     threads: usize,
     work: f64,
 ) -> Result<Launch, DimError> {
-    /// The least work of a chunk, in the same unit, at which the cost of handing it to a thread is small.
-    const CHUNK_WORK: f64 = (512 << 10) as f64;
-    /// Chunks at least four times as long as one of these end at a multiple of it, so that vector loops have few
-    /// remainders and no thread loses much of its share.
-    const ALIGNMENTS: [i64; 2] = [64, 16];
     let params = kernel.params.iter().map(|dim| Ok(evaluate(dim, values)?.cast_unsigned()));
     let mut arguments = params.collect::<Result<Vec<u64>, DimError>>()?;
     let mut bases = Vec::new();
@@ -147,10 +135,10 @@ fn plan_launch(
     // only as many chunks as there are threads, each as wide as possible.
     let is_contracted = is_contracted(kernel);
     let most = if by_columns || is_contracted { 1 } else { MAX_CHUNKS_OF_THREAD } * threads as i64;
-    let chunks = if threads > 1 { ((work / CHUNK_WORK) as i64).clamp(threads as i64, most) } else { 1 };
+    let chunks = if threads > 1 { ((work / MIN_CHUNK_WORK) as i64).clamp(threads as i64, most) } else { 1 };
     let chunk = extent.div_ceil_by(chunks).max(if by_columns { MIN_COLUMNS } else { 1 });
     let whole_rows = [CONTRACTED_ROWS as i64];
-    let alignments = if is_contracted { &whole_rows[..] } else { &ALIGNMENTS };
+    let alignments = if is_contracted { &whole_rows[..] } else { &CHUNK_ALIGNMENTS };
     let alignment = alignments.iter().copied().find(|alignment| chunk >= 4 * alignment).unwrap_or(1);
     Ok(Launch {
         kernel: id,

@@ -1,0 +1,62 @@
+//! Thresholds: every figure at which the decision of a call changes.
+//!
+//! Those of lowering are in `broadloom-loops`, in the file of the same name. No figure changes a result: other figures
+//! choose other code, or share the work among threads in another way, with the same bits.
+
+use broadloom_ir::reduce::{BLOCK, SEQUENTIAL_LIMIT};
+use broadloom_loops::MAX_UNROLLED_REDUCTION;
+use std::ops::RangeInclusive;
+
+// Variants: code for short sizes. Lengths are in elements.
+
+/// Sums of these lengths add in index order, and may be the sum of a pairwise tile.
+pub(crate) const SHORT_SUM: RangeInclusive<i64> = 2..=SEQUENTIAL_LIMIT as i64;
+
+/// Other reductions of these lengths are unrolled.
+pub(crate) const SHORT_REDUCTION: RangeInclusive<i64> = 2..=MAX_UNROLLED_REDUCTION;
+
+/// Trailing axes of these lengths become part of a vector loop.
+pub(crate) const SHORT_TRAILING: RangeInclusive<i64> = 2..=16;
+
+/// The fewest elements for which another variant is worthwhile: with fewer, a call takes no longer than its overhead.
+pub(crate) const MIN_VARIANT_ELEMENTS: i64 = 1024;
+
+/// The most expressions of a graph that has variants for short sizes: a larger one takes too long to compile again
+/// while a call waits.
+pub(crate) const MAX_VARIANT_EXPRS: usize = 512;
+
+/// The most variants for exact layouts; beyond that, one variant for any strides serves all.
+pub(crate) const MAX_LAYOUTS: usize = 16;
+
+/// The most variants for short sizes; beyond that, the code for all sizes serves.
+pub(crate) const MAX_SIZED: usize = 8;
+
+// Threads: what they share.
+
+/// The number of results per thread from which threads share the results, so that the last ones keep no thread
+/// waiting.
+pub(crate) const RESULTS_OF_THREAD: i64 = 4;
+
+/// The same number for columns. Each thread's part of a row should span some pages: for 120 M elements in 200 to
+/// 1,000 columns, two threads that shared the columns took 1.3 times as long as one thread, and two that shared the
+/// rows 0.6 times as long.
+pub(crate) const COLUMNS_OF_THREAD: i64 = 2048;
+
+/// The fewest elements per result for which results are combined from parts.
+pub(crate) const MIN_PARTS_ELEMENTS: i64 = 4 * BLOCK as i64;
+
+/// The fewest columns per thread. Threads with a few columns each would read the same cache lines: over 16 columns,
+/// two threads took twice as long as one.
+pub(crate) const MIN_COLUMNS: i64 = 64;
+
+/// The most groups or chunks per thread. All chunks have the same length, so with few of them one thread may wait
+/// while another computes the last chunk: five chunks on two threads take 0.6 of the time of one thread, not 0.5.
+pub(crate) const MAX_CHUNKS_OF_THREAD: i64 = 16;
+
+/// The least work of a chunk, in bytes of memory traffic or operations that take as long: the cost of handing it to a
+/// thread is small.
+pub(crate) const MIN_CHUNK_WORK: f64 = (512 << 10) as f64;
+
+/// Chunks at least four times as long as one of these end at a multiple of it, so that vector loops have few
+/// remainders and no thread loses much of its share.
+pub(crate) const CHUNK_ALIGNMENTS: [i64; 2] = [64, 16];
