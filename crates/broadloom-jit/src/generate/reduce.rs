@@ -226,8 +226,7 @@ impl Generator<'_, '_, '_> {
         behind: &[Val],
         state: State,
     ) -> (ir::Value, State) {
-        let is_let = |stmt: &Stmt| matches!(stmt, Stmt::Let(_));
-        let is_short = reduce.body.len() <= MAX_INTERLEAVED_STATEMENTS && reduce.body.iter().all(is_let);
+        let is_short = self.is_little_work(&reduce.body);
         let registers: usize = state.iter().map(|value| value.regs.len()).sum();
         let together = (INTERLEAVED_REGISTERS / registers).clamp(1, MAX_INTERLEAVED_BLOCKS);
         // A power of two, because the numbers of lanes and registers are.

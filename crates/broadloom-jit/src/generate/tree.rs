@@ -8,10 +8,6 @@ use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 
-fn is_let(stmt: &Stmt) -> bool {
-    matches!(stmt, Stmt::Let(_))
-}
-
 /// Stack memory for states: an array for each component of a state, with an element for each slot.
 pub(super) struct Slots {
     arrays: Vec<(ir::Value, Val)>,
@@ -105,12 +101,25 @@ impl Generator<'_, '_, '_> {
         self.collect(accumulators, &counter, count)
     }
 
+    /// Returns whether a step is so little work that several of them run at once. The operations of a function are enough
+    /// work, and need all registers.
+    pub(super) fn is_little_work(&self, body: &[Stmt]) -> bool {
+        let is_function = |value: &Value| match &value.def {
+            Def::Op { op, .. } => op.tile(value.dtype.arithmetic()).is_some(),
+            _ => false,
+        };
+        let is_little = |stmt: &Stmt| match stmt {
+            Stmt::Let(id) => !is_function(&self.kernel.values[id.index()]),
+            _ => false,
+        };
+        body.len() <= MAX_INTERLEAVED_STATEMENTS && body.iter().all(is_little)
+    }
+
     /// Returns the number of whole blocks that one loop processes at once, a power of two. The lanes of a single block wait for each
     /// other's additions; where elements need little computation, several blocks keep the machine busy, as long as there are
     /// registers for them.
     fn blocks_together(&mut self, reduce: &Reduce) -> i64 {
-        let is_short = reduce.body.len() <= MAX_INTERLEAVED_STATEMENTS && reduce.body.iter().all(is_let);
-        if reduce.lanes == 1 || !reduce.prologue.is_empty() || !is_short {
+        if reduce.lanes == 1 || !reduce.prologue.is_empty() || !self.is_little_work(&reduce.body) {
             return 1;
         }
         let widths = reduce.accumulators.iter().map(|accumulator| accumulator.dtype.size());
