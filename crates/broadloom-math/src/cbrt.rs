@@ -20,9 +20,9 @@ pub trait CbrtTable: Float {
     const ROOTS_OF_TWO: [Self; 2];
 
     /// m^(-1/3) for m between sqrt(1/2) and sqrt(2).
-    fn inverse_cbrt<L: Level>(m: Self) -> Self;
+    fn inverse_cbrt<V: Value<Format = Self>, L: Level>(m: V) -> V;
     /// `z`, or a better approximation of t^(-1/3) if half a mantissa needs one.
-    fn refine<L: Level>(z: Self, t: Self) -> Self;
+    fn refine<V: Value<Format = Self>, L: Level>(z: V, t: V) -> V;
 }
 
 impl CbrtTable for f32 {
@@ -30,13 +30,13 @@ impl CbrtTable for f32 {
     const ROOTS_OF_TWO: [f32; 2] = [1.2599211, 0.7937005];
 
     #[inline(always)]
-    fn inverse_cbrt<L: Level>(m: f32) -> f32 {
+    fn inverse_cbrt<V: Value<Format = f32>, L: Level>(m: V) -> V {
         // Error relative to the result: 2^-17.4.
-        polynomial::<f32, L, 6>(m, [1.9991697, -2.4859157, 2.792204, -1.8981274, 0.7007373, -0.10806403])
+        polynomial::<V, L, 6>(m, [1.9991697, -2.4859157, 2.792204, -1.8981274, 0.7007373, -0.10806403])
     }
 
     #[inline(always)]
-    fn refine<L: Level>(z: f32, _: f32) -> f32 {
+    fn refine<V: Value<Format = f32>, L: Level>(z: V, _: V) -> V {
         z
     }
 }
@@ -46,9 +46,9 @@ impl CbrtTable for f64 {
     const ROOTS_OF_TWO: [f64; 2] = [1.2599210498948732, 0.7937005259840998];
 
     #[inline(always)]
-    fn inverse_cbrt<L: Level>(m: f64) -> f64 {
+    fn inverse_cbrt<V: Value<Format = f64>, L: Level>(m: V) -> V {
         // Error relative to the result: 2^-17.4.
-        polynomial::<f64, L, 6>(
+        polynomial::<V, L, 6>(
             m,
             [
                 1.999169673417005,
@@ -62,33 +62,35 @@ impl CbrtTable for f64 {
     }
 
     #[inline(always)]
-    fn refine<L: Level>(z: f64, t: f64) -> f64 {
+    fn refine<V: Value<Format = f64>, L: Level>(z: V, t: V) -> V {
         // Newton's step for 1 / z^3 = t: the error becomes 2^-33.8.
-        let error = (-(t * z)).madd::<L>(z * z, 1.0);
-        (error * Self::THIRD).madd::<L>(z, z)
+        let error = (-(t * z)).madd::<L>(z * z, V::ONE);
+        (error * Self::THIRD.into()).madd::<L>(z, z)
     }
 }
 
 /// The cube root of x.
 #[inline(always)]
-pub(crate) fn cbrt<T: CbrtTable, L: Level>(x: T) -> T {
+pub(crate) fn cbrt<V: Value<Format: CbrtTable>, L: Level>(x: V) -> V {
     let (k, m) = split(x.magnitude());
-    let biased = k.madd::<L>(T::THIRD, T::ROUND + T::BIAS);
-    let q = biased - (T::ROUND + T::BIAS);
+    let third = V::from(V::Format::THIRD);
+    let biased = k.madd::<L>(third, V::ROUND + V::BIAS);
+    let q = biased - (V::ROUND + V::BIAS);
     // -1, 0 or 1.
     let rest = k - (q + q + q);
-    let [root, inverse_root] = T::ROOTS_OF_TWO;
-    let (scale, inverse) = if rest > T::ZERO { (T::TWO, inverse_root) } else { (T::ONE, T::ONE) };
-    let (scale, inverse) = if rest < T::ZERO { (T::HALF, root) } else { (scale, inverse) };
+    let (more, less) = (rest.above(V::ZERO), rest.below(V::ZERO));
+    let [root, inverse_root] = V::Format::ROOTS_OF_TWO.map(V::from);
+    let scale = V::select(less, V::HALF, V::select(more, V::TWO, V::ONE));
+    let inverse = V::select(less, root, V::select(more, inverse_root, V::ONE));
     let t = m * scale;
-    let z = T::refine::<L>(T::inverse_cbrt::<L>(m) * inverse, t);
+    let z = V::Format::refine::<V, L>(V::Format::inverse_cbrt::<V, L>(m) * inverse, t);
 
     let square = z * z;
     let y = (t * square).head();
     // With y = r (1 + e) the step is -r (e + e^2), short of the root by its own square.
-    let step = minus_product::<T, L>(t, y * y, y) * (square * T::THIRD);
+    let step = minus_product::<V, L>(t, y * y, y) * (square * third);
     let root = y + (step * step).madd::<L>(z, step);
     let result = (root * biased.two_to()).xor_sign(x);
-    let result = if (x == T::ZERO) | (x.magnitude() == T::INFINITY) { x } else { result };
-    if x.unordered() { T::NAN } else { result }
+    let is_same = x.equals(V::ZERO) | x.magnitude().equals(V::INFINITY);
+    V::select(is_same, x, result).or_nan_of(x)
 }

@@ -12,7 +12,7 @@
 
 use crate::exact::{fast_two_sum, minus_product, two_product, two_sum};
 use crate::exp::{ExpTable, Scaled, scaled_exp};
-use crate::float::polynomial;
+use crate::float::{Value, polynomial};
 use crate::level::Level;
 
 /// The constants of the error function and its relatives for a format.
@@ -27,9 +27,9 @@ pub trait ErfTable: ExpTable {
     const ERF_SMALL: Self;
 
     /// P in erf x = x + x P(x^2) for |x| up to `ERF_SMALL`.
-    fn erf_tail<L: Level>(z: Self) -> Self;
+    fn erf_tail<V: Value<Format = Self>, L: Level>(z: V) -> V;
     /// (Q(0) in two parts, (Q(t) - Q(0)) / t) for x from 0.68 to `ERFC_MAX`.
-    fn erfc_tail<L: Level>(t: Self) -> ([Self; 2], Self);
+    fn erfc_tail<V: Value<Format = Self>, L: Level>(t: V) -> ([Self; 2], V);
 }
 
 impl ErfTable for f32 {
@@ -39,18 +39,18 @@ impl ErfTable for f32 {
     const ERF_SMALL: f32 = 0.6875;
 
     #[inline(always)]
-    fn erf_tail<L: Level>(z: f32) -> f32 {
+    fn erf_tail<V: Value<Format = f32>, L: Level>(z: V) -> V {
         // Error relative to erf x: 2^-30.9.
-        polynomial::<f32, L, 6>(
+        polynomial::<V, L, 6>(
             z,
             [0.12837917, -0.3761263, 0.11283579, -0.026846927, 0.0051445733, -0.0007007377],
         )
     }
 
     #[inline(always)]
-    fn erfc_tail<L: Level>(t: f32) -> ([f32; 2], f32) {
+    fn erfc_tail<V: Value<Format = f32>, L: Level>(t: V) -> ([f32; 2], V) {
         // Error relative to Q: 2^-29.6.
-        let slope = polynomial::<f32, L, 9>(
+        let slope = polynomial::<V, L, 9>(
             t,
             [
                 -0.6871607,
@@ -75,9 +75,9 @@ impl ErfTable for f64 {
     const ERF_SMALL: f64 = 0.6875;
 
     #[inline(always)]
-    fn erf_tail<L: Level>(z: f64) -> f64 {
+    fn erf_tail<V: Value<Format = f64>, L: Level>(z: V) -> V {
         // Error relative to erf x: 2^-62.9.
-        polynomial::<f64, L, 11>(
+        polynomial::<V, L, 11>(
             z,
             [
                 0.1283791670955126,
@@ -96,9 +96,9 @@ impl ErfTable for f64 {
     }
 
     #[inline(always)]
-    fn erfc_tail<L: Level>(t: f64) -> ([f64; 2], f64) {
+    fn erfc_tail<V: Value<Format = f64>, L: Level>(t: V) -> ([f64; 2], V) {
         // Error relative to Q: 2^-60.4.
-        let slope = polynomial::<f64, L, 22>(
+        let slope = polynomial::<V, L, 22>(
             t,
             [
                 -0.6871606844138106,
@@ -132,78 +132,74 @@ impl ErfTable for f64 {
 /// 1 + erf x for |x| <= `ERF_SMALL`, z being x^2. The polynomial is so small that nearly all of the error is
 /// the last rounding.
 #[inline(always)]
-fn one_plus_small<T: ErfTable, L: Level>(x: T, z: T) -> T {
-    let (sum, error) = fast_two_sum(T::ONE, x);
-    sum + x.madd::<L>(T::erf_tail::<L>(z), error)
+fn one_plus_small<V: Value<Format: ErfTable>, L: Level>(x: V, z: V) -> V {
+    let (sum, error) = fast_two_sum(V::ONE, x);
+    sum + x.madd::<L>(V::Format::erf_tail::<V, L>(z), error)
 }
 
 /// erfc a for 0.68 <= a <= `ERFC_MAX` as hi + lo, not yet scaled; a^2 is `square + square_lo`.
 #[inline(always)]
-fn tail<T: ErfTable, L: Level>(a: T, square: T, square_lo: T) -> Scaled<T> {
-    let e = scaled_exp::<T, L>(-square, -square_lo);
+fn tail<V: Value<Format: ErfTable>, L: Level>(a: V, square: V, square_lo: V) -> Scaled<V> {
+    let e = scaled_exp::<V, L>(-square, -square_lo);
     // 1 / (a + 2), and t = 1 - 4 / (a + 2).
-    let (d, d_lo) = two_sum(a, T::TWO);
-    let inverse = T::ONE / d;
-    let inverse_lo = (-inverse).madd::<L>(d_lo, minus_product::<T, L>(T::ONE, inverse, d)) * inverse;
-    let four = T::TWO + T::TWO;
-    let (t, t_error) = fast_two_sum(T::ONE, -four * inverse);
+    let (d, d_lo) = two_sum(a, V::TWO);
+    let inverse = V::ONE / d;
+    let inverse_lo = (-inverse).madd::<L>(d_lo, minus_product::<V, L>(V::ONE, inverse, d)) * inverse;
+    let four = V::TWO + V::TWO;
+    let (t, t_error) = fast_two_sum(V::ONE, -four * inverse);
     let t_lo = t_error - four * inverse_lo;
     // Q, whose slope is about that of its chord.
-    let ([constant, constant_lo], slope) = T::erfc_tail::<L>(t);
+    let (constant, slope) = V::Format::erfc_tail::<V, L>(t);
+    let [constant, constant_lo] = constant.map(V::from);
     let (q, q_error) = fast_two_sum(constant, t * slope);
     let q_lo = t_lo.madd::<L>(slope, q_error + constant_lo);
     // The products; parts of the second order are left out.
-    let (p, p_error) = two_product::<T, L>(q, inverse);
+    let (p, p_error) = two_product::<V, L>(q, inverse);
     let p_lo = q.madd::<L>(inverse_lo, q_lo.madd::<L>(inverse, p_error));
-    let (hi, error) = two_product::<T, L>(e.hi, p);
+    let (hi, error) = two_product::<V, L>(e.hi, p);
     let lo = e.hi.madd::<L>(p_lo, e.lo.madd::<L>(p, error));
     Scaled { hi, lo, exponent: e.exponent }
 }
 
 /// The error function of x.
 #[inline(always)]
-pub(crate) fn erf<T: ErfTable, L: Level>(x: T) -> T {
-    let a = x.magnitude();
-    let a = if a > T::ERF_ONE { T::ERF_ONE } else { a };
-    let (square, square_lo) = two_product::<T, L>(a, a);
-    let rest = tail::<T, L>(a, square, square_lo);
+pub(crate) fn erf<V: Value<Format: ErfTable>, L: Level>(x: V) -> V {
+    let a = x.magnitude().at_most(V::Format::ERF_ONE);
+    let (square, square_lo) = two_product::<V, L>(a, a);
+    let rest = tail::<V, L>(a, square, square_lo);
     // Just above ERF_SMALL, the rounding of erfc matters.
-    let (large, error) = fast_two_sum(T::ONE, -rest.scale(rest.hi));
+    let (large, error) = fast_two_sum(V::ONE, -rest.scale(rest.hi));
     let large = large + (error - rest.scale(rest.lo));
-    let small = a.madd::<L>(T::erf_tail::<L>(square), a);
-    let result = if a < T::ERF_SMALL { small } else { large };
-    if x.unordered() { T::NAN } else { result.xor_sign(x) }
+    let small = a.madd::<L>(V::Format::erf_tail::<V, L>(square), a);
+    V::select(a.below(V::Format::ERF_SMALL), small, large).xor_sign(x).or_nan_of(x)
 }
 
 /// 1 - erf x.
 #[inline(always)]
-pub(crate) fn erfc<T: ErfTable, L: Level>(x: T) -> T {
-    let a = x.magnitude();
+pub(crate) fn erfc<V: Value<Format: ErfTable>, L: Level>(x: V) -> V {
+    let is_negative = x.below(V::ZERO);
     // A value that is subtracted from 2 need not underflow.
-    let most = if x < T::ZERO { T::ERF_ONE } else { T::ERFC_MAX };
-    let a = if a > most { most } else { a };
-    let (square, square_lo) = two_product::<T, L>(a, a);
-    let rest = tail::<T, L>(a, square, square_lo);
+    let a = x.magnitude().at_most(V::select(is_negative, V::Format::ERF_ONE, V::Format::ERFC_MAX));
+    let (square, square_lo) = two_product::<V, L>(a, a);
+    let rest = tail::<V, L>(a, square, square_lo);
     let rest = rest.scale(rest.hi + rest.lo);
-    let large = if x < T::ZERO { T::TWO - rest } else { rest };
-    let result = if a < T::ERF_SMALL { one_plus_small::<T, L>(-x, square) } else { large };
-    if x.unordered() { T::NAN } else { result }
+    let large = V::select(is_negative, V::TWO - rest, rest);
+    let small = one_plus_small::<V, L>(-x, square);
+    V::select(a.below(V::Format::ERF_SMALL), small, large).or_nan_of(x)
 }
 
 /// x/2 erfc(-x / sqrt 2).
 #[inline(always)]
-pub(crate) fn gelu<T: ErfTable, L: Level>(x: T) -> T {
-    let size = x.magnitude();
-    let most = if x < T::ZERO { T::GELU_MAX } else { T::ERF_ONE };
-    let size = if size > most { most } else { size };
-    let a = size * T::SQRT_HALF;
+pub(crate) fn gelu<V: Value<Format: ErfTable>, L: Level>(x: V) -> V {
+    let is_negative = x.below(V::ZERO);
+    let size = x.magnitude().at_most(V::select(is_negative, V::Format::GELU_MAX, V::Format::ERF_ONE));
+    let a = size * V::SQRT_HALF;
     // a^2, without the rounding error of a: that has no effect elsewhere.
-    let (square, square_lo) = two_product::<T, L>(size, size);
-    let (square, square_lo) = (square * T::HALF, square_lo * T::HALF);
-    let rest = tail::<T, L>(a, square, square_lo);
-    let rest = rest.scale((T::HALF * size) * (rest.hi + rest.lo));
-    let large = if x < T::ZERO { -rest } else { x - rest };
-    let small = T::HALF * x * one_plus_small::<T, L>(a.xor_sign(x), square);
-    let result = if a < T::ERF_SMALL { small } else { large };
-    if x.unordered() { T::NAN } else { result }
+    let (square, square_lo) = two_product::<V, L>(size, size);
+    let (square, square_lo) = (square * V::HALF, square_lo * V::HALF);
+    let rest = tail::<V, L>(a, square, square_lo);
+    let rest = rest.scale((V::HALF * size) * (rest.hi + rest.lo));
+    let large = V::select(is_negative, -rest, x - rest);
+    let small = V::HALF * x * one_plus_small::<V, L>(a.xor_sign(x), square);
+    V::select(a.below(V::Format::ERF_SMALL), small, large).or_nan_of(x)
 }

@@ -3,13 +3,14 @@
 //! ```text
 //! /// Doc line.
 //! name = Variant(operands) { the definition at T and L }
-//!     rare condition => { the definition where the condition holds }
 //! name = Variant(operands) traced { the definition at any value T and at L }
+//!     rare condition => { the definition where the condition holds, at T and L }
 //! ```
 //!
 //! `T` is the precision and `L` the [`Level`]. A `traced` definition takes any [`Value`], so it also exists as a
 //! [`Program`] for compiled kernels. A row with `rare` lanes has two definitions: the first runs on
-//! all lanes, vectorised, and may give any number in rare lanes; then the second runs on those, one by one.
+//! all lanes, vectorised, and may give any number in rare lanes; then the second runs on those, one by one. The
+//! condition takes any value like the first.
 //! A function also has its method in [`Real`](crate::Real), its row in the tests' table, and its row in
 //! `accuracy.tsv`.
 
@@ -46,15 +47,25 @@ macro_rules! pattern {
     };
 }
 
-/// The program of a traced definition.
-macro_rules! program {
-    ($precision:ident, $level:ident, $operands:tt,) => {
+/// The condition of a row with rare lanes, if it is one.
+macro_rules! rare {
+    () => {
         None
     };
-    ($precision:ident, $level:ident, $operands:tt, $traced:expr) => {{
-        fn define<T: Value<Format: Tables>, L: Level>(first: T, second: T) -> T {
+    ($is_rare:expr) => {
+        Some($is_rare)
+    };
+}
+
+/// The program of a traced definition.
+macro_rules! program {
+    ($precision:ident, $level:ident, $operands:tt, ($($is_rare:expr)?)) => {
+        None
+    };
+    ($precision:ident, $level:ident, $operands:tt, ($($is_rare:expr)?) $traced:expr) => {{
+        fn define<T: Value<Format: Tables>, L: Level>(first: T, second: T) -> (T, Option<T::Mask>) {
             let pattern!($operands) = (first, second);
-            $traced
+            ($traced, rare!($($is_rare)?))
         }
         Some(Program::record::<$precision>(|first, second| define::<_, $level>(first, second)))
     }};
@@ -138,7 +149,7 @@ macro_rules! functions {
         fn record<T: Tables, L: Level>(function: Function) -> Option<Program> {
             match function {
                 $(Function::$variant => {
-                    program!(T, L, $operands, $($traced)?)
+                    program!(T, L, $operands, ($($is_rare)?) $($traced)?)
                 })+
             }
         }
@@ -151,36 +162,36 @@ functions! {
     /// The natural logarithm of a.
     log = Log(a) traced { log::log::<T, L>(a) }
     /// The sine of a.
-    sin = Sin(a) { trig::common::<T, L>(a, Wave::Sin) }
+    sin = Sin(a) traced { trig::common::<T, L>(a, Wave::Sin) }
         rare trig::is_rare::<T, L>(a) => { trig::rare::<T, L>(a, Wave::Sin) }
     /// The cosine of a.
-    cos = Cos(a) { trig::common::<T, L>(a, Wave::Cos) }
+    cos = Cos(a) traced { trig::common::<T, L>(a, Wave::Cos) }
         rare trig::is_rare::<T, L>(a) => { trig::rare::<T, L>(a, Wave::Cos) }
     /// The tangent of a.
-    tan = Tan(a) { tan::common::<T, L>(a) }
+    tan = Tan(a) traced { tan::common::<T, L>(a) }
         rare trig::is_rare::<T, L>(a) => { tan::rare::<T, L>(a) }
     /// The angle, -pi/2 to pi/2, whose sine is a.
-    asin = Asin(a) { inverse_trig::asin::<T, L>(a) }
+    asin = Asin(a) traced { inverse_trig::asin::<T, L>(a) }
     /// The angle, 0 to pi, whose cosine is a.
-    acos = Acos(a) { inverse_trig::acos::<T, L>(a) }
+    acos = Acos(a) traced { inverse_trig::acos::<T, L>(a) }
     /// The angle, -pi/2 to pi/2, whose tangent is a.
-    atan = Atan(a) { inverse_trig::atan::<T, L>(a) }
+    atan = Atan(a) traced { inverse_trig::atan::<T, L>(a) }
     /// The angle, -pi to pi, of the point (b, a).
-    atan2 = Atan2(a, b) { inverse_trig::atan2::<T, L>(a, b) }
+    atan2 = Atan2(a, b) traced { inverse_trig::atan2::<T, L>(a, b) }
     /// The hyperbolic sine of a.
-    sinh = Sinh(a) { hyperbolic::sinh::<T, L>(a) }
+    sinh = Sinh(a) traced { hyperbolic::sinh::<T, L>(a) }
     /// The hyperbolic cosine of a.
-    cosh = Cosh(a) { hyperbolic::cosh::<T, L>(a) }
+    cosh = Cosh(a) traced { hyperbolic::cosh::<T, L>(a) }
     /// The hyperbolic tangent of a.
     tanh = Tanh(a) traced { tanh::tanh::<T, L>(a) }
     /// The inverse hyperbolic sine of a.
-    asinh = Asinh(a) { inverse_hyperbolic::asinh::<T, L>(a) }
+    asinh = Asinh(a) traced { inverse_hyperbolic::asinh::<T, L>(a) }
     /// The inverse hyperbolic cosine of a.
-    acosh = Acosh(a) { inverse_hyperbolic::acosh::<T, L>(a) }
+    acosh = Acosh(a) traced { inverse_hyperbolic::acosh::<T, L>(a) }
     /// The inverse hyperbolic tangent of a.
-    atanh = Atanh(a) { inverse_hyperbolic::atanh::<T, L>(a) }
+    atanh = Atanh(a) traced { inverse_hyperbolic::atanh::<T, L>(a) }
     /// The length of the vector (a, b).
-    hypot = Hypot(a, b) { hypot::hypot::<T, L>(a, b) }
+    hypot = Hypot(a, b) traced { hypot::hypot::<T, L>(a, b) }
     /// a to the power b.
     pow = Pow(a, b) { pow::pow::<T, L>(a, b) }
     /// 2^a.
@@ -194,17 +205,17 @@ functions! {
     /// The natural logarithm of 1 + a.
     log1p = Log1p(a) traced { log::log1p::<T, L>(a) }
     /// The cube root of a.
-    cbrt = Cbrt(a) { cbrt::cbrt::<T, L>(a) }
+    cbrt = Cbrt(a) traced { cbrt::cbrt::<T, L>(a) }
     /// The error function of a.
-    erf = Erf(a) { erf::erf::<T, L>(a) }
+    erf = Erf(a) traced { erf::erf::<T, L>(a) }
     /// 1 - erf a.
-    erfc = Erfc(a) { erf::erfc::<T, L>(a) }
+    erfc = Erfc(a) traced { erf::erfc::<T, L>(a) }
     /// 1 / (1 + e^-a).
     sigmoid = Sigmoid(a) traced { logistic::sigmoid::<T, L>(a) }
     /// log(1 + e^a).
     softplus = Softplus(a) traced { logistic::softplus::<T, L>(a) }
     /// a/2 (1 + erf(a / sqrt 2)).
-    gelu = Gelu(a) { erf::gelu::<T, L>(a) }
+    gelu = Gelu(a) traced { erf::gelu::<T, L>(a) }
     /// a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))).
     gelu_tanh = GeluTanh(a) traced { logistic::gelu_tanh::<T, L>(a) }
     /// a / (1 + e^-a).
@@ -212,13 +223,13 @@ functions! {
     /// log(e^a + e^b).
     logaddexp = Logaddexp(a, b) traced { logistic::logaddexp::<T, L>(a, b) }
     /// The remainder of a divided by b, with the sign of a.
-    fmod = Fmod(a, b) { remainder::common::<T, L>(a, b, Division::Fmod) }
+    fmod = Fmod(a, b) traced { remainder::common::<T, L>(a, b, Division::Fmod) }
         rare remainder::is_rare::<T, L>(a, b) => { remainder::rare::<T>(a, b, Division::Fmod) }
     /// The remainder of a divided by b, with the sign of b.
-    remainder = Remainder(a, b) { remainder::common::<T, L>(a, b, Division::Remainder) }
+    remainder = Remainder(a, b) traced { remainder::common::<T, L>(a, b, Division::Remainder) }
         rare remainder::is_rare::<T, L>(a, b) => { remainder::rare::<T>(a, b, Division::Remainder) }
     /// The floor of a divided by b.
-    floor_divide = FloorDivide(a, b) { remainder::common::<T, L>(a, b, Division::FloorDivide) }
+    floor_divide = FloorDivide(a, b) traced { remainder::common::<T, L>(a, b, Division::FloorDivide) }
         rare remainder::is_rare::<T, L>(a, b) => { remainder::rare::<T>(a, b, Division::FloorDivide) }
 }
 

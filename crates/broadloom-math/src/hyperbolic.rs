@@ -9,7 +9,7 @@
 
 use crate::exact::fast_two_sum;
 use crate::exp::ExpTable;
-use crate::float::polynomial;
+use crate::float::{Value, polynomial};
 use crate::level::Level;
 
 /// The constants of the hyperbolic sine and cosine for a format.
@@ -18,24 +18,24 @@ pub trait HyperbolicTable: ExpTable {
     const COSH_MAX: Self;
 
     /// Q in sinh r = r + r^3 Q(r^2) for |r| <= ln 2 / 2.
-    fn sinh_tail<L: Level>(z: Self) -> Self;
+    fn sinh_tail<V: Value<Format = Self>, L: Level>(z: V) -> V;
     /// Q in cosh r = 1 + r^2/2 + r^4 Q(r^2) for |r| <= ln 2 / 2.
-    fn cosh_tail<L: Level>(z: Self) -> Self;
+    fn cosh_tail<V: Value<Format = Self>, L: Level>(z: V) -> V;
 }
 
 impl HyperbolicTable for f32 {
     const COSH_MAX: f32 = 90.0;
 
     #[inline(always)]
-    fn sinh_tail<L: Level>(z: f32) -> f32 {
+    fn sinh_tail<V: Value<Format = f32>, L: Level>(z: V) -> V {
         // Error relative to sinh r: 2^-37.2.
-        polynomial::<f32, L, 3>(z, [0.16666667, 0.008333285, 0.00019907525])
+        polynomial::<V, L, 3>(z, [0.16666667, 0.008333285, 0.00019907525])
     }
 
     #[inline(always)]
-    fn cosh_tail<L: Level>(z: f32) -> f32 {
+    fn cosh_tail<V: Value<Format = f32>, L: Level>(z: V) -> V {
         // Error: 2^-33.
-        polynomial::<f32, L, 2>(z, [0.04166644, 0.0013937277])
+        polynomial::<V, L, 2>(z, [0.04166644, 0.0013937277])
     }
 }
 
@@ -43,9 +43,9 @@ impl HyperbolicTable for f64 {
     const COSH_MAX: f64 = 711.0;
 
     #[inline(always)]
-    fn sinh_tail<L: Level>(z: f64) -> f64 {
+    fn sinh_tail<V: Value<Format = f64>, L: Level>(z: V) -> V {
         // Error relative to sinh r: 2^-61.7.
-        polynomial::<f64, L, 5>(
+        polynomial::<V, L, 5>(
             z,
             [
                 0.16666666666666677,
@@ -58,9 +58,9 @@ impl HyperbolicTable for f64 {
     }
 
     #[inline(always)]
-    fn cosh_tail<L: Level>(z: f64) -> f64 {
+    fn cosh_tail<V: Value<Format = f64>, L: Level>(z: V) -> V {
         // Error: 2^-70.0.
-        polynomial::<f64, L, 5>(
+        polynomial::<V, L, 5>(
             z,
             [
                 0.041666666666666685,
@@ -75,63 +75,60 @@ impl HyperbolicTable for f64 {
 
 /// e^a split into its even and odd part about a multiple of ln 2, for a >= 0:
 /// `e^+-a = 2^+-n (1 + c +- (hi + s))`.
-struct Parts<T> {
+struct Parts<V> {
     /// cosh r - 1.
-    c: T,
+    c: V,
     /// r, but for its rounding error.
-    hi: T,
+    hi: V,
     /// sinh r - hi.
-    s: T,
+    s: V,
     /// 4^-n, or a number as negligible.
-    v: T,
+    v: V,
     /// Two powers of two whose product is 2^(n-1).
-    scales: (T, T),
+    scales: (V, V),
 }
 
 #[inline(always)]
-fn parts<T: HyperbolicTable, L: Level>(a: T) -> Parts<T> {
-    let a = if a > T::COSH_MAX { T::COSH_MAX } else { a };
-    let round = T::ROUND + T::BIAS;
-    let biased = a.madd::<L>(T::LOG2_E, round);
+fn parts<V: Value<Format: HyperbolicTable>, L: Level>(a: V) -> Parts<V> {
+    let a = a.at_most(V::Format::COSH_MAX);
+    let round = V::ROUND + V::BIAS;
+    let biased = a.madd::<L>(V::Format::LOG2_E, round);
     let n = biased - round;
-    let hi = (-n).madd::<L>(T::LN2_HI, a); // exact, see LN2_HI
-    let lo = -n * T::LN2_LO;
+    let hi = (-n).madd::<L>(V::Format::LN2_HI, a); // exact, see LN2_HI
+    let lo = -n * V::Format::LN2_LO.into();
     let r = hi + lo;
     let z = r * r;
-    let c = (z * z).madd::<L>(T::cosh_tail::<L>(z), T::HALF * z);
-    let s = (z * r).madd::<L>(T::sinh_tail::<L>(z), lo);
+    let c = (z * z).madd::<L>(V::Format::cosh_tail::<V, L>(z), V::HALF * z);
+    let s = (z * r).madd::<L>(V::Format::sinh_tail::<V, L>(z), lo);
 
     // Far below the last place of 1 it no longer counts how far, and two_to has no smaller numbers.
-    let most = T::LIFT_EXPONENT;
-    let few = if n > most { most } else { n };
+    let few = n.at_most(V::LIFT_EXPONENT);
     let v = (round - (few + few)).two_to();
-    let scales = (biased + T::BIAS - T::ONE).two_to_in_halves();
+    let scales = (biased + V::BIAS - V::ONE).two_to_in_halves();
     Parts { c, hi, s, v, scales }
 }
 
 /// The hyperbolic sine of x.
 #[inline(always)]
-pub(crate) fn sinh<T: HyperbolicTable, L: Level>(x: T) -> T {
-    let Parts { c, hi, s, v, scales } = parts::<T, L>(x.magnitude());
+pub(crate) fn sinh<V: Value<Format: HyperbolicTable>, L: Level>(x: V) -> V {
+    let Parts { c, hi, s, v, scales } = parts::<V, L>(x.magnitude());
     // 1 - v is zero or at least 3/4, and what remains of it at least 0.4: more than |v hi|.
-    let (difference, difference_lo) = fast_two_sum(T::ONE, -v);
+    let (difference, difference_lo) = fast_two_sum(V::ONE, -v);
     let (first, first_error) = fast_two_sum(difference, hi);
     let (second, second_error) = fast_two_sum(first, v * hi);
     let small = difference.madd::<L>(c, s.madd::<L>(v, s));
     let sum = second + (small + (difference_lo + first_error + second_error));
-    let result = (sum * scales.0 * scales.1).xor_sign(x);
-    if x.unordered() { T::NAN } else { result }
+    (sum * scales.0 * scales.1).xor_sign(x).or_nan_of(x)
 }
 
 /// The hyperbolic cosine of x.
 #[inline(always)]
-pub(crate) fn cosh<T: HyperbolicTable, L: Level>(x: T) -> T {
-    let Parts { c, hi, s, v, scales } = parts::<T, L>(x.magnitude());
-    let (sum, sum_lo) = fast_two_sum(T::ONE, v);
+pub(crate) fn cosh<V: Value<Format: HyperbolicTable>, L: Level>(x: V) -> V {
+    let Parts { c, hi, s, v, scales } = parts::<V, L>(x.magnitude());
+    let (sum, sum_lo) = fast_two_sum(V::ONE, v);
     let (first, first_error) = fast_two_sum(sum, hi);
     let (second, second_error) = fast_two_sum(first, -(v * hi));
     let small = sum.madd::<L>(c, (-s).madd::<L>(v, s));
     let total = second + (small + (sum_lo + first_error + second_error));
-    let result = total * scales.0 * scales.1;
-    if x.unordered() { T::NAN } else { result }
+    (total * scales.0 * scales.1).or_nan_of(x)
 }

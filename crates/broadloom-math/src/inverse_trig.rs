@@ -9,7 +9,7 @@
 //! pi/4; all second floats are added to the tail of the series.
 
 use crate::exact::{divide, fast_two_sum, minus_product};
-use crate::float::{Float, polynomial};
+use crate::float::{Value, polynomial};
 use crate::level::Level;
 use crate::trig::TrigTable;
 
@@ -27,9 +27,9 @@ pub trait ArcTable: TrigTable {
     const FAR_LIFT: Self;
 
     /// R in asin s = s + s^3 R(s^2) for |s| <= 1/2.
-    fn asin_tail<L: Level>(z: Self) -> Self;
+    fn asin_tail<V: Value<Format = Self>, L: Level>(z: V) -> V;
     /// R in atan t = t + t^3 R(t^2) for |t| up to about tan(pi/8).
-    fn atan_tail<L: Level>(z: Self) -> Self;
+    fn atan_tail<V: Value<Format = Self>, L: Level>(z: V) -> V;
 }
 
 impl ArcTable for f32 {
@@ -40,15 +40,15 @@ impl ArcTable for f32 {
     const FAR_LIFT: f32 = 18446744073709551616.0; // 2^64
 
     #[inline(always)]
-    fn asin_tail<L: Level>(z: f32) -> f32 {
+    fn asin_tail<V: Value<Format = f32>, L: Level>(z: V) -> V {
         // Error relative to asin s: 2^-31.3.
-        polynomial::<f32, L, 6>(z, [0.16666658, 0.07500647, 0.04448834, 0.03205526, 0.013474278, 0.03890466])
+        polynomial::<V, L, 6>(z, [0.16666658, 0.07500647, 0.04448834, 0.03205526, 0.013474278, 0.03890466])
     }
 
     #[inline(always)]
-    fn atan_tail<L: Level>(z: f32) -> f32 {
+    fn atan_tail<V: Value<Format = f32>, L: Level>(z: V) -> V {
         // Error relative to atan t: 2^-30.2.
-        polynomial::<f32, L, 5>(z, [-0.33333313, 0.19998258, -0.14239275, 0.1056085, -0.059915405])
+        polynomial::<V, L, 5>(z, [-0.33333313, 0.19998258, -0.14239275, 0.1056085, -0.059915405])
     }
 }
 
@@ -60,9 +60,9 @@ impl ArcTable for f64 {
     const FAR_LIFT: f64 = 1.3407807929942597e154; // 2^512
 
     #[inline(always)]
-    fn asin_tail<L: Level>(z: f64) -> f64 {
+    fn asin_tail<V: Value<Format = f64>, L: Level>(z: V) -> V {
         // Error relative to asin s: 2^-59.8.
-        polynomial::<f64, L, 13>(
+        polynomial::<V, L, 13>(
             z,
             [
                 0.16666666666666763,
@@ -83,9 +83,9 @@ impl ArcTable for f64 {
     }
 
     #[inline(always)]
-    fn atan_tail<L: Level>(z: f64) -> f64 {
+    fn atan_tail<V: Value<Format = f64>, L: Level>(z: V) -> V {
         // Error relative to atan t: 2^-59.5.
-        polynomial::<f64, L, 11>(
+        polynomial::<V, L, 11>(
             z,
             [
                 -0.333333333333332,
@@ -105,136 +105,132 @@ impl ArcTable for f64 {
 }
 
 /// The arc whose sine is |x|, in the form that its size calls for.
-struct Arc<T> {
+struct Arc<V: Value> {
     /// Whether the arc is the complement `pi/2 - 2 (hi + lo)`, else it is `hi + lo`.
-    complement: bool,
-    hi: T,
-    lo: T,
+    complement: V::Mask,
+    hi: V,
+    lo: V,
 }
 
 /// The arc for |x| = a <= 1; beyond, any numbers.
 #[inline(always)]
-fn arc<T: ArcTable, L: Level>(a: T) -> Arc<T> {
-    let complement = a > T::HALF;
-    let half_rest = T::HALF * (T::ONE - a); // exact where it is used
+fn arc<V: Value<Format: ArcTable>, L: Level>(a: V) -> Arc<V> {
+    let complement = a.above(V::HALF);
+    let half_rest = V::HALF * (V::ONE - a); // exact where it is used
     let root = half_rest.sqrt();
-    let root_error = minus_product::<T, L>(half_rest, root, root) / (root + root);
-    let root_error = if root > T::ZERO { root_error } else { T::ZERO };
+    let root_error = minus_product::<V, L>(half_rest, root, root) / (root + root);
+    let root_error = V::select(root.above(V::ZERO), root_error, V::ZERO);
 
-    let z = if complement { half_rest } else { a * a };
-    let hi = if complement { root } else { a };
-    let error = if complement { root_error } else { T::ZERO };
-    Arc { complement, hi, lo: (hi * z).madd::<L>(T::asin_tail::<L>(z), error) }
+    let z = V::select(complement, half_rest, a * a);
+    let hi = V::select(complement, root, a);
+    let error = V::select(complement, root_error, V::ZERO);
+    Arc { complement, hi, lo: (hi * z).madd::<L>(V::Format::asin_tail::<V, L>(z), error) }
 }
 
 /// `base + hi + lo`, for a base of two parts that is zero or larger than `hi`.
 #[inline(always)]
-fn onto<T: Float>(base: [T; 2], hi: T, lo: T) -> T {
+fn onto<V: Value>(base: [V; 2], hi: V, lo: V) -> V {
     let (sum, error) = fast_two_sum(base[0], hi);
     sum + (error + (base[1] + lo))
 }
 
 /// The two parts of `factor * pi/2`, for a power of two.
 #[inline(always)]
-fn half_pi_times<T: ArcTable>(factor: T) -> [T; 2] {
-    let [hi, lo, _] = T::FRAC_PI_2;
+fn half_pi_times<V: Value<Format: ArcTable>>(factor: V) -> [V; 2] {
+    let [hi, lo, _] = V::Format::FRAC_PI_2.map(V::from);
     [factor * hi, factor * lo]
+}
+
+/// The first base where a condition holds, the second elsewhere.
+#[inline(always)]
+fn select_base<V: Value>(condition: V::Mask, then: [V; 2], otherwise: [V; 2]) -> [V; 2] {
+    [0, 1].map(|part| V::select(condition, then[part], otherwise[part]))
 }
 
 /// The arc sine of x.
 #[inline(always)]
-pub(crate) fn asin<T: ArcTable, L: Level>(x: T) -> T {
+pub(crate) fn asin<V: Value<Format: ArcTable>, L: Level>(x: V) -> V {
     let a = x.magnitude();
-    let Arc { complement, hi, lo } = arc::<T, L>(a);
-    let zero = [T::ZERO; 2];
-    let (base, factor) = if complement { (half_pi_times(T::ONE), -T::TWO) } else { (zero, T::ONE) };
+    let Arc { complement, hi, lo } = arc::<V, L>(a);
+    let base = select_base(complement, half_pi_times(V::ONE), [V::ZERO; 2]);
+    let factor = V::select(complement, -V::TWO, V::ONE);
     let result = onto(base, factor * hi, factor * lo).xor_sign(x);
-    if a <= T::ONE { result } else { T::NAN }
+    V::select(a.below_or_equal(V::ONE), result, V::NAN)
 }
 
 /// The arc cosine of x.
 #[inline(always)]
-pub(crate) fn acos<T: ArcTable, L: Level>(x: T) -> T {
+pub(crate) fn acos<V: Value<Format: ArcTable>, L: Level>(x: V) -> V {
     let a = x.magnitude();
-    let Arc { complement, hi, lo } = arc::<T, L>(a);
+    let Arc { complement, hi, lo } = arc::<V, L>(a);
     // pi/2 -+ the arc; for its complements 2 (hi + lo), or pi minus that.
-    let base = match (complement, x.has_sign()) {
-        (false, _) => half_pi_times(T::ONE),
-        (true, false) => [T::ZERO; 2],
-        (true, true) => half_pi_times(T::TWO),
-    };
-    let factor = if complement { T::TWO } else { -T::ONE };
+    let end = select_base(x.has_sign(), half_pi_times(V::TWO), [V::ZERO; 2]);
+    let base = select_base(complement, end, half_pi_times(V::ONE));
+    let factor = V::select(complement, V::TWO, -V::ONE);
     let result = onto(base, (factor * hi).xor_sign(x), (factor * lo).xor_sign(x));
-    if a <= T::ONE { result } else { T::NAN }
+    V::select(a.below_or_equal(V::ONE), result, V::NAN)
 }
 
 /// atan((n + n_lo) / (d + d_lo)) as a sum of two floats, for quotients of at most about tan(pi/8).
 #[inline(always)]
-fn atan_of_quotient<T: ArcTable, L: Level>(n: T, n_lo: T, d: T, d_lo: T) -> (T, T) {
-    let (t, t_lo) = divide::<T, L>(n, n_lo, d, d_lo);
+fn atan_of_quotient<V: Value<Format: ArcTable>, L: Level>(n: V, n_lo: V, d: V, d_lo: V) -> (V, V) {
+    let (t, t_lo) = divide::<V, L>(n, n_lo, d, d_lo);
     let z = t * t;
-    (t, (t * z).madd::<L>(T::atan_tail::<L>(z), t_lo))
+    (t, (t * z).madd::<L>(V::Format::atan_tail::<V, L>(z), t_lo))
 }
 
 /// The arc tangent of x.
 #[inline(always)]
-pub(crate) fn atan<T: ArcTable, L: Level>(x: T) -> T {
+pub(crate) fn atan<V: Value<Format: ArcTable>, L: Level>(x: V) -> V {
     // Beyond, the result is pi/2 to far more than its precision; this keeps infinity out of the quotient.
-    let largest = T::INTEGERS_FROM * T::INTEGERS_FROM;
-    let a = x.magnitude();
-    let a = if a > largest { largest } else { a };
+    let a = x.magnitude().at_most(V::INTEGERS_FROM * V::INTEGERS_FROM);
     // atan a is atan a, or pi/4 + atan((a - 1) / (a + 1)), or pi/2 + atan(-1 / a). In the middle
     // fast_two_sum is right even for a > 1: the difference is exact there, and so is the sum minus 1.
-    let (flat, steep) = (a < T::TAN_PI_8, a > T::TAN_3_PI_8);
-    let (difference, difference_lo) = fast_two_sum(-T::ONE, a);
-    let (sum, sum_lo) = fast_two_sum(T::ONE, a);
+    let (flat, steep) = (a.below(V::Format::TAN_PI_8), a.above(V::Format::TAN_3_PI_8));
+    let (difference, difference_lo) = fast_two_sum(-V::ONE, a);
+    let (sum, sum_lo) = fast_two_sum(V::ONE, a);
     let end = flat | steep;
-    let n = if flat { a } else { difference };
-    let n = if steep { -T::ONE } else { n };
-    let d = if flat { T::ONE } else { sum };
-    let d = if steep { a } else { d };
-    let n_lo = if end { T::ZERO } else { difference_lo };
-    let d_lo = if end { T::ZERO } else { sum_lo };
-    let multiple = if flat { T::ZERO } else { T::HALF };
-    let multiple = if steep { T::ONE } else { multiple };
+    let n = V::select(steep, -V::ONE, V::select(flat, a, difference));
+    let d = V::select(steep, a, V::select(flat, V::ONE, sum));
+    let n_lo = V::select(end, V::ZERO, difference_lo);
+    let d_lo = V::select(end, V::ZERO, sum_lo);
+    let multiple = V::select(steep, V::ONE, V::select(flat, V::ZERO, V::HALF));
 
-    let (hi, lo) = atan_of_quotient::<T, L>(n, n_lo, d, d_lo);
-    let result = onto(half_pi_times(multiple), hi, lo).xor_sign(x);
-    if x.unordered() { T::NAN } else { result }
+    let (hi, lo) = atan_of_quotient::<V, L>(n, n_lo, d, d_lo);
+    onto(half_pi_times(multiple), hi, lo).xor_sign(x).or_nan_of(x)
 }
 
 /// The angle of the point (x, y), in (-pi, pi].
 #[inline(always)]
-pub(crate) fn atan2<T: ArcTable, L: Level>(y: T, x: T) -> T {
+pub(crate) fn atan2<V: Value<Format: ArcTable>, L: Level>(y: V, x: V) -> V {
     let (ay, ax) = (y.magnitude(), x.magnitude());
-    let (steep, backward) = (ay > ax, x.has_sign());
-    let (long, short) = if steep { (ay, ax) } else { (ax, ay) };
+    let (steep, backward) = (ay.above(ax), x.has_sign());
+    let (long, short) = (V::select(steep, ay, ax), V::select(steep, ax, ay));
 
     // The quotient of two infinities counts as 1, and that of two zeros as 0.
-    let infinite = long == T::INFINITY;
-    let of_infinite = if short == T::INFINITY { T::ONE } else { T::ZERO };
-    let short = if infinite { of_infinite } else { short };
-    let long = if infinite | (long == T::ZERO) { T::ONE } else { long };
+    let infinite = long.equals(V::INFINITY);
+    let of_infinite = V::select(short.equals(V::INFINITY), V::ONE, V::ZERO);
+    let short = V::select(infinite, of_infinite, short);
+    let long = V::select(infinite | long.equals(V::ZERO), V::ONE, long);
     // Scaled so that no intermediate result is subnormal or infinite, unless the quotient itself is subnormal.
-    let scale = if long < T::INVERTIBLE / T::FAR_LIFT { T::FAR_LIFT } else { T::ONE };
-    let scale = if long > T::INVERTIBLE { T::HALF * T::HALF * T::HALF } else { scale };
+    let [invertible, far_lift] = [V::Format::INVERTIBLE, V::Format::FAR_LIFT].map(V::from);
+    let scale = V::select(long.below(invertible / far_lift), far_lift, V::ONE);
+    let scale = V::select(long.above(invertible), V::HALF * V::HALF * V::HALF, scale);
     let (long, short) = (scale * long, scale * short);
 
     // Within the octant: atan(short / long), or pi/4 + atan((short - long) / (short + long)).
-    let middle = short > T::TAN_PI_8 * long;
+    let middle = short.above(V::from(V::Format::TAN_PI_8) * long);
     let (difference, difference_lo) = fast_two_sum(-long, short);
     let (sum, sum_lo) = fast_two_sum(long, short);
-    let zero = T::ZERO;
-    let (n, n_lo) = if middle { (difference, difference_lo) } else { (short, zero) };
-    let (d, d_lo) = if middle { (sum, sum_lo) } else { (long, zero) };
-    let (hi, lo) = atan_of_quotient::<T, L>(n, n_lo, d, d_lo);
+    let (n, n_lo) = (V::select(middle, difference, short), V::select(middle, difference_lo, V::ZERO));
+    let (d, d_lo) = (V::select(middle, sum, long), V::select(middle, sum_lo, V::ZERO));
+    let (hi, lo) = atan_of_quotient::<V, L>(n, n_lo, d, d_lo);
 
     // The octant is entered from its far end if it is steep or backward, but not if it is both.
-    let sign = if steep == backward { T::ONE } else { -T::ONE };
-    let end = if backward { T::TWO } else { zero };
-    let end = half_pi_times(if steep { T::ONE } else { end });
-    let centre = if backward { T::FRAC_3_PI_4 } else { half_pi_times(T::HALF) };
-    let base = if middle { centre } else { end };
+    let sign = V::select(backward, V::select(steep, V::ONE, -V::ONE), V::select(steep, -V::ONE, V::ONE));
+    let end = V::select(steep, V::ONE, V::select(backward, V::TWO, V::ZERO));
+    let centre = select_base(backward, V::Format::FRAC_3_PI_4.map(V::from), half_pi_times(V::HALF));
+    let base = select_base(middle, centre, half_pi_times(end));
     let result = onto(base, sign * hi, sign * lo).xor_sign(y);
-    if x.unordered() | y.unordered() { T::NAN } else { result }
+    V::select(x.unordered() | y.unordered(), V::NAN, result)
 }

@@ -106,22 +106,30 @@ impl Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     steps: Vec<Step>,
+    result: usize,
+    rare: Option<usize>,
 }
 
 impl Program {
-    /// Records a definition of one or two arguments.
+    /// Records a definition of one or two arguments: its result, and the mask of rare lanes, in which the result is not
+    /// that of the function.
     pub(crate) fn record<F: Float>(
-        define: impl for<'r> FnOnce(Traced<'r, F>, Traced<'r, F>) -> Traced<'r, F>,
+        define: impl for<'r> FnOnce(Traced<'r, F>, Traced<'r, F>) -> (Traced<'r, F>, Option<TracedMask<'r>>),
     ) -> Program {
         let recorder = Recorder::default();
         let [first, second] =
             [0, 1].map(|position| Traced::Step(&recorder, recorder.step(Step::Argument(position))));
-        let result = recorder.of(define(first, second));
+        let (result, rare) = define(first, second);
+        let result = recorder.of(result);
+        let rare = rare.and_then(|rare| match rare {
+            TracedMask::Known(_) => None,
+            TracedMask::Step(_, position) => Some(position),
+        });
         let steps = recorder.steps.into_inner();
-        // What the result needs, in order.
-        let mut needed = vec![false; result + 1];
-        needed[result] = true;
-        for at in (0..=result).rev() {
+        // What the results need, in order.
+        let mut needed = vec![false; steps.len()];
+        [Some(result), rare].into_iter().flatten().for_each(|at| needed[at] = true);
+        for at in (0..steps.len()).rev() {
             if needed[at] {
                 steps[at].map(|operand| {
                     needed[operand] = true;
@@ -129,13 +137,13 @@ impl Program {
                 });
             }
         }
-        let mut places = vec![0; result + 1];
+        let mut places = vec![0; steps.len()];
         let mut kept = Vec::new();
-        for at in (0..=result).filter(|at| needed[*at]) {
+        for at in (0..steps.len()).filter(|at| needed[*at]) {
             places[at] = kept.len();
             kept.push(steps[at].map(|operand| places[operand]));
         }
-        Program { steps: kept }
+        Program { steps: kept, result: places[result], rare: rare.map(|at| places[at]) }
     }
 
     /// Returns the number of steps that compute something.
@@ -143,9 +151,20 @@ impl Program {
         self.steps.iter().filter(|step| !matches!(step, Step::Argument(_) | Step::Constant(_))).count()
     }
 
-    /// Returns the steps. Each reads only steps before it, and the last one is the result.
+    /// Returns the steps. Each reads only steps before it.
     pub fn steps(&self) -> &[Step] {
         &self.steps
+    }
+
+    /// Returns the position of the result.
+    pub fn result(&self) -> usize {
+        self.result
+    }
+
+    /// Returns the position of a mask of rare lanes, if there can be any: there, the result is not that of the function,
+    /// which its [tile](crate::tile_function) computes.
+    pub fn rare(&self) -> Option<usize> {
+        self.rare
     }
 }
 

@@ -9,7 +9,7 @@
 //! divided one by one in integers. `remainder` and `floor_divide` are Python's, as NumPy defines them (`npy_divmod`).
 
 use crate::exact::minus_product;
-use crate::float::Float;
+use crate::float::{Float, Value};
 use crate::level::Level;
 
 /// The constants of the remainders for a format.
@@ -89,12 +89,14 @@ fn power(e: i32) -> f64 {
 /// Whether the quotient is beyond the vectorised division. False for NaN, true for an infinite x and for a
 /// zero y.
 #[inline(always)]
-pub(crate) fn is_rare<T: RemainderTable, L: Level>(x: T, y: T) -> bool {
+pub(crate) fn is_rare<V: Value<Format: RemainderTable>, L: Level>(x: V, y: V) -> V::Mask {
     let (a, b) = (x.magnitude(), y.magnitude());
+    let is_beyond = |quotient: V::Format| (b * quotient.into()).below_or_equal(a);
     if L::FUSED {
-        a >= b * T::FUSED_QUOTIENT
+        is_beyond(V::Format::FUSED_QUOTIENT)
     } else {
-        (a >= b * T::UNFUSED_QUOTIENT) | ((a >= T::HALF_RANGE) & (a >= b))
+        let half_range = V::from(V::Format::HALF_RANGE);
+        is_beyond(V::Format::UNFUSED_QUOTIENT) | (half_range.below_or_equal(a) & b.below_or_equal(a))
     }
 }
 
@@ -108,13 +110,13 @@ pub(crate) enum Division {
 
 /// The function at a pair that is not rare; at rare pairs, any number.
 #[inline(always)]
-pub(crate) fn common<T: RemainderTable, L: Level>(x: T, y: T, division: Division) -> T {
+pub(crate) fn common<V: Value<Format: RemainderTable>, L: Level>(x: V, y: V, division: Division) -> V {
     let (a, b) = (x.magnitude(), y.magnitude());
-    let q = (a / b + T::ROUND) - T::ROUND;
+    let q = (a / b + V::ROUND) - V::ROUND;
     // Exact: a multiple of ulp(b) and at most 3/4 b.
-    let r = minus_product::<T, L>(a, q, b);
-    let r = if r < T::ZERO { r + b } else { r };
-    finish(x, y, if a < b { a } else { r }, division)
+    let r = minus_product::<V, L>(a, q, b);
+    let r = V::select(r.below(V::ZERO), r + b, r);
+    finish(x, y, V::select(a.below(b), a, r), division)
 }
 
 /// The function at any pair, one at a time.
@@ -131,33 +133,32 @@ pub(crate) fn divide<T: RemainderTable, L: Level>(x: T, y: T, division: Division
 
 /// The function from fmod(|x|, |y|).
 #[inline(always)]
-fn finish<T: RemainderTable>(x: T, y: T, r: T, division: Division) -> T {
+fn finish<V: Value<Format: RemainderTable>>(x: V, y: V, r: V, division: Division) -> V {
     let fmod = r.xor_sign(x);
-    let wrong_side = (fmod != T::ZERO) & ((y < T::ZERO) != (fmod < T::ZERO));
+    let is_zero = fmod.equals(V::ZERO);
+    let (left, right) = (y.below(V::ZERO), fmod.below(V::ZERO));
+    let wrong_side = !is_zero & ((left & !right) | (right & !left));
     let result = match division {
         Division::Fmod => fmod,
-        Division::Remainder => {
-            let signed = if wrong_side { fmod + y } else { fmod };
-            if fmod == T::ZERO { T::ZERO.xor_sign(y) } else { signed }
-        }
+        Division::Remainder => V::select(is_zero, V::ZERO.xor_sign(y), V::select(wrong_side, fmod + y, fmod)),
         Division::FloorDivide => {
             // An integer but for two roundings.
             let quotient = (x - fmod) / y;
-            let quotient = if wrong_side { quotient - T::ONE } else { quotient };
-            let snapped = snap(quotient);
-            let result = if quotient == T::ZERO { T::ZERO.xor_sign(x).xor_sign(y) } else { snapped };
-            if y == T::ZERO { x / y } else { result }
+            let quotient = V::select(wrong_side, quotient - V::ONE, quotient);
+            let zero = V::ZERO.xor_sign(x).xor_sign(y);
+            let result = V::select(quotient.equals(V::ZERO), zero, snap(quotient));
+            V::select(y.equals(V::ZERO), x / y, result)
         }
     };
-    if result.unordered() | x.unordered() | y.unordered() { T::NAN } else { result }
+    V::select(result.unordered() | x.unordered() | y.unordered(), V::NAN, result)
 }
 
 /// The floor of x, or one more if x is nearer to that.
 #[inline(always)]
-fn snap<T: Float>(x: T) -> T {
+fn snap<V: Value>(x: V) -> V {
     let a = x.magnitude();
-    let nearest = ((a + T::INTEGERS_FROM) - T::INTEGERS_FROM).xor_sign(x);
-    let floor = if nearest > x { nearest - T::ONE } else { nearest };
-    let snapped = if x - floor > T::HALF { floor + T::ONE } else { floor };
-    if a >= T::INTEGERS_FROM { x } else { snapped }
+    let nearest = ((a + V::INTEGERS_FROM) - V::INTEGERS_FROM).xor_sign(x);
+    let floor = V::select(nearest.above(x), nearest - V::ONE, nearest);
+    let snapped = V::select((x - floor).above(V::HALF), floor + V::ONE, floor);
+    V::select(V::INTEGERS_FROM.below_or_equal(a), x, snapped)
 }

@@ -8,7 +8,7 @@
 //! floats, and the division is corrected. The reduction and what counts as rare are those of [`crate::trig`].
 
 use crate::exact::{divide, fast_two_sum};
-use crate::float::polynomial;
+use crate::float::{Value, polynomial};
 use crate::huge::Quadrant;
 use crate::level::Level;
 use crate::trig::{TrigTable, is_rare, reduce};
@@ -16,22 +16,22 @@ use crate::trig::{TrigTable, is_rare, reduce};
 /// The constants of the tangent for a format.
 pub trait TanTable: TrigTable {
     /// R in 2 tan(r/2) = r + r^3 R(r^2) for |r| up to about pi/4.
-    fn half_tan_tail<L: Level>(z: Self) -> Self;
+    fn half_tan_tail<V: Value<Format = Self>, L: Level>(z: V) -> V;
 }
 
 impl TanTable for f32 {
     #[inline(always)]
-    fn half_tan_tail<L: Level>(z: f32) -> f32 {
+    fn half_tan_tail<V: Value<Format = f32>, L: Level>(z: V) -> V {
         // Error relative to 2 tan(r/2): 2^-28.6.
-        polynomial::<f32, L, 4>(z, [0.08333321, 0.008335171, 0.00083478267, 0.00010055819])
+        polynomial::<V, L, 4>(z, [0.08333321, 0.008335171, 0.00083478267, 0.00010055819])
     }
 }
 
 impl TanTable for f64 {
     #[inline(always)]
-    fn half_tan_tail<L: Level>(z: f64) -> f64 {
+    fn half_tan_tail<V: Value<Format = f64>, L: Level>(z: V) -> V {
         // Error relative to 2 tan(r/2): 2^-58.7.
-        polynomial::<f64, L, 9>(
+        polynomial::<V, L, 9>(
             z,
             [
                 0.08333333333333377,
@@ -50,9 +50,8 @@ impl TanTable for f64 {
 
 /// The tangent of x where x is not rare; at rare x, any number.
 #[inline(always)]
-pub(crate) fn common<T: TanTable, L: Level>(x: T) -> T {
-    let result = on_quadrant::<T, L>(reduce::<T, L>(x.magnitude()), x);
-    if x.unordered() { T::NAN } else { result }
+pub(crate) fn common<V: Value<Format: TanTable>, L: Level>(x: V) -> V {
+    on_quadrant::<V, L>(reduce::<V, L>(x.magnitude()), x).or_nan_of(x)
 }
 
 /// The tangent of any x, one at a time.
@@ -70,20 +69,21 @@ pub(crate) fn tan<T: TanTable, L: Level>(x: T) -> T {
 
 /// The tangent of `x`, whose magnitude lies at `at`.
 #[inline(always)]
-fn on_quadrant<T: TanTable, L: Level>(at: Quadrant<T>, x: T) -> T {
+fn on_quadrant<V: Value<Format: TanTable>, L: Level>(at: Quadrant<V>, x: V) -> V {
     let Quadrant { q, hi: r, lo } = at;
     let z = r * r;
     // The derivative of 2 tan(r/2) is 1 + tan(r/2)^2, here about 1 + r^2/4.
-    let lo = lo.madd::<L>(T::HALF * T::HALF * z, lo);
-    let (t, t_lo) = fast_two_sum(r, (z * r).madd::<L>(T::half_tan_tail::<L>(z), lo));
+    let lo = lo.madd::<L>(V::HALF * V::HALF * z, lo);
+    let (t, t_lo) = fast_two_sum(r, (z * r).madd::<L>(V::Format::half_tan_tail::<V, L>(z), lo));
 
-    let half = T::HALF * t;
+    let half = V::HALF * t;
     let square = half * half;
-    let d = T::ONE - square;
-    let d_lo = ((T::ONE - d) - square) - half * t_lo;
+    let d = V::ONE - square;
+    let d_lo = ((V::ONE - d) - square) - half * t_lo;
 
-    let cotangent = (q + T::ROUND).low_bit();
-    let (n, n_lo, d, d_lo) = if cotangent { (-d, -d_lo, t, t_lo) } else { (t, t_lo, d, d_lo) };
-    let (quotient, rest) = divide::<T, L>(n, n_lo, d, d_lo);
+    let cotangent = (q + V::ROUND).low_bit();
+    let (n, n_lo) = (V::select(cotangent, -d, t), V::select(cotangent, -d_lo, t_lo));
+    let (d, d_lo) = (V::select(cotangent, t, d), V::select(cotangent, t_lo, d_lo));
+    let (quotient, rest) = divide::<V, L>(n, n_lo, d, d_lo);
     (quotient + rest).xor_sign(x)
 }

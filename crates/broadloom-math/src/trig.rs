@@ -9,7 +9,7 @@
 //! lanes, which [`crate::huge`] reduces one by one.
 
 use crate::exact::{minus_product, two_product};
-use crate::float::{Float, polynomial};
+use crate::float::{Float, Value, polynomial};
 use crate::huge::{self, Quadrant};
 use crate::level::Level;
 
@@ -25,9 +25,9 @@ pub trait TrigTable: Float {
     const UNFUSED_BELOW: Self;
 
     /// S in sin r = r + r^3 S(r^2) for |r| up to about pi/4.
-    fn sin_tail<L: Level>(z: Self) -> Self;
+    fn sin_tail<V: Value<Format = Self>, L: Level>(z: V) -> V;
     /// C in cos r = 1 - r^2/2 + r^4 C(r^2) for |r| up to about pi/4.
-    fn cos_tail<L: Level>(z: Self) -> Self;
+    fn cos_tail<V: Value<Format = Self>, L: Level>(z: V) -> V;
     /// The quadrant of any finite non-negative x.
     fn reduce_huge(self) -> Quadrant<Self>;
 }
@@ -39,15 +39,15 @@ impl TrigTable for f32 {
     const UNFUSED_BELOW: f32 = 6000.0;
 
     #[inline(always)]
-    fn sin_tail<L: Level>(z: f32) -> f32 {
+    fn sin_tail<V: Value<Format = f32>, L: Level>(z: V) -> V {
         // Error relative to sin r: 2^-37.3.
-        polynomial::<f32, L, 4>(z, [-0.16666667, 0.008333329, -0.00019839176, 2.71681e-06])
+        polynomial::<V, L, 4>(z, [-0.16666667, 0.008333329, -0.00019839176, 2.71681e-06])
     }
 
     #[inline(always)]
-    fn cos_tail<L: Level>(z: f32) -> f32 {
+    fn cos_tail<V: Value<Format = f32>, L: Level>(z: V) -> V {
         // Error: 2^-33.
-        polynomial::<f32, L, 3>(z, [0.041666646, -0.0013887243, 2.4423889e-05])
+        polynomial::<V, L, 3>(z, [0.041666646, -0.0013887243, 2.4423889e-05])
     }
 
     #[inline(always)]
@@ -66,9 +66,9 @@ impl TrigTable for f64 {
     const UNFUSED_BELOW: f64 = 1048576.0;
 
     #[inline(always)]
-    fn sin_tail<L: Level>(z: f64) -> f64 {
+    fn sin_tail<V: Value<Format = f64>, L: Level>(z: V) -> V {
         // Error relative to sin r: 2^-58.
-        polynomial::<f64, L, 6>(
+        polynomial::<V, L, 6>(
             z,
             [
                 -0.16666666666666632,
@@ -82,9 +82,9 @@ impl TrigTable for f64 {
     }
 
     #[inline(always)]
-    fn cos_tail<L: Level>(z: f64) -> f64 {
+    fn cos_tail<V: Value<Format = f64>, L: Level>(z: V) -> V {
         // Error: 2^-64.2.
-        polynomial::<f64, L, 6>(
+        polynomial::<V, L, 6>(
             z,
             [
                 0.0416666666666666,
@@ -112,15 +112,15 @@ pub(crate) enum Wave {
 
 /// Whether `x` is beyond the vectorised reduction. False for NaN, true for infinities.
 #[inline(always)]
-pub(crate) fn is_rare<T: TrigTable, L: Level>(x: T) -> bool {
-    x.magnitude() >= if L::FUSED { T::FUSED_BELOW } else { T::UNFUSED_BELOW }
+pub(crate) fn is_rare<V: Value<Format: TrigTable>, L: Level>(x: V) -> V::Mask {
+    let bound = if L::FUSED { V::Format::FUSED_BELOW } else { V::Format::UNFUSED_BELOW };
+    V::from(bound).below_or_equal(x.magnitude())
 }
 
 /// The wave at x if x is not rare; any number otherwise.
 #[inline(always)]
-pub(crate) fn common<T: TrigTable, L: Level>(x: T, wave: Wave) -> T {
-    let result = on_quadrant::<T, L>(reduce::<T, L>(x.magnitude()), x, wave);
-    if x.unordered() { T::NAN } else { result }
+pub(crate) fn common<V: Value<Format: TrigTable>, L: Level>(x: V, wave: Wave) -> V {
+    on_quadrant::<V, L>(reduce::<V, L>(x.magnitude()), x, wave).or_nan_of(x)
 }
 
 /// The wave at any x, one at a time. Only the reduction is out of line: what follows it needs the caller's
@@ -139,15 +139,15 @@ pub(crate) fn wave<T: TrigTable, L: Level>(x: T, wave: Wave) -> T {
 
 /// Cody and Waite's reduction with the rounding errors kept.
 #[inline(always)]
-pub(crate) fn reduce<T: TrigTable, L: Level>(a: T) -> Quadrant<T> {
-    let [first, second, third] = T::FRAC_PI_2;
-    let q = a.madd::<L>(T::FRAC_2_PI, T::ROUND) - T::ROUND;
+pub(crate) fn reduce<V: Value<Format: TrigTable>, L: Level>(a: V) -> Quadrant<V> {
+    let [first, second, third] = V::Format::FRAC_PI_2.map(V::from);
+    let q = a.madd::<L>(V::Format::FRAC_2_PI, V::ROUND) - V::ROUND;
     // Exact: a multiple of the smaller of ulp(first) and ulp(a), and below 1.
-    let r = minus_product::<T, L>(a, q, first);
+    let r = minus_product::<V, L>(a, q, first);
     // If r and the product are near each other the subtraction is exact; if r is the larger this is a
     // fast_two_sum; and if r is much the smaller it is still a multiple of ulp(product), which is enough for
     // (r - hi) to be exact. So error is the rounding error in all cases.
-    let (product, product_error) = two_product::<T, L>(q, second);
+    let (product, product_error) = two_product::<V, L>(q, second);
     let hi = r - product;
     let error = (r - hi) - product;
     let lo = (-q).madd::<L>(third, error - product_error);
@@ -156,19 +156,19 @@ pub(crate) fn reduce<T: TrigTable, L: Level>(a: T) -> Quadrant<T> {
 
 /// The wave at `x`, whose magnitude lies at `at`.
 #[inline(always)]
-fn on_quadrant<T: TrigTable, L: Level>(at: Quadrant<T>, x: T, wave: Wave) -> T {
+fn on_quadrant<V: Value<Format: TrigTable>, L: Level>(at: Quadrant<V>, x: V, wave: Wave) -> V {
     let Quadrant { q, hi: r, lo } = at;
     let z = r * r;
-    let half_z = T::HALF * z;
-    let w = T::ONE - half_z;
+    let half_z = V::HALF * z;
+    let w = V::ONE - half_z;
     // sin (r + lo) = sin r + lo cos r, cos (r + lo) = cos r - lo sin r.
-    let sin = r + (z * r).madd::<L>(T::sin_tail::<L>(z), lo * w);
-    let cos = w + (((T::ONE - w) - half_z) + (z * z).madd::<L>(T::cos_tail::<L>(z), -(r * lo)));
+    let sin = r + (z * r).madd::<L>(V::Format::sin_tail::<V, L>(z), lo * w);
+    let cos = w + (((V::ONE - w) - half_z) + (z * z).madd::<L>(V::Format::cos_tail::<V, L>(z), -(r * lo)));
     let quadrant = match wave {
-        Wave::Sin => q + T::ROUND,
-        Wave::Cos => q + T::ONE + T::ROUND,
+        Wave::Sin => q + V::ROUND,
+        Wave::Cos => q + V::ONE + V::ROUND,
     };
-    let result = (if quadrant.low_bit() { cos } else { sin }).flip_in_half_turn(quadrant);
+    let result = V::select(quadrant.low_bit(), cos, sin).flip_in_half_turn(quadrant);
     match wave {
         Wave::Sin => result.xor_sign(x),
         Wave::Cos => result,

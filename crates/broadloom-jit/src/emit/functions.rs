@@ -1,10 +1,10 @@
 //! Elementary functions in lanes: the operations of their definitions, in the same order, so with the same bits.
 
 use super::value::Regs;
-use super::{Emitter, Val};
+use super::{Emitter, Intrinsic, Val};
 use crate::notes::Note;
 use broadloom_ir::ops::Op;
-use broadloom_math::{Program, Step, program};
+use broadloom_math::{CpuLevel, Function, Precision, Program, Step, program, tile_function};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::immediates::{Ieee32, Ieee64};
 use cranelift_codegen::ir::{self, InstBuilder, Type, types};
@@ -15,57 +15,90 @@ use smallvec::SmallVec;
 const INTERLEAVED: usize = 2;
 
 impl Emitter<'_, '_> {
-    /// Applies an elementary function: its operations if they are known, else a call for each lane.
+    /// Applies an elementary function: its operations if they are known, else a call for each lane. Only the wide back
+    /// end computes rare lanes apart.
     pub(super) fn function(&mut self, op: Op, args: &[Val]) -> Val {
-        let tile = op.tile(args[0].dtype);
-        match tile.and_then(|(function, precision)| program(function, precision, self.fused)) {
-            Some(program) => {
+        let inlined = op.tile(args[0].dtype).and_then(|(function, precision)| {
+            let program = program(function, precision, self.fused)?;
+            let tile = program.rare().map(|at| (at, self.tile(function, precision)));
+            (tile.is_none() || self.host.is_wide()).then_some(Inlined { program, tile })
+        });
+        match inlined {
+            Some(inlined) => {
                 self.note(Note::Inlined(op, args[0].dtype));
-                self.inlined(program, args)
+                self.inlined(inlined, args)
             }
             None => self.call_row(op, args),
         }
     }
 
+    /// The address of a tile function with the numerics of this code.
+    fn tile(&self, function: Function, precision: Precision) -> i64 {
+        let level = match (self.fused, self.host.has_avx512()) {
+            (false, _) => CpuLevel::Baseline,
+            (true, false) => CpuLevel::Avx2Fma,
+            (true, true) => CpuLevel::Avx512,
+        };
+        tile_function(function, precision, level) as usize as i64
+    }
+
     /// Runs a program on values of one shape. A scalar goes through it in the first lane of a register.
-    fn inlined(&mut self, program: &Program, args: &[Val]) -> Val {
+    fn inlined(&mut self, function: Inlined, args: &[Val]) -> Val {
         let like = &args[0];
         let lanes = Lanes {
             floats: self.host.vector_type(like.dtype, like.width),
             bits: self.host.mask_type(like.width),
+            in_use: like.lanes.min(self.host.per_register(like.width)),
         };
         if like.lanes == 1 {
-            let scalars =
-                args.iter().map(|arg| self.builder.ins().scalar_to_vector(lanes.floats, arg.regs[0]));
-            let args: SmallVec<[ir::Value; 2]> = scalars.collect();
-            let result = self.run(program, lanes, 1, |position, _| args[position])[0];
+            let scalars: SmallVec<[[ir::Value; 1]; 2]> = args
+                .iter()
+                .map(|arg| [self.builder.ins().scalar_to_vector(lanes.floats, arg.regs[0])])
+                .collect();
+            let args: SmallVec<[&[ir::Value]; 2]> = scalars.iter().map(|arg| &arg[..]).collect();
+            let result = self.run(function, lanes, &args)[0];
             return Val::scalar(like.dtype, self.builder.ins().extractlane(result, 0u8));
         }
         let mut results = Regs::new();
         for first in (0..like.regs.len()).step_by(INTERLEAVED) {
-            let count = INTERLEAVED.min(like.regs.len() - first);
-            let arg = |position: usize, reg| args[position].regs[first + reg];
-            results.extend(self.run(program, lanes, count, arg));
+            let end = like.regs.len().min(first + INTERLEAVED);
+            let args: SmallVec<[&[ir::Value]; 2]> = args.iter().map(|arg| &arg.regs[first..end]).collect();
+            results.extend(self.run(function, lanes, &args));
         }
         like.with_regs(results)
     }
 
     /// Runs a program on some registers of each argument, step by step.
-    fn run(
-        &mut self,
-        program: &Program,
-        lanes: Lanes,
-        count: usize,
-        arg: impl Fn(usize, usize) -> ir::Value,
-    ) -> Regs {
+    fn run(&mut self, Inlined { program, tile }: Inlined, lanes: Lanes, args: &[&[ir::Value]]) -> Regs {
+        let count = args[0].len();
         let mut steps: Vec<Regs> = Vec::with_capacity(program.steps().len());
         for step in program.steps() {
             let regs = (0..count)
-                .map(|reg| self.step(*step, lanes, |position| arg(position, reg), |at| steps[at][reg]))
+                .map(|reg| self.step(*step, lanes, |position| args[position][reg], |at| steps[at][reg]))
                 .collect();
             steps.push(regs);
         }
-        steps.pop().unwrap_or_default()
+        let results = steps[program.result()].clone();
+        let Some((rare, address)) = tile else { return results };
+        let address = self.builder.ins().iconst(types::I64, address);
+        let in_rare_lanes = |(reg, result): (usize, &ir::Value)| {
+            let mask = self.where_in_use(steps[rare][reg], lanes);
+            let mut operands: SmallVec<[ir::Value; 5]> = SmallVec::from_slice(&[*result, mask, address]);
+            operands.extend(args.iter().map(|arg| arg[reg]));
+            self.intrinsic(Intrinsic::Tile, &operands, lanes.floats)
+        };
+        results.iter().enumerate().map(in_rare_lanes).collect()
+    }
+
+    /// A mask without the lanes that are not in use: whatever they contain, it is no reason for a call.
+    fn where_in_use(&mut self, mask: ir::Value, lanes: Lanes) -> ir::Value {
+        let used = lanes.in_use * lanes.bits.lane_type().bytes() as usize;
+        if used == self.host.vector_bytes {
+            return mask;
+        }
+        let bytes: Vec<u8> = (0..self.host.vector_bytes).map(|at| if at < used { 0xff } else { 0 }).collect();
+        let in_use = self.vector_constant(lanes.bits, bytes.into());
+        self.builder.ins().band(mask, in_use)
     }
 
     /// A register with the float of these bits in every lane.
@@ -135,9 +168,18 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// The types of registers of floats, and of their bits.
+/// A function whose operations are known.
+#[derive(Clone, Copy)]
+struct Inlined {
+    program: &'static Program,
+    /// For rare lanes, the step that finds them and the address of the tile function that computes them.
+    tile: Option<(usize, i64)>,
+}
+
+/// The types of registers of floats, and of their bits, and the number of lanes in use.
 #[derive(Clone, Copy)]
 struct Lanes {
     floats: Type,
     bits: Type,
+    in_use: usize,
 }

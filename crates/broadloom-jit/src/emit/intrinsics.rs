@@ -45,6 +45,9 @@ pub(crate) enum Intrinsic {
     Narrow(Narrowing),
     /// Asks for the cache line of an address: the only intrinsic without a result.
     Prefetch,
+    /// The first operand if no lane of the second, a mask, is set. Otherwise the results of a tile function, whose address
+    /// is the third operand, on the lanes of the one or two registers that follow.
+    Tile,
 }
 
 impl Intrinsic {
@@ -68,6 +71,7 @@ impl Intrinsic {
             Intrinsic::Whole => [11, 0],
             Intrinsic::Half => [12, 0],
             Intrinsic::Prefetch => [13, 0],
+            Intrinsic::Tile => [14, 0],
         };
         UserExternalName::new(Intrinsic::NAMESPACE, u16::from_le_bytes(index).into())
     }
@@ -101,6 +105,7 @@ impl Intrinsic {
             [11, 0, 0, 0] => Some(Intrinsic::Whole),
             [12, 0, 0, 0] => Some(Intrinsic::Half),
             [13, 0, 0, 0] => Some(Intrinsic::Prefetch),
+            [14, 0, 0, 0] => Some(Intrinsic::Tile),
             _ => None,
         }
     }

@@ -46,7 +46,8 @@ impl Emitter<'_, '_> {
             Op::Divide => self.zip(x, y, |builder, x, y| builder.ins().fdiv(x, y)),
             Op::FloorDivide | Op::Remainder | Op::Fmod => match class {
                 Class::Int => self.divide_integers(op, operands),
-                Class::Bool | Class::Float => self.call_row(op, &args),
+                Class::Bool => self.call_row(op, &args),
+                Class::Float => self.function(op, &args),
             },
             Op::Negative => match class {
                 Class::Bool | Class::Int => self.map(x, |builder, x| builder.ins().ineg(x)),

@@ -31,6 +31,13 @@ impl Allocation {
     pub(super) fn first_inst(&self, block: usize) -> usize {
         self.view.ranges[block].first().index()
     }
+
+    /// Returns all registers in use.
+    pub(super) fn registers(&self) -> PRegSet {
+        let moves = self.output.edits.iter().flat_map(|(_, Edit::Move { from, to })| [from, to]);
+        let places = self.output.allocs.iter().chain(moves).filter_map(|place| place.as_reg());
+        places.fold(PRegSet::empty(), PRegSet::with)
+    }
 }
 
 impl Allocation {
@@ -183,6 +190,7 @@ fn operands(inst: &Inst, vectors: OperandConstraint) -> Vec<Operand> {
         match *arg {
             Arg::Def(reg) => operands.push(written(reg)),
             Arg::Use(reg) | Arg::Under(reg) | Arg::OrZero(reg) => operands.push(read(reg)),
+            Arg::Anywhere(reg) => operands.push(Operand::any_use(reg)),
             Arg::Tied(def, from) => {
                 // A limit would be lost: the allocator accepts any register for a reused one.
                 debug_assert_eq!(constraint(def), OperandConstraint::Reg);
@@ -211,15 +219,20 @@ fn clobbers(inst: &Inst, width: Width) -> PRegSet {
     if inst.kind != Kind::Call {
         return PRegSet::empty();
     }
-    let integers = (0..16).filter(|number| *number != RSP && !SAVED.contains(number));
+    let integers = (0..16).filter(|number| *number != RSP);
     let integers = integers.map(|number| PReg::new(number, RegClass::Int));
     let masks = MASKS.map(|number| PReg::new(number, MASK));
     let all = integers.chain((0..width.registers()).map(vector)).chain(masks);
     let mut set = PRegSet::empty();
-    for reg in all.filter(|reg| inst.fixed_defs.iter().all(|(_, at)| at != reg)) {
+    for reg in all.filter(|reg| !is_kept(*reg) && inst.fixed_defs.iter().all(|(_, at)| at != reg)) {
         set.add(reg);
     }
     set
+}
+
+/// Whether the content of a register is the same after a call.
+pub(super) fn is_kept(reg: PReg) -> bool {
+    reg.class() == RegClass::Int && SAVED.contains(&reg.hw_enc())
 }
 
 impl regalloc2::Function for View {

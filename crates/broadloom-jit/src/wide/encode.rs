@@ -1,13 +1,14 @@
 //! Encodes allocated instructions as bytes.
 
+mod cold;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 
-use super::allocate::{Allocation, InnerLoop, SAVED};
+use super::allocate::{Allocation, InnerLoop, SAVED, is_kept};
 use super::machine::{Arg, Base, Condition, Function, Inst, Kind, MASK, Width};
 use super::{Code, Registers, Unsupported};
 use iced_x86::{Code as Encoding, Encoder, Instruction, OpKind, Register};
-use regalloc2::{Allocation as Place, Edit, InstOrEdit, PReg, RegClass};
+use regalloc2::{Allocation as Place, Edit, InstOrEdit, PReg, RegClass, SpillSlot};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
@@ -28,6 +29,7 @@ pub(super) fn encode(function: &Function, allocation: &Allocation) -> Result<Cod
         blocks: vec![0; function.blocks.len()],
         branches: Vec::new(),
         constants: Vec::new(),
+        cold: Vec::new(),
     };
     writer.prologue()?;
     for index in 0..function.blocks.len() {
@@ -36,6 +38,7 @@ pub(super) fn encode(function: &Function, allocation: &Allocation) -> Result<Cod
             writer.block(function, allocation, index)?;
         }
     }
+    writer.cold_calls()?;
     let instructions = writer.bytes.len();
     let loops = allocation.loops(function);
     let spills = loops.iter().map(|inner| inner.registers.spills).sum();
@@ -56,43 +59,45 @@ fn is_empty(function: &Function, allocation: &Allocation, index: usize) -> bool 
     only_jumps && !allocation.steps(index).any(is_move)
 }
 
-/// The stack of a function, from the lowest address: arguments for others, slots, spilled values, saved registers.
+/// The stack of a function, from the lowest address: arguments for others, slots, spilled values, registers around cold
+/// calls, saved registers.
 struct Frame {
     slots: u32,
     spills: u32,
     bytes: u32,
     saved: Vec<PReg>,
+    /// The places of registers around cold calls.
+    around_calls: Vec<(PReg, SpillSlot)>,
 }
 
 impl Frame {
     fn of(function: &Function, allocation: &Allocation) -> Result<Frame, Unsupported> {
-        let mut used = [false; 16];
-        let mut mark = |place: &Place| {
-            if let Some(reg) = place.as_reg().filter(|reg| reg.class() == RegClass::Int) {
-                used[reg.hw_enc()] = true;
-            }
-        };
-        allocation.output.allocs.iter().for_each(&mut mark);
-        for (_, Edit::Move { from, to }) in &allocation.output.edits {
-            mark(from);
-            mark(to);
-        }
-        let saved: Vec<PReg> = SAVED
+        let used = allocation.registers();
+        let saved = SAVED.map(|number| PReg::new(number, RegClass::Int));
+        let saved: Vec<PReg> = saved.into_iter().filter(|reg| used.contains(*reg)).collect();
+        let kinds = || function.blocks.iter().flat_map(|block| &block.insts).map(|inst| inst.kind);
+        let has_cold_calls = kinds().any(|kind| matches!(kind, Kind::Tile(_)));
+        let mut words = allocation.output.num_spillslots;
+        let around_calls = used
             .into_iter()
-            .filter(|number| used[*number])
-            .map(|number| PReg::new(number, RegClass::Int))
+            .filter(|reg| has_cold_calls && !is_kept(*reg))
+            .map(|reg| {
+                let slot = SpillSlot::new(words);
+                words += if reg.class() == RegClass::Float { function.width.bytes() / 8 } else { 1 };
+                (reg, slot)
+            })
             .collect();
         let slots = function.outgoing_bytes.next_multiple_of(16);
         let spills = (slots + function.slot_bytes).next_multiple_of(16);
-        let end = spills + 8 * allocation.output.num_spillslots as u32;
+        let end = spills + 8 * words as u32;
         // For calls and slots the stack is aligned to 16 bytes, counting the return address and the saved registers.
         let pushed = 8 * (1 + saved.len() as u32);
-        let calls = function.blocks.iter().flat_map(|block| &block.insts).any(|inst| inst.kind == Kind::Call);
+        let calls = has_cold_calls || kinds().any(|kind| kind == Kind::Call);
         let bytes = if calls || end > 0 { (end + pushed).next_multiple_of(16) - pushed } else { 0 };
         if bytes > MAX_FRAME {
             return Err(Unsupported(format!("a frame of {bytes} bytes")));
         }
-        Ok(Frame { slots, spills, bytes, saved })
+        Ok(Frame { slots, spills, bytes, saved, around_calls })
     }
 }
 
@@ -108,6 +113,8 @@ struct Writer {
     /// Distances of 4 bytes to blocks, filled in later: their offsets and the blocks.
     branches: Vec<(usize, usize)>,
     constants: Vec<Distance>,
+    /// Calls to write at the end.
+    cold: Vec<cold::Call>,
 }
 
 /// A distance of 4 bytes to a constant, filled in later.
@@ -234,8 +241,13 @@ impl Writer {
         for reg in self.frame.saved.clone().into_iter().rev() {
             self.write(&simple(Encoding::Pop_r64, &[Register::RAX + reg.hw_enc() as u32]))?;
         }
-        self.write(&simple(Encoding::VEX_Vzeroupper, &[]))?;
+        self.clear_upper_halves()?;
         self.write(&simple(Encoding::Retnq, &[])).map(|_| ())
+    }
+
+    /// Code elsewhere may use instructions that are slow while upper halves are in use.
+    fn clear_upper_halves(&mut self) -> Result<(), Unsupported> {
+        self.write(&simple(Encoding::VEX_Vzeroupper, &[])).map(|_| ())
     }
 
     fn move_stack(&mut self, code: Encoding) -> Result<(), Unsupported> {
@@ -267,10 +279,10 @@ impl Writer {
                         Kind::Idiom(code) => self.idiom(code, places)?,
                         Kind::Arguments => {}
                         Kind::Call => {
-                            // The called function may use instructions that are slow while upper halves are in use.
-                            self.write(&simple(Encoding::VEX_Vzeroupper, &[]))?;
+                            self.clear_upper_halves()?;
                             self.machine(Encoding::Call_rm64, inst, places)?;
                         }
+                        Kind::Tile(tile) => self.cold_call(tile, places)?,
                         Kind::Jump => {
                             let target = follow(function, allocation, block.successors[0].0)?;
                             self.jump(function, allocation, index, target)?;
@@ -305,13 +317,25 @@ impl Writer {
     }
 
     fn branch(&mut self, code: Encoding, to: usize) -> Result<(), Unsupported> {
+        let at = self.open_branch(code)?;
+        self.branches.push((at, to));
+        Ok(())
+    }
+
+    /// A branch whose distance is filled in later. Returns the offset of the distance.
+    fn open_branch(&mut self, code: Encoding) -> Result<usize, Unsupported> {
         let mut instruction = Instruction::default();
         instruction.set_code(code);
         instruction.set_op0_kind(OpKind::NearBranch64);
         instruction.set_near_branch64(0);
         self.write(&instruction)?;
-        self.branches.push((self.bytes.len() - 4, to));
-        Ok(())
+        Ok(self.bytes.len() - 4)
+    }
+
+    /// Fills in the distance of a branch.
+    fn close_branch(&mut self, at: usize, target: usize) {
+        let distance = target as i64 - (at as i64 + 4);
+        self.bytes[at..at + 4].copy_from_slice(&(distance as i32).to_le_bytes());
     }
 
     /// An instruction with the registers and addresses of its operands.
@@ -333,7 +357,7 @@ impl Writer {
                     instruction.set_op_mask(register(next()?, View::Mask));
                     instruction.set_zeroing_masking(matches!(arg, Arg::OrZero(_)));
                 }
-                Arg::Def(_) | Arg::Use(_) => {
+                Arg::Def(_) | Arg::Use(_) | Arg::Anywhere(_) => {
                     instruction.set_op_kind(number, OpKind::Register);
                     instruction.set_op_register(number, register(next()?, view));
                 }
@@ -417,12 +441,17 @@ impl Writer {
                 instruction.set_op_kind(number, OpKind::Register);
                 instruction.set_op_register(number, register(reg, view));
             } else if let Some(slot) = place.as_stack() {
-                instruction.set_op_kind(number, OpKind::Memory);
-                instruction.set_memory_base(Register::RSP);
-                set_offset(&mut instruction, i64::from(self.frame.spills) + 8 * slot.index() as i64);
+                self.set_spilled(&mut instruction, number, slot);
             }
         }
         self.write(&instruction).map(|_| ())
+    }
+
+    /// Sets an operand to the place of a spilled value.
+    fn set_spilled(&self, instruction: &mut Instruction, number: u32, slot: SpillSlot) {
+        instruction.set_op_kind(number, OpKind::Memory);
+        instruction.set_memory_base(Register::RSP);
+        set_offset(instruction, i64::from(self.frame.spills) + 8 * slot.index() as i64);
     }
 
     /// The code with its distances filled in, followed by the constants.
@@ -434,9 +463,8 @@ impl Writer {
             starts.push(end);
             end += constant.len();
         }
-        for &(at, block) in &self.branches {
-            let distance = self.blocks[block] as i64 - (at as i64 + 4);
-            self.bytes[at..at + 4].copy_from_slice(&(distance as i32).to_le_bytes());
+        for (at, block) in std::mem::take(&mut self.branches) {
+            self.close_branch(at, self.blocks[block]);
         }
         for &Distance { at, end, which, offset } in &self.constants {
             let distance = (starts[which] + offset) as i64 - end as i64;

@@ -52,6 +52,8 @@ pub(super) enum Arg {
     Def(VReg),
     /// A register that is read.
     Use(VReg),
+    /// A value that is read in its register or, if it has been spilled, in its slot.
+    Anywhere(VReg),
     /// The first is written to the register that the second is read from.
     Tied(VReg, VReg),
     /// Memory.
@@ -96,10 +98,23 @@ pub(super) enum Kind {
     Arguments,
     /// Calls the function at the address in the first operand.
     Call,
+    /// Replaces the vector in the first operand by the results of a tile function on those in the third and fourth, if the
+    /// mask in the second has a lane that is set. Code at the end of the function does that. It saves all registers, so
+    /// that none is reserved for it.
+    Tile(Tile),
     Jump,
     /// Jumps to the first successor if the condition holds, else to the second.
     Branch(Condition),
     Return,
+}
+
+/// A tile function for the lanes of a vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tile {
+    /// The instruction on the mask, as both of its operands, that clears the zero flag if a lane is set.
+    pub(super) test: Code,
+    pub(super) address: u64,
+    pub(super) lanes: u32,
 }
 
 /// A condition on the flags.

@@ -8,7 +8,8 @@
 //! | --- | --- |
 //! | `machine.rs` | an instruction: an encoding of iced-x86, and virtual registers for its operands |
 //! | `optimise.rs` | moves pure instructions out of loops, and computes none twice |
-//! | `select.rs` | walks a function from its end to its start and takes what is needed; blocks, control flow, calls |
+//! | `select.rs` | walks a function from its end to its start and takes what is needed; blocks, control flow |
+//! | `select/calls.rs` | calls of functions of the host |
 //! | `select/memory.rs` | addresses, loads and stores |
 //! | `select/integers.rs`, `select/floats.rs` | scalars |
 //! | `select/vectors.rs`, `select/convert.rs`, `select/lanes.rs` | vectors |
@@ -17,6 +18,7 @@
 //! | `codes.rs` | maps encodings of 32 bytes to those of 64 |
 //! | `allocate.rs` | registers, by regalloc2 |
 //! | `encode.rs` | the frame, moves, branches, constants: bytes, by iced-x86 |
+//! | `encode/cold.rs` | calls of tile functions for rare lanes, after all other code |
 //!
 //! One CLIF instruction becomes one or a few of x86-64, which absorb addresses, loads and comparisons. Instructions
 //! are selected by their names for 32 bytes; a function of 64 bytes gets its encodings from the table in `codes.rs`.

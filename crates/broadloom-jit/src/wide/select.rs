@@ -4,6 +4,7 @@
 //! machine instruction absorbs (addresses, constants, loads, comparisons before branches) is not computed
 //! separately.
 
+mod calls;
 mod convert;
 mod floats;
 mod integers;
@@ -458,57 +459,6 @@ impl<'f> Selector<'f> {
         for value in call.args(pool).filter_map(|arg| arg.as_value()) {
             self.need(value);
         }
-    }
-
-    /// A call by the System V convention.
-    fn call(&mut self, inst: ir::Inst, signature: ir::SigRef) -> Result<()> {
-        let values: Vec<ir::Value> = self.func.dfg.inst_args(inst).to_vec();
-        let ir::Signature { params, call_conv, .. } = &self.func.dfg.signatures[signature];
-        if *call_conv != CallConv::SystemV {
-            return self.unsupported(inst);
-        }
-        let callee = self.get(values[0]);
-        let mut call = Inst::new(Kind::Call, &[Arg::Use(callee)]);
-        let (mut integers, mut floats, mut on_stack) = (INTEGER_ARGUMENTS.into_iter(), 0, 0);
-        for (&value, param) in values[1..].iter().zip(params) {
-            let ty = self.type_of(value);
-            if ty.is_float() && !ty.is_vector() && floats < FLOAT_ARGUMENTS {
-                call.fixed_uses.push((self.get(value), vector(floats)));
-                floats += 1;
-                continue;
-            }
-            if !ty.is_int() || ty.bits() > 64 {
-                return self.unsupported(inst);
-            }
-            let source = match param.extension {
-                ArgumentExtension::None => self.get(value),
-                ArgumentExtension::Uext => self.extended(value, false),
-                ArgumentExtension::Sext => self.extended(value, true),
-            };
-            match integers.next() {
-                Some(place) => call.fixed_uses.push((source, place)),
-                None => {
-                    let memory = Memory { base: Base::Outgoing, index: None, offset: on_stack };
-                    self.emit(Code::Mov_rm64_r64, &[Arg::Memory(memory), Arg::Use(source)]);
-                    on_stack += 8;
-                }
-            }
-        }
-        self.outgoing_bytes = self.outgoing_bytes.max(on_stack as u32);
-        match *self.func.dfg.inst_results(inst) {
-            [] => {}
-            [result] => {
-                let place = match self.type_of(result) {
-                    types::F32 | types::F64 => vector(0),
-                    ty if ty.is_int() && ty.bits() <= 64 => RAX,
-                    _ => return self.unsupported(inst),
-                };
-                call.fixed_defs.push((self.reg_of(result), place));
-            }
-            _ => return self.unsupported(inst),
-        }
-        self.made.push(call);
-        Ok(())
     }
 
     // Conditions.

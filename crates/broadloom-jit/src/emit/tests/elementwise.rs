@@ -5,7 +5,7 @@ use super::harness::{BackEnd, Case, Code, Target, check, corners, pairs};
 use super::lanes;
 use broadloom_ir::dtype::{Class, DType, Scalar};
 use broadloom_ir::ops::Op;
-use broadloom_math::program;
+use broadloom_math::{Program, program};
 use std::collections::BTreeSet;
 
 /// A case whose lanes are independent; operands of one lane are used for all.
@@ -52,17 +52,22 @@ fn tuples(dtype: DType, arity: usize) -> Vec<Vec<Scalar>> {
     }
 }
 
-/// Whether the op is a function without known operations: loops call its tile function, and only leftovers its row.
-fn is_only_called(op: Op, dtype: DType, fused: bool) -> bool {
+/// Whether the op is a function without known operations, or with rare lanes where only the wide back end computes them
+/// apart: loops call its tile function, and only leftovers its row.
+fn is_only_called(op: Op, dtype: DType, target: Target) -> bool {
+    let is_wide = matches!(target.back_end, BackEnd::Wide(_));
+    let is_computed = |program: &Program| is_wide || program.rare().is_none();
     let tile = op.tile(dtype.arithmetic());
-    tile.is_some_and(|(function, precision)| program(function, precision, fused).is_none())
+    tile.is_some_and(|(function, precision)| {
+        !program(function, precision, target.fused).is_some_and(is_computed)
+    })
 }
 
 fn op_case(target: Target, op: Op, operands: Vec<(DType, usize)>) -> Case {
     let dtype = operands[0].0;
     let tuples = match operands.len() {
         // The same code on both sides of the comparison.
-        2 if is_only_called(op, dtype, target.fused) => {
+        2 if is_only_called(op, dtype, target) => {
             let some = some_of(&corners(dtype));
             pairs(&some, &some)
         }
@@ -114,7 +119,7 @@ fn functions_are_their_definitions() {
     check(|target| {
         let mut cases = Vec::new();
         for (op, dtype) in rows().filter(|(_, dtype)| matches!(dtype, DType::F32 | DType::F64)) {
-            if op.tile(dtype).is_none() || is_only_called(op, dtype, target.fused) {
+            if op.tile(dtype).is_none() || is_only_called(op, dtype, target) {
                 continue;
             }
             let mut state = 7u64;
@@ -320,7 +325,7 @@ fn few_rows_are_called() {
         let lacks_rounding =
             cfg!(target_arch = "x86_64") && target.back_end == BackEnd::Own && target.features == Some(&[]);
         let called = |op: Op, dtype: DType| match op {
-            _ if is_only_called(op, dtype, target.fused) => true,
+            _ if is_only_called(op, dtype, target) => true,
             // Its operations are known.
             _ if op.tile(dtype.arithmetic()).is_some() => false,
             // As many products as the exponent has bits.

@@ -261,6 +261,8 @@ fn intrinsics_are_known_by_their_names() {
             Intrinsic::Narrow(Narrowing::Low),
             Intrinsic::Narrow(Narrowing::Signed),
             Intrinsic::Narrow(Narrowing::Unsigned),
+            Intrinsic::Prefetch,
+            Intrinsic::Tile,
         ] {
             for _ in 0..2 {
                 let called = emitter.intrinsic(intrinsic, &[reg], types::F32X16);
@@ -269,6 +271,6 @@ fn intrinsics_are_known_by_their_names() {
                 assert_eq!(Intrinsic::called(func, inst), Some(intrinsic));
             }
         }
-        assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 20, "each is imported once");
+        assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 22, "each is imported once");
     });
 }

@@ -1,5 +1,6 @@
 //! Decodes encoded functions, and compares them with the instructions that were meant.
 
+use super::super::machine::Tile;
 use super::super::tests::generate::{Generated, Kinds, function};
 use super::super::tests::machine::{native, optimised};
 use super::super::{allocate, select};
@@ -119,6 +120,40 @@ impl Checker<'_> {
         assert_eq!(decoded.next().mnemonic(), Mnemonic::Ret);
     }
 
+    /// A call that a branch leads to, with the places of its result and of its arguments.
+    fn cold_call(&self, decoded: &mut Decoded<'_>, tile: Tile, branch: &Instruction, places: &[Place]) {
+        assert_eq!(branch.near_branch_target(), decoded.all[decoded.next].ip(), "{branch}");
+        let around = &self.frame.around_calls;
+        // Every register that the convention does not save, and that is in use.
+        let clobbered = self.allocation.registers().into_iter().filter(|reg| !is_kept(*reg));
+        assert_eq!(clobbered.collect::<Vec<_>>(), around.iter().map(|(reg, _)| *reg).collect::<Vec<_>>());
+        for (reg, slot) in around {
+            self.transfer(&decoded.next(), Place::reg(*reg), Place::stack(*slot));
+        }
+        // Both operands of a function of one are the same.
+        let places = [places[0], places[1], places[places.len() - 1]];
+        for (place, argument) in places.into_iter().zip([Register::RDI, Register::RSI, Register::RDX]) {
+            let address = decoded.next();
+            assert_eq!((address.mnemonic(), address.op0_register()), (Mnemonic::Lea, argument), "{address}");
+            let saved = |reg: PReg| around.iter().find(|(known, _)| *known == reg).map(|(_, slot)| *slot);
+            let slot = place.as_reg().map_or(place.as_stack(), saved).expect("a slot");
+            let offset = i64::from(self.frame.spills) + 8 * slot.index() as i64;
+            self.memory_is(&address, Register::RSP, None, offset);
+        }
+        for (reg, number) in [(Register::RCX, u64::from(tile.lanes)), (Register::RAX, tile.address)] {
+            let moved = decoded.next();
+            assert_eq!((moved.op0_register(), moved.immediate(1)), (reg, number), "{moved}");
+        }
+        assert_eq!(decoded.next().mnemonic(), Mnemonic::Vzeroupper);
+        let call = decoded.next();
+        assert_eq!((call.mnemonic(), call.op0_register()), (Mnemonic::Call, Register::RAX));
+        for (reg, slot) in around {
+            self.transfer(&decoded.next(), Place::stack(*slot), Place::reg(*reg));
+        }
+        let back = decoded.next();
+        assert_eq!((back.mnemonic(), back.near_branch_target()), (Mnemonic::Jmp, branch.next_ip()));
+    }
+
     fn memory_is(&self, decoded: &Instruction, base: Register, index: Option<(PReg, u32)>, offset: i64) {
         assert_eq!(decoded.memory_base(), base, "{decoded}");
         match index {
@@ -183,6 +218,7 @@ impl Checker<'_> {
                     assert_eq!(number(decoded.op_mask()), next().hw_enc(), "{decoded}");
                     assert_eq!(decoded.zeroing_masking(), matches!(arg, Arg::OrZero(_)), "{decoded}");
                 }
+                Arg::Anywhere(_) => panic!("an operand of cold calls"),
                 Arg::Def(_) | Arg::Use(_) => assert!(is_register(decoded, operand, next()), "{decoded}"),
                 Arg::Tied(..) => {
                     let [from, to] = [next(), next()];
@@ -285,6 +321,7 @@ fn check(function: &Function, allocation: &Allocation, code: &Code) -> BTreeSet<
     // The starts of blocks, and the jumps at their ends, which are checked once all starts are known.
     let mut starts = Vec::new();
     let mut ends: Vec<(usize, Vec<Instruction>, u64)> = Vec::new();
+    let mut cold = Vec::new();
     for (index, block) in function.blocks.iter().enumerate() {
         let place = |decoded: &Decoded<'_>| {
             decoded.all.get(decoded.next).map_or(code.instructions as u64, Instruction::ip)
@@ -318,6 +355,18 @@ fn check(function: &Function, allocation: &Allocation, code: &Code) -> BTreeSet<
                             let call = decoded.next();
                             checker.machine(&call, Encoding::Call_rm64, inst, places, &code.bytes);
                         }
+                        Kind::Tile(tile) => {
+                            let (test, branch) = (decoded.next(), decoded.next());
+                            assert_eq!(test.code(), tile.test, "{test}");
+                            let mask = places[2].as_reg().expect("a register");
+                            assert!(
+                                [0, 1].iter().all(|operand| is_register(&test, *operand, mask)),
+                                "{test}"
+                            );
+                            assert_eq!(branch.mnemonic(), Mnemonic::Jne, "{branch}");
+                            assert_eq!(places[0], places[1]);
+                            cold.push((tile, branch, [&[places[1]], &places[3..]].concat()));
+                        }
                         Kind::Jump | Kind::Branch(_) => {
                             if is_empty(function, allocation, index) {
                                 continue;
@@ -338,6 +387,9 @@ fn check(function: &Function, allocation: &Allocation, code: &Code) -> BTreeSet<
                 }
             }
         }
+    }
+    for (tile, branch, places) in cold {
+        checker.cold_call(&mut decoded, tile, &branch, &places);
     }
     assert_eq!(decoded.next, decoded.all.len(), "instructions that nobody meant");
     for jump in decoded.all.iter().filter(|inst| inst.op0_kind() == OpKind::NearBranch64) {

@@ -359,6 +359,9 @@ impl Selector<'_> {
                 let x = self.fetch(x);
                 self.emit(code, &[Arg::Def(target), x]);
             }
+            (Intrinsic::Tile, &[result, mask, address, ref args @ ..]) => {
+                return self.tile(inst, target, [result, mask, address], args);
+            }
             (Intrinsic::Narrow(narrowing), &[x]) if self.width == Width::Zmm => {
                 return self.narrow(inst, narrowing, lane, target, x);
             }

@@ -115,6 +115,15 @@ impl Selector<'_> {
         mask
     }
 
+    /// A mask register of truth values in lanes.
+    pub(super) fn mask_of_lanes(&mut self, lane: Type, truth: ir::Value) -> VReg {
+        if self.is_truth(truth) {
+            return self.mask(truth);
+        }
+        let signs = self.fetch(truth);
+        self.compute_mask(by_size(lane, MASK_OF_SIGNS), &[signs])
+    }
+
     /// The mask result of an instruction.
     fn compute_mask(&mut self, code: Code, args: &[Arg]) -> VReg {
         let mask = self.fresh(MASK);
@@ -265,12 +274,8 @@ impl Selector<'_> {
         x: ir::Value,
         y: ir::Value,
     ) {
-        let (lane, mask) = if self.is_truth(c) {
-            (self.truth_lane(c), self.mask(c))
-        } else {
-            let signs = self.fetch(c);
-            (lane, self.compute_mask(by_size(lane, MASK_OF_SIGNS), &[signs]))
-        };
+        let lane = if self.is_truth(c) { self.truth_lane(c) } else { lane };
+        let mask = self.mask_of_lanes(lane, c);
         let (x, y) = (self.operand(x), self.fetch(y));
         self.emit(by_size(lane, BLEND), &[Arg::Def(target), y, x, Arg::Under(mask)]);
     }

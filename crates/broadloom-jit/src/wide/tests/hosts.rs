@@ -161,6 +161,41 @@ extern "C" fn nothing() {
     disorder();
 }
 
+/// Tile functions of integers.
+macro_rules! tile {
+    ($name:ident, $word:ident) => {
+        extern "C" fn $name(to: *mut $word, x: *const $word, y: *const $word, count: usize) {
+            for at in 0..count {
+                // SAFETY: the code under test passes the addresses of as many lanes.
+                unsafe {
+                    let (x, y) = (x.add(at).read_unaligned(), y.add(at).read_unaligned());
+                    to.add(at).write_unaligned(x.rotate_left(5) ^ y.wrapping_mul(3));
+                }
+            }
+            disorder();
+        }
+    };
+}
+
+tile!(tile_of_words, u32);
+tile!(tile_of_long_words, u64);
+
+/// The address of a tile function for lanes of 4 or 8 bytes.
+pub(super) fn tile_address(lane: Type) -> usize {
+    match lane.bytes() {
+        4 => tile_of_words as *const () as usize,
+        _ => tile_of_long_words as *const () as usize,
+    }
+}
+
+/// The lane that a tile function computes of two.
+pub(super) fn tile_lane(lane: Type, x: u128, y: u128) -> u128 {
+    match lane.bytes() {
+        4 => ((x as u32).rotate_left(5) ^ (y as u32).wrapping_mul(3)).into(),
+        _ => ((x as u64).rotate_left(5) ^ (y as u64).wrapping_mul(3)).into(),
+    }
+}
+
 /// Types of parameters, with how they are extended: by their signs or by zeros.
 type Params = &'static [(Type, Option<bool>)];
 

@@ -398,6 +398,16 @@ fn intrinsic_of(intrinsic: Intrinsic, ty: Type, from: Type, args: &[Bits]) -> Bi
     match intrinsic {
         // It has no result.
         Intrinsic::Prefetch => Bits::default(),
+        Intrinsic::Tile => {
+            let lane = ty.lane_type();
+            let is_set = |at: usize| args[1].lane(ty, at) >> (lane.bits() - 1) != 0;
+            if !(0..ty.lane_count() as usize).any(is_set) {
+                return x;
+            }
+            assert_eq!(args[2].lane(types::I64, 0), hosts::tile_address(lane) as u128);
+            let [x, y] = [args[3], args[args.len() - 1]];
+            Bits::of(ty, |at| hosts::tile_lane(lane, x.lane(ty, at), y.lane(ty, at)))
+        }
         Intrinsic::From(part) => {
             let part = usize::from(part);
             let count = 16 << part.trailing_zeros();

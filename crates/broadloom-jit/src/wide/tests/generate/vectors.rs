@@ -1,5 +1,6 @@
 //! Statements on vectors.
 
+use super::super::hosts;
 use super::*;
 
 impl Generator<'_, '_> {
@@ -16,7 +17,8 @@ impl Generator<'_, '_> {
         let ty = self.random.one_of(&integer_vectors(self.kinds.width));
         let [x, y, z] = [0; 3].map(|_| self.value(ty));
         let lane = ty.lane_type();
-        let result = match self.random.below(16) {
+        let result = match self.random.below(17) {
+            16 if lane.bytes() >= 4 => self.in_rare_lanes(ty, [x, y, z]),
             0..5 => {
                 let all = INTEGER_OPS;
                 let opcode = self.random.one_of(&all);
@@ -51,6 +53,20 @@ impl Generator<'_, '_> {
             }
         };
         self.pool.push(result);
+    }
+
+    /// A vector, replaced by the results of a tile function on one or two others if a condition holds in a lane.
+    fn in_rare_lanes(&mut self, ty: Type, [result, x, y]: [Value; 3]) -> Value {
+        // Few lanes at a time, so that both cases occur.
+        let mut mask = self.lane_condition(ty);
+        for _ in 0..self.random.below(4) {
+            let other = self.lane_condition(ty);
+            mask = self.ins().band(mask, other);
+        }
+        let address = self.ins().iconst(types::I64, hosts::tile_address(ty.lane_type()) as i64);
+        let mut args = vec![result, mask, address, x];
+        args.extend(self.random.in_hundred(50).then_some(y));
+        self.emitter.intrinsic(Intrinsic::Tile, &args, ty)
     }
 
     /// A mask in lanes of the size of a type's.
