@@ -9,6 +9,7 @@ use crate::harness::{Asked, Contender, Suite};
 use broadloom::prelude::*;
 use std::rc::Rc;
 
+const COUNT: usize = 64 << 10;
 /// Operands that recur are read from rows in the first-level cache; a loop by hand has them in registers.
 const OF_BY_HAND: Asked = Asked::Ratio(1.5);
 /// At the full width of the vectors.
@@ -28,6 +29,7 @@ pub fn entries(suite: &mut Suite) {
         count_above(suite, name, count);
     }
     polynomial(suite);
+    long_integers(suite);
     short_rows(suite);
     image(suite);
     trailing::<3, 48>(suite);
@@ -67,6 +69,46 @@ fn polynomial(suite: &mut Suite) {
         let is_close = |a: &f64, b: &f64| (a - b).abs() <= 1e-12 * a.abs();
         agreeing(count, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
     });
+}
+
+/// Quotients and shifts of integers of 8 bytes, for which AVX2 has few instructions, or none, beside what the compiler makes
+/// of a plain loop.
+fn long_integers(suite: &mut Suite) {
+    type Expression = fn([Tensor; 3]) -> Tensor;
+    type OfOne = fn([i64; 3]) -> i64;
+    let expressions: [(&str, Expression, OfOne); 4] = [
+        (
+            "(a * b + c) % 7",
+            |[a, b, c]| (a * b + c).remainder(7),
+            |[a, b, c]| a.wrapping_mul(b).wrapping_add(c).rem_euclid(7),
+        ),
+        (
+            "(a + b) // 1000 * c",
+            |[a, b, c]| (a + b).floor_divide(1000) * c,
+            |[a, b, c]| (a + b).div_euclid(1000) * c,
+        ),
+        ("a // (b + 1) + c", |[a, b, c]| a.floor_divide(b + 1) + c, |[a, b, c]| a.div_euclid(b + 1) + c),
+        ("(a >> b) + c", |[a, b, c]| (a >> (b & 31)) + c, |[a, b, c]| (a >> (b & 31)) + c),
+    ];
+    let count = suite.size(COUNT);
+    for (name, expression, one) in expressions {
+        suite.ratio(&format!("{name}, i64, 64 Ki elements"), Asked::Ratio(1.0), || {
+            let g = Graph::new();
+            let n = g.symbol("n");
+            let compiled = alone(expression(["a", "b", "c"].map(|name| g.input::<i64>(name, shape![n]))));
+            let arrays = [(7, 1e9), (8, 1e5), (9, 1e6)]
+                .map(|(seed, most)| of(numbers(count, seed).map(|x| (x * most) as i64).collect(), &[count]));
+            let [a, b, c] = arrays.clone();
+            let broadloom = kernel(compiled, vec![a, b, c], &[count]);
+            let plain: Loop<i64> = Box::new(move |out| {
+                let [a, b, c] = arrays.each_ref().map(|array| array.as_slice());
+                for (((out, a), b), c) in out.iter_mut().zip(a).zip(b).zip(c) {
+                    *out = one([*a, *b, *c]);
+                }
+            });
+            agreeing(count, |a, b| a == b, vec![("broadloom", broadloom), ("a plain loop", plain)])
+        });
+    }
 }
 
 /// Bytes that are black or white.

@@ -1,16 +1,15 @@
-//! Integer ops for which Cranelift has no vector instructions: division, shifts by lane, and bit counts.
+//! Integer ops for which Cranelift has no vector instructions: shifts by lane, and bit counts.
 
 use super::value::scalar_type;
-use super::{Emitter, Val};
+use super::{Emitter, Intrinsic, Val};
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, Opcode, types};
-use smallvec::SmallVec;
 
 impl Emitter<'_, '_> {
     /// An integer constant in the lanes of `like`.
-    fn integer_like(&mut self, like: &Val, value: i64) -> Val {
+    pub(super) fn integer_like(&mut self, like: &Val, value: i64) -> Val {
         let constant = self.constant(Scalar::I64(value).cast(like.dtype));
         self.splat(&constant, like.lanes)
     }
@@ -44,137 +43,13 @@ impl Emitter<'_, '_> {
         self.zip(x, &zero, |builder, x, zero| builder.ins().smax(x, zero))
     }
 
-    /// [`Op::FloorDivide`], [`Op::Remainder`] or [`Op::Fmod`] of operands that may be scalars among vectors.
-    pub(super) fn divide_integers(&mut self, op: Op, operands: &[Val]) -> Val {
-        let dtype = operands[0].dtype;
-        if operands.iter().all(|arg| arg.lanes == 1) || dtype.size() == 8 {
-            // Cranelift turns a constant divisor into a product.
-            return self.by_lane(operands, |emitter, args| emitter.divide_scalars(op, &args[0], &args[1]));
-        }
-        let float = if dtype.size() == 4 { DType::F64 } else { DType::F32 };
-        let floats: SmallVec<[Val; 2]> = operands.iter().map(|arg| self.cast(arg, float)).collect();
-        let args = self.spread(&floats);
-        let (a, b) = (&args[0], &args[1]);
-        let quotient = if operands[1].lanes == 1 {
-            // The reciprocal of an invariant divisor is computed once, before the loop.
-            let inverse = self.reciprocal(b);
-            self.zip(a, &inverse, |builder, a, inverse| builder.ins().fmul(a, inverse))
-        } else {
-            self.zip(a, b, |builder, a, b| builder.ins().fdiv(a, b))
-        };
-        self.integer_quotient(op, dtype, a, b, &quotient)
-    }
-
-    /// Divides integers by float arithmetic, with a quotient that is off by less than a half.
-    ///
-    /// With `|a| < 2^n`, `0 < |b| < 2^n` and fractions of `p > n + 4` bits, the quotient, rounded twice at most, is
-    /// off by less than `2^n * 2^(2-p) < 1/4`. Rounded to the nearest integer `t`, it is within 3/4 of `a / b`. So
-    /// the remainder `a - t * b` is less than `|b|`, and both `t * b`, with `|t * b| < 2^(n+1)`, and the remainder
-    /// are exact. If the remainder has the wrong sign, `t` is off by one. This holds for `n = 16` and `p = 24` (`f32`
-    /// for 1 and 2 bytes), and for `n = 32` and `p = 53`.
-    ///
-    /// To round, `1.5 * 2^(p-1)` is added, which leaves the integer in the low bits of the sum in two's complement. The
-    /// result is taken from there too, so that the least integer divided by -1 wraps. The result for a zero divisor is
-    /// replaced.
-    fn integer_quotient(&mut self, op: Op, dtype: DType, a: &Val, b: &Val, quotient: &Val) -> Val {
-        let (integer, sign, large) = match a.dtype {
-            DType::F64 => (DType::I64, i64::MIN, 1.5 * 2f64.powi(52)),
-            _ => (DType::I32, 0x8000_0000, 1.5 * 2f64.powi(23)),
-        };
-        let (ty, bits) = (self.host.vector_type(a.dtype, a.width), self.host.mask_type(a.width));
-        let (zero, one, large) =
-            (self.splat_float(ty, 0.0), self.splat_float(ty, 1.0), self.splat_float(ty, large));
-        let (one, sign) = (self.bitcast(bits, one), self.splat_bits(bits, sign));
-        let result = self.in_vectors(&[a, b, quotient], |emitter, args| {
-            let (a, b, quotient) = (args[0], args[1], args[2]);
-            let nearest = emitter.builder.ins().fadd(quotient, large);
-            let nearest = emitter.builder.ins().fsub(nearest, large);
-            let product = emitter.builder.ins().fmul(nearest, b);
-            let rest = emitter.builder.ins().fsub(a, product);
-            // The sign that the remainder must have.
-            let like = if op == Op::Fmod { a } else { b };
-            let product = emitter.builder.ins().fmul(rest, like);
-            let wrong = emitter.builder.ins().fcmp(FloatCC::LessThan, product, zero);
-            let result = match op {
-                Op::FloorDivide => {
-                    let step = emitter.builder.ins().band(wrong, one);
-                    let step = emitter.bitcast(ty, step);
-                    emitter.builder.ins().fsub(nearest, step)
-                }
-                _ => {
-                    let (a, b) = (emitter.bitcast(bits, a), emitter.bitcast(bits, b));
-                    let step = if op == Op::Fmod {
-                        let magnitude = emitter.builder.ins().band_not(b, sign);
-                        let sign = emitter.builder.ins().band(a, sign);
-                        emitter.builder.ins().bor(magnitude, sign)
-                    } else {
-                        b
-                    };
-                    let step = emitter.builder.ins().band(wrong, step);
-                    let step = emitter.bitcast(ty, step);
-                    emitter.builder.ins().fadd(rest, step)
-                }
-            };
-            let divisible = emitter.builder.ins().fcmp(FloatCC::NotEqual, b, zero);
-            let result = emitter.bitcast(bits, result);
-            let result = emitter.builder.ins().band(result, divisible);
-            let result = emitter.bitcast(ty, result);
-            emitter.builder.ins().fadd(result, large)
-        });
-        let regs: Vec<ir::Value> = result.regs.iter().map(|reg| self.bitcast(bits, *reg)).collect();
-        let result = Val { dtype: integer, ..result.with_regs(regs) };
-        self.cast(&result, dtype)
-    }
-
-    /// Scalar integer division: divisors that trap are replaced by 1.
-    fn divide_scalars(&mut self, op: Op, x: &Val, y: &Val) -> Val {
-        let signed = x.dtype.is_signed_integer();
-        let size = x.dtype.size().max(4);
-        let (a, b) = (self.resize_int(x, size), self.resize_int(y, size));
-        let ty = self.builder.func.dfg.value_type(a);
-        let (zero, one) = (self.builder.ins().iconst(ty, 0), self.builder.ins().iconst(ty, 1));
-        let divides = self.builder.ins().icmp_imm_s(IntCC::NotEqual, b, 0);
-        let negates = signed.then(|| self.builder.ins().icmp_imm_s(IntCC::Equal, b, -1));
-        let mut divisor = self.builder.ins().select(divides, b, one);
-        if let Some(negates) = negates {
-            divisor = self.builder.ins().select(negates, one, divisor);
-        }
-        let ins = self.builder.ins();
-        let mut quotient = if signed { ins.sdiv(a, divisor) } else { ins.udiv(a, divisor) };
-        let product = self.builder.ins().imul(quotient, divisor);
-        let mut rest = self.builder.ins().isub(a, product);
-        if signed && op != Op::Fmod {
-            // The remainder has the sign of `a`, or is zero.
-            let signs = self.builder.ins().bxor(rest, b);
-            let other = self.builder.ins().icmp_imm_s(IntCC::SignedLessThan, signs, 0);
-            let some = self.builder.ins().icmp_imm_s(IntCC::NotEqual, rest, 0);
-            let wrong = self.builder.ins().band(other, some);
-            let less = self.builder.ins().iadd_imm_s(quotient, -1);
-            let more = self.builder.ins().iadd(rest, b);
-            quotient = self.builder.ins().select(wrong, less, quotient);
-            rest = self.builder.ins().select(wrong, more, rest);
-        }
-        let result = if op == Op::FloorDivide {
-            if let Some(negates) = negates {
-                let negative = self.builder.ins().ineg(a);
-                quotient = self.builder.ins().select(negates, negative, quotient);
-            }
-            self.builder.ins().select(divides, quotient, zero)
-        } else {
-            rest
-        };
-        let result = if x.dtype.size() < size {
-            self.builder.ins().ireduce(scalar_type(x.dtype), result)
-        } else {
-            result
-        };
-        Val::scalar(x.dtype, result)
-    }
-
     /// [`Op::BitwiseLeftShift`] or [`Op::BitwiseRightShift`] of `x` by `y`, which is `count` splatted.
     pub(super) fn shift(&mut self, op: Op, x: &Val, y: &Val, count: &Val) -> Val {
         if count.lanes == 1 {
             return self.shift_uniformly(op, x, count);
+        }
+        if self.host.is_wide() && x.width >= 4 {
+            return self.shift_each(op, x, y);
         }
         if x.dtype.size() == 8 {
             return self.by_lane(&[x.clone(), y.clone()], |emitter, args| {
@@ -201,6 +76,25 @@ impl Emitter<'_, '_> {
         let inside =
             self.zip(y, &bounded, |builder, y, bounded| builder.ins().icmp(IntCC::Equal, y, bounded));
         self.and(&shifted, &inside)
+    }
+
+    /// Shifts each lane by its own count. As an unsigned number, a negative count is large, and large ones leave nothing.
+    fn shift_each(&mut self, op: Op, x: &Val, y: &Val) -> Val {
+        let ty = self.host.vector_type(x.dtype, x.width);
+        let left = op == Op::BitwiseLeftShift;
+        if left || !x.dtype.is_signed_integer() {
+            return self.in_vectors(&[x, y], |emitter, args| {
+                emitter.intrinsic(Intrinsic::ShiftEach { left }, args, ty)
+            });
+        }
+        let zero = self.splat_bits(ty, 0);
+        self.in_vectors(&[x, y], |emitter, args| {
+            // The complement of a negative number has zeros where they are shifted in.
+            let sign = emitter.builder.ins().icmp(IntCC::SignedLessThan, args[0], zero);
+            let positive = emitter.builder.ins().bxor(args[0], sign);
+            let shifted = emitter.intrinsic(Intrinsic::ShiftEach { left }, &[positive, args[1]], ty);
+            emitter.builder.ins().bxor(shifted, sign)
+        })
     }
 
     /// Shifts all lanes by one scalar count.
@@ -237,7 +131,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The value of a scalar integer, if it is a constant.
-    fn known_integer(&self, x: &Val) -> Option<i64> {
+    pub(super) fn known_integer(&self, x: &Val) -> Option<i64> {
         let dfg = &self.builder.func.dfg;
         let inst = dfg.value_def(x.regs[0]).inst()?;
         match dfg.insts[inst] {

@@ -45,6 +45,11 @@ pub(crate) enum Intrinsic {
     Narrow(Narrowing),
     /// Asks for the cache line of an address: the only intrinsic without a result.
     Prefetch,
+    /// Lanes of 4 or 8 bytes shifted by as many bits as those of the second operand say, as unsigned numbers; zeros come in.
+    ShiftEach {
+        /// Whether they are shifted up.
+        left: bool,
+    },
     /// The first operand if no lane of the second, a mask, is set. Otherwise the results of a tile function, whose address
     /// is the third operand, on the lanes of the one or two registers that follow.
     Tile,
@@ -72,6 +77,7 @@ impl Intrinsic {
             Intrinsic::Half => [12, 0],
             Intrinsic::Prefetch => [13, 0],
             Intrinsic::Tile => [14, 0],
+            Intrinsic::ShiftEach { left } => [15, left.into()],
         };
         UserExternalName::new(Intrinsic::NAMESPACE, u16::from_le_bytes(index).into())
     }
@@ -106,6 +112,7 @@ impl Intrinsic {
             [12, 0, 0, 0] => Some(Intrinsic::Half),
             [13, 0, 0, 0] => Some(Intrinsic::Prefetch),
             [14, 0, 0, 0] => Some(Intrinsic::Tile),
+            [15, left @ 0..2, 0, 0] => Some(Intrinsic::ShiftEach { left: left == 1 }),
             _ => None,
         }
     }

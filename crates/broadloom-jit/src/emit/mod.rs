@@ -35,6 +35,7 @@ mod lanes;
 mod masks;
 mod memory;
 mod ops;
+mod quotients;
 mod reduce;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -12,7 +12,7 @@
 //! | `select/calls.rs` | calls of functions of the host |
 //! | `select/memory.rs` | addresses, loads and stores |
 //! | `select/integers.rs`, `select/floats.rs` | scalars |
-//! | `select/vectors.rs`, `select/convert.rs`, `select/lanes.rs` | vectors |
+//! | `select/vectors.rs`, `select/lane_integers.rs`, `select/convert.rs`, `select/lanes.rs` | vectors |
 //! | `select/masks.rs` | AVX-512's masks |
 //! | `select/pressure.rs` | constants that stay in memory |
 //! | `codes.rs` | maps encodings of 32 bytes to those of 64 |

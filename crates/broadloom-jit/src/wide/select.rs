@@ -8,6 +8,7 @@ mod calls;
 mod convert;
 mod floats;
 mod integers;
+mod lane_integers;
 mod lanes;
 mod masks;
 mod memory;

@@ -403,3 +403,109 @@ fn constants_fold_to_the_same_bits() {
         cases
     });
 }
+
+/// Bits of numbers of any length.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let bits = (self.0 >> 58) as u32;
+        let mixed = (self.0 ^ self.0 >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed ^ mixed >> 32) >> bits
+    }
+}
+
+/// Products of a divisor, and their neighbours.
+fn near_multiples(dtype: DType, divisor: u64, factors: &[u64]) -> Vec<Scalar> {
+    let products = factors.iter().map(|factor| factor.wrapping_mul(divisor));
+    let all = products.flat_map(|product| [u64::MAX, 0, 1].map(|more| product.wrapping_add(more)));
+    all.map(|bits| Scalar::U64(bits).cast(dtype)).collect()
+}
+
+const QUOTIENTS: [Op; 3] = [Op::FloorDivide, Op::Remainder, Op::Fmod];
+const LONG: [DType; 2] = [DType::I64, DType::U64];
+
+#[test]
+fn long_integers_are_divided_by_constants() {
+    const DIVISORS: [u64; 22] = [
+        1,
+        2,
+        3,
+        5,
+        6,
+        7,
+        10,
+        11,
+        25,
+        60,
+        64,
+        100,
+        641,
+        1000,
+        65_535,
+        86_400,
+        1 << 31,
+        0xffff_ffff,
+        0x1_0000_0001,
+        6_700_417,
+        1_000_000_007,
+        1 << 62,
+    ];
+    const LARGE: [u64; 6] = [1 << 63, (1 << 63) + 1, (1 << 63) - 1, u64::MAX - 1, 0xfedc_ba98_7654_3210, 0];
+    let mut numbers = Numbers(3);
+    let random = std::array::from_fn::<u64, 40, _>(|_| numbers.next());
+    let divisors: Vec<u64> = DIVISORS
+        .into_iter()
+        .flat_map(|divisor| [divisor, divisor.wrapping_neg()])
+        .chain(LARGE)
+        .chain(random)
+        .collect();
+    check(|target| {
+        let mut cases = Vec::new();
+        for (dtype, op) in LONG.into_iter().flat_map(|dtype| QUOTIENTS.map(|op| (dtype, op))) {
+            for &divisor in &divisors {
+                let constant = Scalar::U64(divisor).cast(dtype);
+                let factors =
+                    [0, 1, 2, 3, u64::MAX, u64::MAX / divisor.max(1), i64::MAX as u64 / divisor.max(1)];
+                let dividends = corners(dtype).into_iter().chain(near_multiples(dtype, divisor, &factors));
+                cases.push(elementwise(
+                    format!("{op} of {dtype} and {constant}"),
+                    vec![(dtype, 8)],
+                    dividends.map(|x| vec![x]).collect(),
+                    move |emitter, args| {
+                        let constant = emitter.constant(constant);
+                        emitter.op(op, &[args[0].clone(), constant])
+                    },
+                    move |args| op.evaluate(target.fused, &[args[0], constant]).expect("integers"),
+                ));
+            }
+        }
+        cases
+    });
+}
+
+#[test]
+fn long_integers_are_divided() {
+    let mut numbers = Numbers(5);
+    let divisors: Vec<u64> = (0..400).map(|_| numbers.next()).flat_map(|x| [x, x.wrapping_neg()]).collect();
+    check(|target| {
+        let mut cases = Vec::new();
+        for (dtype, op) in LONG.into_iter().flat_map(|dtype| QUOTIENTS.map(|op| (dtype, op))) {
+            let mut numbers = Numbers(7);
+            let tuples: Vec<Vec<Scalar>> = divisors
+                .iter()
+                .flat_map(|divisor| {
+                    let factors = [numbers.next(), numbers.next(), numbers.next() >> 12];
+                    let y = Scalar::U64(*divisor).cast(dtype);
+                    near_multiples(dtype, *divisor, &factors).into_iter().map(move |x| vec![x, y])
+                })
+                .collect();
+            for operands in [[(dtype, 4), (dtype, 4)], [(dtype, 8), (dtype, 1)]] {
+                let case = op_case(target, op, operands.to_vec());
+                cases.push(Case { tuples: tuples.clone(), ..case });
+            }
+        }
+        cases
+    });
+}

@@ -359,6 +359,16 @@ impl Selector<'_> {
                 let x = self.fetch(x);
                 self.emit(code, &[Arg::Def(target), x]);
             }
+            (Intrinsic::ShiftEach { left }, &[x, counts]) => {
+                let code = match (lane, left) {
+                    (types::I32, true) => Code::VEX_Vpsllvd_ymm_ymm_ymmm256,
+                    (types::I32, false) => Code::VEX_Vpsrlvd_ymm_ymm_ymmm256,
+                    (types::I64, true) => Code::VEX_Vpsllvq_ymm_ymm_ymmm256,
+                    (types::I64, false) => Code::VEX_Vpsrlvq_ymm_ymm_ymmm256,
+                    _ => return self.unsupported(inst),
+                };
+                self.two(code, target, x, counts);
+            }
             (Intrinsic::Tile, &[result, mask, address, ref args @ ..]) => {
                 return self.tile(inst, target, [result, mask, address], args);
             }

@@ -396,6 +396,14 @@ fn intrinsic_of(intrinsic: Intrinsic, ty: Type, from: Type, args: &[Bits]) -> Bi
         bits
     };
     match intrinsic {
+        Intrinsic::ShiftEach { left } => Bits::of(ty, |at| {
+            let [x, count] = [args[0], args[1]].map(|arg| arg.lane(ty, at));
+            match (count, left) {
+                (count, _) if count >= ty.lane_bits().into() => 0,
+                (count, true) => x << count,
+                (count, false) => x >> count,
+            }
+        }),
         // It has no result.
         Intrinsic::Prefetch => Bits::default(),
         Intrinsic::Tile => {

@@ -17,8 +17,10 @@ impl Generator<'_, '_> {
         let ty = self.random.one_of(&integer_vectors(self.kinds.width));
         let [x, y, z] = [0; 3].map(|_| self.value(ty));
         let lane = ty.lane_type();
-        let result = match self.random.below(17) {
+        let result = match self.random.below(19) {
             16 if lane.bytes() >= 4 => self.in_rare_lanes(ty, [x, y, z]),
+            17 if lane.bytes() >= 4 => self.shifted_each(ty, [x, y]),
+            18 if lane == types::I64 => self.binary(Opcode::Umulhi, x, y),
             0..5 => {
                 let all = INTEGER_OPS;
                 let opcode = self.random.one_of(&all);
@@ -53,6 +55,15 @@ impl Generator<'_, '_> {
             }
         };
         self.pool.push(result);
+    }
+
+    /// Lanes shifted by counts around their bits.
+    fn shifted_each(&mut self, ty: Type, [x, y]: [Value; 2]) -> Value {
+        let most = self.ins().iconst(ty.lane_type(), 2 * i64::from(ty.lane_bits()) - 1);
+        let most = self.ins().splat(ty, most);
+        let counts = if self.random.in_hundred(80) { self.ins().band(y, most) } else { y };
+        let left = self.random.in_hundred(50);
+        self.emitter.intrinsic(Intrinsic::ShiftEach { left }, &[x, counts], ty)
     }
 
     /// A vector, replaced by the results of a tile function on one or two others if a condition holds in a lane.
