@@ -8,7 +8,8 @@ use broadloom::Op;
 use broadloom_ir::graph::{CheckedGraph, Node, SEARCH, scan_name};
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_loops::kernel::*;
-use broadloom_loops::{Layout, LowerOptions, lower};
+use broadloom_loops::{Layout, LowerOptions, Target, lower};
+use broadloom_math::program;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How often each form was reached.
@@ -26,7 +27,13 @@ pub fn count(built: &Built, reached: &mut Reached) {
         outputs: graph.outputs().iter().map(|_| any()).collect(),
         ..dense.clone()
     };
-    for options in [dense.clone(), LowerOptions { fused: false, ..dense.clone() }, strided] {
+    // With the wide back end, on which most functions are part of loops.
+    let inlining = |options: &LowerOptions| LowerOptions {
+        target: Target { inlines: true, ..options.target },
+        ..options.clone()
+    };
+    let unfused = LowerOptions { fused: false, ..dense.clone() };
+    for options in [inlining(&dense), inlining(&strided), dense, unfused, strided] {
         let schedule = lower(&graph, &options).expect("a recipe stays within limits");
         schedule_forms(&schedule, &mut forms);
     }
@@ -133,6 +140,7 @@ impl Walk<'_> {
                 Stmt::Let(value) => {
                     let value = self.value(*value).clone();
                     self.add(format!("computed, {how}"), value.dtype);
+                    self.function(&value, how);
                     match value.def {
                         Def::Search { .. } => {
                             self.forms.insert(format!("searched, {how}"));
@@ -205,6 +213,17 @@ impl Walk<'_> {
             }
         }
         self.forms.extend(stored.values().any(|count| *count > 1).then(|| "unrolled axis".to_string()));
+    }
+
+    /// A function that a loop computes itself.
+    fn function(&mut self, value: &Value, how: &str) {
+        let Def::Op { op, .. } = value.def else { return };
+        let Some((function, precision)) = op.tile(value.dtype) else { return };
+        let rare = match program(function, precision, true) {
+            Some(program) if program.rare().is_some() => "with",
+            _ => "without",
+        };
+        self.add(format!("function {rare} rare lanes, {how}"), value.dtype);
     }
 
     fn call(&mut self, stmt: &Stmt, place: &str) {
@@ -337,6 +356,9 @@ const LOOPS: &[(&str, &[DType])] = &[
     ("row that is stretched", FLOATS),
     ("transposed by blocks", FLOATS),
     ("gathered", FLOATS),
+    ("function without rare lanes, vector", FLOATS),
+    ("function without rare lanes, scalar", FLOATS),
+    ("function with rare lanes, vector", FLOATS),
     ("call that reads an array", FLOATS),
     ("call that writes to an array", FLOATS),
     ("call in strip", FLOATS),
