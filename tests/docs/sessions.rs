@@ -14,8 +14,8 @@ const RUN_BY: &[(&str, &str)] = &[
     ("cargo test --test oracle", "cargo test --locked\n"),
     ("cargo test -p broadloom --doc guide", "cargo test --locked\n"),
     (
-        "cargo test --profile adapters -p broadloom-arrow -p broadloom-datafusion",
-        "cargo test --locked --profile adapters -p broadloom-arrow -p broadloom-datafusion",
+        "cargo test --profile adapters -p broadloom-arrow -p broadloom-datafusion -p broadloom-sql",
+        "cargo test --locked --profile adapters -p broadloom-arrow -p broadloom-datafusion -p broadloom-sql",
     ),
     ("cargo fmt --all", "cargo fmt --all"),
     (
@@ -35,6 +35,9 @@ const RUN_BY: &[(&str, &str)] = &[
         "BROADLOOM_PYTHON=$PWD/target/numpy/bin/python cargo test --test numpy",
         "BROADLOOM_PYTHON=\"$PWD/target/numpy/bin/python\"",
     ),
+    ("python3 -m venv target/pyarrow", "python3 -m venv target/pyarrow"),
+    ("target/pyarrow/bin/pip install -r tests/pyarrow/requirements.txt", "-r tests/pyarrow/requirements.txt"),
+    ("cargo test --test pyarrow", "cargo test --locked --test pyarrow"),
 ];
 
 /// The blocks of a page in a language.

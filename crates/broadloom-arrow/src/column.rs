@@ -1,7 +1,7 @@
 //! Columns as arrays of Broadloom, and results as columns.
 
 use crate::error::ColumnError;
-use crate::types::{ColumnType, for_each_primitive};
+use crate::types::{ColumnType, for_each_primitive, item};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array as _, ArrayRef, BooleanArray, FixedSizeListArray, PrimitiveArray};
@@ -244,7 +244,7 @@ fn rows_of(
     }
     let size = i32::try_from(kind.elements());
     let size = size.map_err(|_| ColumnError::TooWide { output: "result".to_owned() })?;
-    let item = Arc::new(kind.item(elements.data_type().clone()));
+    let item = item(elements.data_type().clone());
     Ok(Arc::new(FixedSizeListArray::try_new_with_length(item, size, elements, nulls, rows)?))
 }
 

@@ -7,6 +7,9 @@
 //! One kernel computes the rows of a batch, whatever their groups are; a loop adds them to the registers of their groups.
 //! Floats accumulate in `f64`, in the order of the rows.
 
+mod total;
+
+use self::total::Total;
 use crate::centred::found;
 use crate::column::{Column, column_of};
 use crate::error::ColumnError;
@@ -23,6 +26,10 @@ use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
 use broadloom_ir::transform::Rewriter;
 use std::collections::HashMap;
+use std::slice::ChunksExact;
+
+/// The number of rows that are added at a time.
+const BLOCK: usize = 256;
 
 /// An aggregate that is computed for many groups at once: one whose results are computed element by element from totals
 /// of numbers over the rows.
@@ -32,222 +39,68 @@ pub struct Grouping {
     constants: Vec<(String, AnyArray)>,
     /// Computes for each row what the totals add up, in the order of the totals; `None` if there are only counts.
     rows: Option<Executable>,
-    totals: Vec<Total>,
+    /// Each total, with the places of its values among what a row gives.
+    totals: Vec<(Total, Vec<usize>)>,
+    /// The words of the record of a group without rows.
+    empty: Vec<u64>,
     /// Computes the results from inputs with an element for each group.
     finish: Executable,
     /// What the names of these inputs start with; a number follows, or nothing for the number of rows.
     mark: String,
 }
 
-/// A total over the rows of a group.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Total {
-    Sum(Class),
-    Product(Class),
-    Least(Class),
-    Greatest(Class),
-    /// The sum of `(a - mean(a)) * (b - mean(b))`: four registers for the number of rows, the sum and the means.
-    Centred {
-        is_mean: bool,
-    },
-}
-
-/// How a total accumulates.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Class {
-    Float,
-    Signed,
-    /// Unsigned integers and truth values.
-    Unsigned,
-}
-
-impl Class {
-    fn of(dtype: DType) -> Class {
-        match dtype {
-            float if float.is_float() => Class::Float,
-            signed if signed.is_signed_integer() => Class::Signed,
-            _ => Class::Unsigned,
-        }
-    }
-
-    fn dtype(self) -> DType {
-        match self {
-            Class::Float => DType::F64,
-            Class::Signed => DType::I64,
-            Class::Unsigned => DType::U64,
-        }
-    }
-}
-
 /// The totals of many groups, by the numbers of the groups.
 #[derive(Debug, Clone, Default)]
 pub struct GroupStates {
-    rows: Vec<u64>,
-    /// The registers of all totals, one after the other. Each is the bits of a number.
-    registers: Vec<Vec<u64>>,
+    /// A record for each group: its number of rows and the registers of all totals, each as the bits of a number. Rows come
+    /// in any order of groups, so what a row changes lies together.
+    words: Vec<u64>,
+    /// The number of words of a record; 0 before there are groups.
+    width: usize,
 }
 
 impl GroupStates {
     /// Returns the memory that the states hold, in bytes.
     pub fn bytes(&self) -> usize {
-        let registers: usize = self.registers.iter().map(Vec::capacity).sum();
-        size_of::<GroupStates>() + 8 * (self.rows.capacity() + registers)
+        size_of::<GroupStates>() + 8 * self.words.capacity()
     }
 
     /// Removes the first groups, and returns them; those behind them get their numbers.
     #[must_use]
     pub fn take(&mut self, groups: usize) -> GroupStates {
-        let first = |values: &mut Vec<u64>| {
-            let rest = values.split_off(groups.min(values.len()));
-            std::mem::replace(values, rest)
-        };
-        GroupStates { rows: first(&mut self.rows), registers: self.registers.iter_mut().map(first).collect() }
+        let rest = self.words.split_off(groups.min(self.groups()) * self.width);
+        GroupStates { words: std::mem::replace(&mut self.words, rest), width: self.width }
     }
 
     /// Returns the number of groups.
     pub fn groups(&self) -> usize {
-        self.rows.len()
-    }
-}
-
-impl Total {
-    /// Returns the total of a reduction; `None` for one that has an index.
-    fn of(op: ReduceOp, operand: DType) -> Option<Total> {
-        let class = Class::of(op.accumulator(operand));
-        Some(match op {
-            ReduceOp::Sum | ReduceOp::Mean => Total::Sum(class),
-            ReduceOp::Prod => Total::Product(class),
-            ReduceOp::Min | ReduceOp::All => Total::Least(class),
-            ReduceOp::Max | ReduceOp::Any => Total::Greatest(class),
-            ReduceOp::ArgMin | ReduceOp::ArgMax => return None,
-        })
+        self.words.len().checked_div(self.width).unwrap_or(0)
     }
 
-    fn class(self) -> Class {
-        match self {
-            Total::Sum(class) | Total::Product(class) | Total::Least(class) | Total::Greatest(class) => class,
-            Total::Centred { .. } => Class::Float,
-        }
+    fn records(&self) -> ChunksExact<'_, u64> {
+        self.words.chunks_exact(self.width.max(1))
     }
 
-    /// Returns the registers of a group without rows.
-    fn empty(self) -> &'static [u64] {
-        const ONE: u64 = 1f64.to_bits();
-        const INFINITY: u64 = f64::INFINITY.to_bits();
-        const NEGATIVE: u64 = f64::NEG_INFINITY.to_bits();
-        match (self, self.class()) {
-            (Total::Sum(_), _) => &[0],
-            (Total::Product(_), Class::Float) => &[ONE],
-            (Total::Product(_), _) => &[1],
-            (Total::Least(_), Class::Float) => &[INFINITY],
-            (Total::Least(_), Class::Signed) => &[i64::MAX as u64],
-            (Total::Least(_), Class::Unsigned) => &[u64::MAX],
-            (Total::Greatest(_), Class::Float) => &[NEGATIVE],
-            (Total::Greatest(_), Class::Signed) => &[i64::MIN as u64],
-            (Total::Greatest(_), Class::Unsigned) => &[0],
-            (Total::Centred { .. }, _) => &[0; 4],
-        }
+    /// Returns the numbers of rows.
+    fn counts(&self) -> impl Iterator<Item = u64> {
+        self.records().filter_map(|record| record.first()).copied()
     }
 
-    /// Combines two registers, as bits.
-    fn combine(self) -> fn(u64, u64) -> u64 {
-        match (self, self.class()) {
-            (Total::Sum(_), Class::Float) => |a, b| (f64::from_bits(a) + f64::from_bits(b)).to_bits(),
-            // Integers wrap around, signed ones with the same bits.
-            (Total::Sum(_), _) => u64::wrapping_add,
-            (Total::Product(_), Class::Float) => |a, b| (f64::from_bits(a) * f64::from_bits(b)).to_bits(),
-            (Total::Product(_), _) => u64::wrapping_mul,
-            // A NaN stays.
-            (Total::Least(_), Class::Float) => |a, b| {
-                let (left, right) = (f64::from_bits(a), f64::from_bits(b));
-                if right < left || right.is_nan() { b } else { a }
-            },
-            (Total::Greatest(_), Class::Float) => |a, b| {
-                let (left, right) = (f64::from_bits(a), f64::from_bits(b));
-                if right > left || right.is_nan() { b } else { a }
-            },
-            (Total::Least(_), Class::Signed) => |a, b| (a as i64).min(b as i64) as u64,
-            (Total::Greatest(_), Class::Signed) => |a, b| (a as i64).max(b as i64) as u64,
-            (Total::Least(_), Class::Unsigned) => u64::min,
-            (Total::Greatest(_), Class::Unsigned) => u64::max,
-            (Total::Centred { .. }, _) => |a, _| a,
-        }
+    /// Returns some words of a group.
+    fn registers<const COUNT: usize>(&mut self, group: usize, at: usize) -> Option<&mut [u64; COUNT]> {
+        self.words.get_mut(group * self.width + at..)?.first_chunk_mut()
     }
 
-    /// Returns the number of values that a row gives.
-    fn values(self) -> usize {
-        if matches!(self, Total::Centred { .. }) { 2 } else { 1 }
+    /// Returns the groups as bytes for another process, one after the other, each of [`GroupStates::record_bytes`].
+    pub fn write(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(8 * self.words.len());
+        self.words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+        bytes
     }
 
-    /// Adds the values of rows to their groups.
-    fn add(self, registers: &mut [Vec<u64>], groups: &[usize], values: &[Vec<u64>]) {
-        match (self, registers, values) {
-            (Total::Centred { .. }, [count, sum, mean_a, mean_b], [a, b]) => {
-                for ((group, a), b) in groups.iter().zip(a).zip(b) {
-                    let [a, b] = [a, b].map(|bits| f64::from_bits(*bits));
-                    let [n, s, ma, mb] =
-                        [&count, &sum, &mean_a, &mean_b].map(|of| f64::from_bits(of[*group]));
-                    let (n, da, db) = (n + 1.0, a - ma, b - mb);
-                    let mb = mb + db / n;
-                    for (register, value) in
-                        [(&mut *count, n), (sum, s + da * (b - mb)), (mean_a, ma + da / n), (mean_b, mb)]
-                    {
-                        register[*group] = value.to_bits();
-                    }
-                }
-            }
-            (_, [register], [values]) => {
-                let combine = self.combine();
-                for (group, value) in groups.iter().zip(values) {
-                    register[*group] = combine(register[*group], *value);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Adds the registers of a group of another state to those of a group.
-    fn merge(self, registers: &mut [Vec<u64>], group: usize, other: &[u64]) {
-        match (self, registers, other) {
-            (Total::Centred { .. }, [count, sum, mean_a, mean_b], [n, s, a, b]) => {
-                let [n, s, a, b] = [n, s, a, b].map(|bits| f64::from_bits(*bits));
-                let mut all = [count, sum, mean_a, mean_b];
-                let [count, sum, mean_a, mean_b] =
-                    [0, 1, 2, 3].map(|index: usize| f64::from_bits(all[index][group]));
-                let whole = count + n;
-                if n > 0.0 {
-                    let (da, db, share) = (a - mean_a, b - mean_b, n / whole);
-                    let merged =
-                        [whole, sum + s + da * db * count * share, mean_a + da * share, mean_b + db * share];
-                    all.iter_mut()
-                        .zip(merged)
-                        .for_each(|(register, value)| register[group] = value.to_bits());
-                }
-            }
-            (_, [register], [other]) => register[group] = self.combine()(register[group], *other),
-            _ => {}
-        }
-    }
-
-    /// Returns the total of each group as an array.
-    fn finished(self, registers: &[Vec<u64>]) -> Result<AnyArray, ColumnError> {
-        let float = |bits: &u64| f64::from_bits(*bits);
-        let shape = [registers.first().map_or(0, Vec::len)];
-        Ok(match (self, registers) {
-            (Total::Centred { is_mean }, [count, sum, ..]) => {
-                let divisor = |count: &u64| if is_mean { float(count) } else { 1.0 };
-                let values = sum.iter().zip(count).map(|(sum, count)| float(sum) / divisor(count));
-                Array::new(values.collect::<Vec<f64>>(), &shape)?.into()
-            }
-            (_, [register, ..]) => match self.class() {
-                Class::Float => Array::new(register.iter().map(float).collect::<Vec<f64>>(), &shape)?.into(),
-                Class::Signed => {
-                    Array::new(register.iter().map(|bits| *bits as i64).collect::<Vec<i64>>(), &shape)?.into()
-                }
-                Class::Unsigned => Array::new(register.clone(), &shape)?.into(),
-            },
-            (_, []) => return Err(ColumnError::State { what: "it lacks a partial result" }),
-        })
+    /// Returns the number of bytes of a group for another process.
+    pub fn record_bytes(&self) -> usize {
+        8 * self.width
     }
 }
 
@@ -286,22 +139,34 @@ impl Grouping {
             let image = rows.copy(expr);
             rows.replace(expr, image);
         }
+        // What several totals add up is computed once.
+        let mut values: Vec<(ExprId, DType)> = Vec::new();
+        let totals = totals.into_iter().map(|(total, added)| {
+            let places = added.into_iter().map(|value| {
+                let value = (value, total.class().dtype());
+                let known = values.iter().position(|known| *known == value);
+                known.unwrap_or_else(|| {
+                    values.push(value);
+                    values.len() - 1
+                })
+            });
+            (total, places.collect())
+        });
+        let totals: Vec<(Total, Vec<usize>)> = totals.collect();
         let mut named = Vec::new();
-        for (total, values) in &totals {
-            for value in values {
-                let (image, site) = (rows.image(*value), graph.graph().site(*value));
-                let wide = rows.builder().cast(image, total.class().dtype(), site);
-                // Equal outputs are one expression, but each has its name.
-                named.push((format!("{}", named.len()), wide));
-            }
+        for (value, dtype) in &values {
+            let (image, site) = (rows.image(*value), graph.graph().site(*value));
+            // Equal outputs are one expression, but each has its name.
+            named.push((format!("{}", named.len()), rows.builder().cast(image, *dtype, site)));
         }
         let named: Vec<(&str, ExprId)> = named.iter().map(|(name, wide)| (name.as_str(), *wide)).collect();
         let rows = match named.is_empty() {
             true => None,
             false => Some(Executable::compile(&rows.finish_with(&named)?.0, options)?),
         };
-        let totals = totals.into_iter().map(|(total, _)| total).collect();
-        Ok(Some(Grouping { columns, constants, rows, totals, finish, mark }))
+        let registers = totals.iter().flat_map(|(total, _)| total.empty());
+        let empty = std::iter::once(&0).chain(registers).copied().collect();
+        Ok(Some(Grouping { columns, constants, rows, totals, empty, finish, mark }))
     }
 
     /// Returns the size of the machine code, in bytes.
@@ -311,18 +176,19 @@ impl Grouping {
 
     /// Returns the states of no groups.
     pub fn states(&self) -> GroupStates {
-        let mut states = GroupStates::default();
-        self.resize(&mut states, 0);
-        states
+        GroupStates { words: Vec::new(), width: self.empty.len() }
     }
 
-    /// Makes room for groups.
-    fn resize(&self, states: &mut GroupStates, groups: usize) {
-        let groups = groups.max(states.groups());
-        states.rows.resize(groups, 0);
-        let empty = self.totals.iter().flat_map(|total| total.empty());
-        states.registers.resize(empty.clone().count(), Vec::new());
-        states.registers.iter_mut().zip(empty).for_each(|(register, empty)| register.resize(groups, *empty));
+    /// Makes room for groups. Refuses the states of another aggregate.
+    fn resize(&self, states: &mut GroupStates, groups: usize) -> Result<(), ColumnError> {
+        if states.width != self.empty.len() && !states.words.is_empty() {
+            return Err(ColumnError::State { what: "it has other totals" });
+        }
+        states.width = self.empty.len();
+        let more = groups.saturating_sub(states.groups());
+        states.words.reserve(more * self.empty.len());
+        (0..more).for_each(|_| states.words.extend_from_slice(&self.empty));
+        Ok(())
     }
 
     /// Adds rows to their groups, whose numbers are below `count`. Rows that `filter` does not keep, or that have a null in
@@ -330,7 +196,7 @@ impl Grouping {
     ///
     /// # Errors
     /// Returns an error if the columns, the groups and the filter have different numbers of rows, if a row belongs to a group
-    /// that does not exist, or if the data have no result.
+    /// that does not exist, if the states are those of another aggregate, or if the data have no result.
     pub fn update(
         &self,
         states: &mut GroupStates,
@@ -339,7 +205,7 @@ impl Grouping {
         filter: Option<&BooleanArray>,
         count: usize,
     ) -> Result<(), ColumnError> {
-        self.resize(states, count);
+        self.resize(states, count)?;
         let count = states.groups();
         if let Some(group) = groups.iter().copied().find(|group| *group >= count) {
             return Err(ColumnError::Group { group, count });
@@ -388,13 +254,24 @@ impl Grouping {
             values
                 .extend(run(rows, columns, &self.constants, &[])?.into_iter().map(|(_, array)| bits(&array)));
         }
-        groups.iter().for_each(|group| states.rows[*group] += 1);
-        let (mut registers, mut values) = (states.registers.as_mut_slice(), values.as_slice());
-        for total in &self.totals {
-            let (own, others) = registers.split_at_mut(total.empty().len());
-            let (of_rows, more) = values.split_at(total.values());
-            total.add(own, groups, of_rows);
-            (registers, values) = (others, more);
+        // The records of a block of rows stay in the nearest cache while all totals are added.
+        let mut counts = Vec::with_capacity(BLOCK);
+        for (groups, start) in groups.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
+            counts.clear();
+            for group in groups {
+                let Some([count]) = states.registers(*group, 0) else { continue };
+                *count = count.wrapping_add(1);
+                counts.push(*count as f64);
+            }
+            let mut at = 1;
+            for (total, places) in &self.totals {
+                let mut of_block: [&[u64]; 2] = [&[]; 2];
+                for (of_block, place) in of_block.iter_mut().zip(places) {
+                    *of_block = values.get(*place).and_then(|values| values.get(start..)).unwrap_or_default();
+                }
+                total.add(states, at, groups, &counts, of_block);
+                at += total.empty().len();
+            }
         }
         Ok(())
     }
@@ -404,31 +281,21 @@ impl Grouping {
     /// # Errors
     /// Returns an error if the states are those of another aggregate, or if there is not enough memory.
     pub fn finish(&self, states: &GroupStates) -> Result<Vec<ArrayRef>, ColumnError> {
-        if states.registers.len() != self.totals.iter().map(|total| total.empty().len()).sum::<usize>() {
+        if states.width != self.empty.len() {
             return Err(ColumnError::State { what: "it has other totals" });
         }
-        let counts = states.rows.iter().map(|rows| *rows as i64).collect::<Vec<i64>>();
+        let counts = states.counts().map(|rows| rows as i64).collect::<Vec<i64>>();
+        let there: BooleanBuffer = counts.iter().map(|rows| *rows > 0).collect();
         let mut inputs = vec![(self.mark.clone(), AnyArray::from(Array::new(counts, &[states.groups()])?))];
-        let mut registers = states.registers.as_slice();
-        for (number, total) in self.totals.iter().enumerate() {
-            let (own, others) = registers.split_at(total.empty().len());
-            inputs.push((format!("{} {number}", self.mark), total.finished(own)?));
-            registers = others;
+        let mut at = 1;
+        for (number, (total, _)) in self.totals.iter().enumerate() {
+            inputs.push((format!("{} {number}", self.mark), total.finished(states, at)?));
+            at += total.empty().len();
         }
         inputs.extend(self.constants.iter().cloned());
-        let there = BooleanBuffer::collect_bool(states.groups(), |group| states.rows[group] > 0);
         let nulls = Some(NullBuffer::new(there)).filter(|nulls| nulls.null_count() > 0);
         let results = run(&self.finish, &[], &inputs, &[])?.into_iter();
         results.map(|(name, array)| column_of(&name, array, true, nulls.clone())).collect()
-    }
-
-    /// Returns each group as bytes for another process. All have the same number of bytes.
-    pub fn write(&self, states: &GroupStates) -> impl Iterator<Item = Vec<u8>> {
-        (0..states.groups()).map(|group| {
-            let numbers =
-                std::iter::once(&states.rows).chain(&states.registers).map(|numbers| numbers[group]);
-            numbers.flat_map(u64::to_le_bytes).collect()
-        })
     }
 
     /// Adds a group of another process, as bytes, to a group whose number is below `count`.
@@ -442,26 +309,20 @@ impl Grouping {
         bytes: &[u8],
         count: usize,
     ) -> Result<(), ColumnError> {
-        self.resize(states, count);
+        self.resize(states, count)?;
         let count = states.groups();
-        if group >= count {
+        let Some(own) = states.words.chunks_exact_mut(states.width).nth(group) else {
             return Err(ColumnError::Group { group, count });
-        }
-        let (words, rest) = bytes.as_chunks::<8>();
-        let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
-        let rows = words.next();
-        let registers: Vec<u64> = words.collect();
-        let (Some(rows), true, []) = (rows, registers.len() == states.registers.len(), rest) else {
-            return Err(ColumnError::State { what: "it does not have the totals of a group" });
         };
-        states.rows[group] = states.rows[group].wrapping_add(rows);
-        let (mut own, mut other) = (states.registers.as_mut_slice(), registers.as_slice());
-        for total in &self.totals {
-            let count = total.empty().len();
-            let (these, more) = own.split_at_mut(count);
-            total.merge(these, group, &other[..count]);
-            (own, other) = (more, &other[count..]);
+        let (words, rest) = bytes.as_chunks::<8>();
+        if words.len() != own.len() || !rest.is_empty() {
+            return Err(ColumnError::State { what: "it does not have the totals of a group" });
         }
+        let mut records = own.iter_mut().zip(words.iter().map(|word| u64::from_le_bytes(*word)));
+        let Some((rows, more)) = records.next() else { return Ok(()) };
+        let counts = [*rows, more].map(|rows| rows as f64);
+        *rows = rows.wrapping_add(more);
+        self.totals.iter().for_each(|(total, _)| total.merge(&mut records, counts));
         Ok(())
     }
 }
@@ -531,7 +392,11 @@ impl<'g> Finish<'g> {
             && let Some(found) = found(self.of, split, expr)
             && found.values.iter().all(|value| self.is_row(*value))
         {
-            let total = self.total(Total::Centred { is_mean: found.is_mean }, found.values.to_vec(), site);
+            let is_mean = found.is_mean;
+            let total = match found.values {
+                [a, b] if a == b => self.total(Total::Squares { is_mean }, vec![a], site),
+                values => self.total(Total::Products { is_mean }, values.to_vec(), site),
+            };
             return Some(self.graph.builder().cast(total, dtype, site));
         }
         match whole.node(expr) {

@@ -2,7 +2,7 @@
 
 use crate::error::ColumnError;
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, FieldRef};
 use broadloom::DType;
 use std::collections::HashMap;
 use std::fmt;
@@ -14,7 +14,7 @@ const FIXED_SHAPE_TENSOR: &str = "arrow.fixed_shape_tensor";
 /// The type of a column as a tensor `[n, ..row]`.
 ///
 /// ```
-/// use arrow_schema::{DataType, Field};
+/// use arrow_schema::{DataType, Field, FieldRef};
 /// use broadloom_arrow::ColumnType;
 /// let embedding = DataType::new_fixed_size_list(DataType::Float32, 3, true);
 /// let column = ColumnType::of(&Field::new("embedding", embedding, true))?;
@@ -96,11 +96,6 @@ impl ColumnType {
         self.row.iter().fold(1, |count: usize, size| count.saturating_mul(*size))
     }
 
-    /// Returns the field of the elements in the rows of a column. Arrow's tensors have no null elements.
-    pub(crate) fn item(&self, element: DataType) -> Field {
-        Field::new_list_field(element, self.row.len() < 2)
-    }
-
     /// Returns the field of a column: rows with one axis are fixed-size lists, rows with more axes
     /// `arrow.fixed_shape_tensor`.
     ///
@@ -114,7 +109,7 @@ impl ColumnType {
         }
         let too_wide = || ColumnError::TooWide { output: name.to_owned() };
         let size = i32::try_from(self.elements()).map_err(|_| too_wide())?;
-        let list = DataType::FixedSizeList(Arc::new(self.item(element.clone())), size);
+        let list = DataType::FixedSizeList(item(element), size);
         let field = Field::new(name, list, is_nullable);
         if self.row.len() < 2 {
             return Ok(field);
@@ -134,6 +129,12 @@ impl fmt::Display for ColumnType {
         self.row.iter().try_for_each(|size| write!(f, ", {size}"))?;
         f.write_str("]")
     }
+}
+
+/// Returns the field of the elements in the rows of a column. None of them is null, but pyarrow finds the tensors of a Parquet
+/// file only where they could be.
+pub(crate) fn item(element: DataType) -> FieldRef {
+    Arc::new(Field::new_list_field(element, true))
 }
 
 /// Returns the shape in the metadata of a fixed-shape tensor with `elements` elements.

@@ -54,8 +54,10 @@ fn results(grouping: &Grouping, columns: &[(&str, ArrayRef)], filter: Option<&Bo
     assert_eq!(other.groups(), GROUPS);
     let first = other.take(10);
     assert_eq!((first.groups(), other.groups()), (10, GROUPS - 10));
-    for (group, bytes) in grouping.write(&first).chain(grouping.write(&other)).enumerate() {
-        grouping.merge(&mut whole, group, &bytes, GROUPS).unwrap();
+    assert_eq!(first.record_bytes(), other.record_bytes());
+    let bytes = [first.write(), other.write()].concat();
+    for (group, bytes) in bytes.chunks(first.record_bytes()).enumerate() {
+        grouping.merge(&mut whole, group, bytes, GROUPS).unwrap();
         assert!(grouping.merge(&mut whole, group, &bytes[1..], GROUPS).is_err());
     }
     let mut results = grouping.finish(&whole).unwrap();
@@ -187,7 +189,7 @@ fn wrong_groups_filters_and_states_are_errors() {
     let filter = BooleanArray::from(vec![true; 2]);
     let error = grouping.update(&mut states, &rows, &[0, 1, 1], Some(&filter), 2).unwrap_err();
     assert!(error.to_string().starts_with("column `filter` has 2 rows, but the others have 3"), "{error}");
-    let bytes = grouping.write(&states).next().unwrap();
+    let bytes = states.write()[..states.record_bytes()].to_vec();
     assert!(grouping.merge(&mut states, 2, &bytes, 2).is_err());
     assert!(grouping.merge(&mut states, 1, &bytes[1..], 2).is_err());
     assert!(grouping.finish(&GroupStates::default()).is_err());

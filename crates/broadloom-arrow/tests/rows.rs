@@ -122,16 +122,26 @@ fn rows_with_axes_come_out_as_lists_and_tensors() {
         kernel("v[:, :, None] * v[:, None, :]", &["v: f32[n, 3]"]).run_batch(&batch(columns), &[]).unwrap();
     let field = outer.schema().field(0).clone();
     assert_eq!(field.extension_type_name(), Some("arrow.fixed_shape_tensor"));
-    assert!(field.try_extension_type::<FixedShapeTensor>().is_ok());
     assert_eq!(ColumnType::of(&field).unwrap().row, [3, 3]);
-    let field = Field::new("t", field.data_type().clone(), true).with_metadata(field.metadata().clone());
-    let tensors =
-        RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![outer.column(0).clone()]).unwrap();
-    let trace = kernel("t[:, 0, 0] + t[:, 1, 1] + t[:, 2, 2]", &["t: f32[n, 3, 3]"])
-        .run_batch(&tensors, &[])
+    // Arrow's own type for Rust, whose elements cannot be null by type.
+    let (_, size, elements, nulls) = outer.column(0).as_fixed_size_list().clone().into_parts();
+    let item = Arc::new(Field::new_list_field(DataType::Float32, false));
+    let strict = FixedSizeListArray::new(item, size, elements, nulls);
+    let mut strict_field = Field::new("t", strict.data_type().clone(), true);
+    strict_field
+        .try_with_extension_type(
+            FixedShapeTensor::try_new(DataType::Float32, vec![3, 3], None, None).unwrap(),
+        )
         .unwrap();
+    let field = Field::new("t", field.data_type().clone(), true).with_metadata(field.metadata().clone());
     let expected: Vec<f32> = (0..4).map(|row| (0..3).map(|x| ((3 * row + x) as f32).powi(2)).sum()).collect();
-    assert_eq!(trace.column(0).as_primitive::<Float32Type>().values().as_ref(), expected);
+    for (field, column) in [(field, outer.column(0).clone()), (strict_field, Arc::new(strict))] {
+        let tensors = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![column]).unwrap();
+        let trace = kernel("t[:, 0, 0] + t[:, 1, 1] + t[:, 2, 2]", &["t: f32[n, 3, 3]"])
+            .run_batch(&tensors, &[])
+            .unwrap();
+        assert_eq!(trace.column(0).as_primitive::<Float32Type>().values().as_ref(), expected);
+    }
 }
 
 #[test]

@@ -168,7 +168,7 @@ impl AggregateUDFImpl for TensorAggregate {
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
         let name = format_state_name(args.name, "state");
-        Ok(vec![Arc::new(Field::new(name, DataType::Binary, true))])
+        Ok(vec![Arc::new(Field::new(name, DataType::LargeBinary, true))])
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
@@ -230,11 +230,11 @@ impl Accumulator for Group {
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
         let mut bytes = Vec::new();
         self.plan.aggregate()?.write(&self.state, &mut bytes);
-        Ok(vec![ScalarValue::Binary(Some(bytes))])
+        Ok(vec![ScalarValue::LargeBinary(Some(bytes))])
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        let Some(states) = states.first().and_then(|states| states.as_binary_opt::<i32>()) else {
+        let Some(states) = states.first().and_then(|states| states.as_binary_opt::<i64>()) else {
             return exec_err!("the states of an aggregate are not bytes");
         };
         let aggregate = self.plan.aggregate()?;

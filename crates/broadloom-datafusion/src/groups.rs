@@ -3,7 +3,8 @@
 use crate::plan::Plan;
 use crate::scalar::joined;
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, BinaryArray, BooleanArray};
+use arrow_array::{ArrayRef, BooleanArray, LargeBinaryArray};
+use arrow_buffer::OffsetBuffer;
 use arrow_schema::DataType;
 use broadloom_arrow::{GroupStates, Grouping};
 use datafusion_common::{Result, exec_err};
@@ -45,8 +46,11 @@ impl Groups {
         updated.map_err(|error| self.plan.failed(error))
     }
 
-    fn written(&self, states: &GroupStates) -> Result<Vec<ArrayRef>> {
-        Ok(vec![Arc::new(BinaryArray::from_iter_values(grouping(&self.plan)?.write(states)))])
+    fn written(states: &GroupStates) -> Result<Vec<ArrayRef>> {
+        let lengths = std::iter::repeat_n(states.record_bytes(), states.groups());
+        let records =
+            LargeBinaryArray::try_new(OffsetBuffer::from_lengths(lengths), states.write().into(), None)?;
+        Ok(vec![Arc::new(records)])
     }
 }
 
@@ -80,11 +84,11 @@ impl GroupsAccumulator for Groups {
 
     fn state(&mut self, emit: EmitTo) -> Result<Vec<ArrayRef>> {
         let states = self.taken(emit);
-        self.written(&states)
+        Groups::written(&states)
     }
 
     fn merge_batch(&mut self, values: &[ArrayRef], groups: &[usize], count: usize) -> Result<()> {
-        let Some(others) = values.first().and_then(|others| others.as_binary_opt::<i32>()) else {
+        let Some(others) = values.first().and_then(|others| others.as_binary_opt::<i64>()) else {
             return exec_err!("the states of an aggregate are not bytes");
         };
         let grouping = grouping(&self.plan)?;
@@ -98,9 +102,9 @@ impl GroupsAccumulator for Groups {
     fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
         let rows = values.first().map_or(0, |values| values.len());
         let groups: Vec<usize> = (0..rows).collect();
-        let mut states = GroupStates::default();
+        let mut states = grouping(&self.plan)?.states();
         self.add(&mut states, values, &groups, filter, rows)?;
-        self.written(&states)
+        Groups::written(&states)
     }
 
     fn size(&self) -> usize {

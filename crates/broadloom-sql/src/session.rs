@@ -74,7 +74,8 @@ pub async fn add_table(context: &SessionContext, name: &str, path: impl AsRef<Pa
     let example = example_of(path)?;
     let extension = example.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let format: Arc<dyn FileFormat> = match Format::of(&example)? {
-        Format::Parquet => Arc::new(ParquetFormat::default()),
+        // The metadata of fields say which lists are tensors.
+        Format::Parquet => Arc::new(ParquetFormat::default().with_skip_metadata(false)),
         Format::Csv => Arc::new(CsvFormat::default().with_has_header(true)),
         Format::Ipc => Arc::new(ArrowFormat),
     };

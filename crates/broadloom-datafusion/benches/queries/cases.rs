@@ -14,6 +14,17 @@ pub struct Case {
     pub repeats: usize,
 }
 
+impl Case {
+    fn new(
+        name: &'static str,
+        columns: &'static str,
+        ours: impl Into<String>,
+        sql: impl Into<String>,
+    ) -> Case {
+        Case { name, ours: ours.into(), sql: sql.into(), columns, repeats: REPEATS }
+    }
+}
+
 pub fn all() -> Vec<Case> {
     let haversine = "2 * 6371 * asin(sqrt(power(sin(radians(lat2 - lat1) / 2), 2) \
         + cos(radians(lat1)) * cos(radians(lat2)) * power(sin(radians(lon2 - lon1) / 2), 2)))";
@@ -29,44 +40,40 @@ pub fn all() -> Vec<Case> {
     let least = (0..CODES).map(|code| format!("d{code}")).collect::<Vec<_>>().join(", ");
     let found = (0..CODES).map(|code| format!("WHEN d{code} THEN {code}")).collect::<Vec<_>>().join(" ");
     vec![
+        Case::new(
+            "haversine",
+            "lat1, lon1, lat2, lon2",
+            format!("SELECT broadloom('{HAVERSINE}', lat1, lon1, lat2, lon2) FROM t"),
+            format!("SELECT {haversine} FROM t"),
+        ),
+        Case::new(
+            "chain of ten cheap operations",
+            "x, y",
+            format!("SELECT broadloom('{chain}', x, y) FROM t"),
+            format!("SELECT {chain} FROM t"),
+        ),
+        Case::new(
+            "z-scores",
+            "x",
+            "SELECT broadloom('(x - m) / s', x, m, s) FROM t CROSS JOIN (SELECT \
+             broadloom_agg('mean(x)', x) AS m, broadloom_agg('std(x)', x) AS s FROM t)",
+            "SELECT (x - m) / s FROM t CROSS JOIN (SELECT avg(x) AS m, stddev_pop(x) AS s FROM t)",
+        ),
+        Case::new(
+            "mean and deviation of 100,000 groups",
+            "k, x",
+            "SELECT broadloom_agg('mean(x) + std(x)', x) FROM t GROUP BY k",
+            "SELECT avg(x) + stddev_pop(x) FROM t GROUP BY k",
+        ),
         Case {
-            name: "haversine",
-            ours: format!("SELECT broadloom('{HAVERSINE}', lat1, lon1, lat2, lon2) FROM t"),
-            sql: format!("SELECT {haversine} FROM t"),
-            columns: "lat1, lon1, lat2, lon2",
-            repeats: REPEATS,
-        },
-        Case {
-            name: "chain of ten cheap operations",
-            ours: format!("SELECT broadloom('{chain}', x, y) FROM t"),
-            sql: format!("SELECT {chain} FROM t"),
-            columns: "x, y",
-            repeats: REPEATS,
-        },
-        Case {
-            name: "z-scores",
-            ours: "SELECT broadloom('(x - m) / s', x, m, s) FROM t CROSS JOIN (SELECT \
-                   broadloom_agg('mean(x)', x) AS m, broadloom_agg('std(x)', x) AS s FROM t)"
-                .to_owned(),
-            sql: "SELECT (x - m) / s FROM t CROSS JOIN (SELECT avg(x) AS m, stddev_pop(x) AS s FROM t)"
-                .to_owned(),
-            columns: "x",
-            repeats: REPEATS,
-        },
-        Case {
-            name: "mean and deviation of 100,000 groups",
-            ours: "SELECT broadloom_agg('mean(x) + std(x)', x) FROM t GROUP BY k".to_owned(),
-            sql: "SELECT avg(x) + stddev_pop(x) FROM t GROUP BY k".to_owned(),
-            columns: "k, x",
-            repeats: REPEATS,
-        },
-        Case {
-            name: "nearest of 256 codes in 8 dimensions",
-            ours: "SELECT nearest(v) FROM t".to_owned(),
-            sql: format!("SELECT CASE least({least}) {found} END FROM (SELECT {distances} FROM t)"),
-            columns: "v",
             // The query in SQL takes long.
             repeats: 1,
+            ..Case::new(
+                "nearest of 256 codes in 8 dimensions",
+                "v",
+                "SELECT nearest(v) FROM t",
+                format!("SELECT CASE least({least}) {found} END FROM (SELECT {distances} FROM t)"),
+            )
         },
     ]
 }

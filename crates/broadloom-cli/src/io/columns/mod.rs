@@ -84,6 +84,10 @@ impl Columns {
             }
             ColumnFormat::Parquet => {
                 let file = parquet::File::open(bytes).map_err(failed)?;
+                if let Some(name) = file.unsupported_compression() {
+                    let what = format!("it is compressed with {name}, which is not supported");
+                    return Err(content.wrong(&what).help("write it with zstd, snappy, lz4 or gzip"));
+                }
                 let rows = file.rows().map_err(failed)?;
                 (File::Parquet(file), rows)
             }

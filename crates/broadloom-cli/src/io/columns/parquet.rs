@@ -9,9 +9,10 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, RowGroups,
 };
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
+use parquet::basic::CompressionCodec;
 use parquet::column::page::{PageIterator, PageReader};
 use parquet::errors::Result as ParquetResult;
-use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::SerializedPageReader;
 use std::sync::Arc;
 
@@ -50,6 +51,21 @@ impl File {
             usize::try_from(group.num_rows()).ok().and_then(|rows| sum.checked_add(rows))
         });
         rows.ok_or_else(|| "its number of rows is not possible".to_owned())
+    }
+
+    /// The name of a compression that is not supported, if a column has it.
+    pub fn unsupported_compression(&self) -> Option<&'static str> {
+        let columns = self.metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
+        columns.map(ColumnChunkMetaData::compression_codec).find_map(|codec| match codec {
+            CompressionCodec::BROTLI => Some("Brotli"),
+            CompressionCodec::LZO => Some("LZO"),
+            CompressionCodec::UNCOMPRESSED
+            | CompressionCodec::SNAPPY
+            | CompressionCodec::GZIP
+            | CompressionCodec::LZ4
+            | CompressionCodec::ZSTD
+            | CompressionCodec::LZ4_RAW => None,
+        })
     }
 
     /// The number of nulls in a column by the statistics, if all row groups have them.
