@@ -35,6 +35,34 @@ fn each_format_is_written_and_read() {
 }
 
 #[test]
+fn tensors_keep_their_shape() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = Cluster::start(2);
+    let tensors =
+        "SELECT value AS id, broadloom('x[:, None, None] + 2 * arange(3)[:, None] + arange(2)', value) AS t
+        FROM generate_series(1, 3)";
+    let read = "SELECT id, broadloom('t[:, 2, 1] - t[:, 0, 0]', t) AS d,
+        broadloom('sum(t, axis=(1, 2))', broadloom('2 * t', t)) AS s FROM t ORDER BY id";
+    let expected = "\
++----+---+----+
+| id | d | s  |
++----+---+----+
+| 1  | 5 | 42 |
+| 2  | 5 | 54 |
+| 3  | 5 | 66 |
++----+---+----+
+";
+    for name in ["a.parquet", "b.arrow"] {
+        let [file, copy] =
+            [name, "copy.parquet"].map(|name| directory.path().join(name).display().to_string());
+        printed(&query(&[tensors, "-o", &file]));
+        assert_eq!(printed(&query(&[read, &format!("t={file}")])), expected, "{name}");
+        printed(&cluster.query("SELECT * FROM t", &[&format!("t={file}"), "-o", &copy]));
+        assert_eq!(printed(&cluster.query(read, &[&format!("t={copy}")])), expected, "{name} on a cluster");
+    }
+}
+
+#[test]
 fn results_without_rows_and_long_results() {
     let directory = tempfile::tempdir().unwrap();
     for name in ["a.parquet", "b.csv", "c.arrow"] {

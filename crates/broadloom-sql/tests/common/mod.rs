@@ -26,6 +26,15 @@ impl Process {
         Process(command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
     }
 
+    /// Returns the processor time of the process so far, where the system tells it.
+    pub fn processor_time(&self) -> Option<Duration> {
+        let status = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id())).ok()?;
+        // The name of the program, in brackets, may contain spaces. Times are in hundredths of a second.
+        let fields = status.rsplit_once(')')?.1.split_whitespace();
+        let ticks: u64 = fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap_or(0)).sum();
+        Some(Duration::from_millis(10 * ticks))
+    }
+
     /// Sends a signal by name: `INT`, `KILL`.
     pub fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([&format!("-{name}"), &self.0.id().to_string()]).status();
