@@ -37,7 +37,7 @@ const RUN_BY: &[(&str, &str)] = &[
     ),
     ("python3 -m venv target/pyarrow", "python3 -m venv target/pyarrow"),
     ("target/pyarrow/bin/pip install -r tests/pyarrow/requirements.txt", "-r tests/pyarrow/requirements.txt"),
-    ("cargo test --test pyarrow", "cargo test --locked --test pyarrow"),
+    ("cargo test -p broadloom-cli --test pyarrow", "cargo test --locked --test pyarrow"),
 ];
 
 /// The blocks of a page in a language.

@@ -60,8 +60,8 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "sine reduces large f32 arguments by the fast way",
         file: "crates/broadloom-math/src/trig.rs",
-        place: "⟦x.magnitude() >= if L::FUSED { T::FUSED_BELOW } else { T::UNFUSED_BELOW }⟧",
-        new: "x.magnitude() > T::FUSED_BELOW * T::FUSED_BELOW",
+        place: "⟦V::from(bound)⟧.below_or_equal(x.magnitude())",
+        new: "(V::from(V::Format::FUSED_BELOW) * V::from(V::Format::FUSED_BELOW))",
         test: MATH_RECORD,
     },
     Fault {

@@ -64,7 +64,7 @@ def test_text_dates_and_dictionaries():
     for file, compression in FORMATS:
         write(pa.table(columns), program.directory / file, compression)
         assert program.done("eval", "city", file) == "[2 1 0 2]\n"
-        assert program.done("eval", "x", f"x={file}:day:days") == "[ 0.e+00  1.e+00       nan  1.9e+04]\n"
+        assert program.done("eval", "x", f"x={file}:day:days") == "[0.0e+00 1.0e+00     nan 1.9e+04]\n"
         program.refused(1, ["cast it to Utf8, the type of its values"], "eval", "word", file)
         program.refused(1, ["cast it to Float64, the type of its values"], "eval", "number + 1", file)
         program.refused(1, ["cast it to Float64 first"], "eval", "price + 1", file)
