@@ -1,7 +1,7 @@
 //! Mistakes that were made once.
 
 use broadloom::prelude::*;
-use broadloom::{BindError, CallError, OutputsMut};
+use broadloom::{BindError, CallError, Inputs, OutputsMut};
 use std::time::Instant;
 
 /// A binding of the same sizes and strides was used for outputs of another dtype or in another order.
@@ -310,4 +310,25 @@ fn the_first_of_equal_elements_wins_beside_sums_of_functions() {
         assert_eq!(results.take::<Vec<i64>>("least").unwrap(), vec![5; m], "{n} x {m}");
         assert_eq!(results.take::<Vec<i64>>("greatest").unwrap(), vec![0; m], "{n} x {m}");
     }
+}
+
+/// An array of size 1 stretches to a size that only an input without use determines. The size was taken to be 1.
+#[test]
+fn inputs_without_use_determine_what_stretches() {
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let _unused = g.input::<f32>("unused", shape![n]);
+    let x = g.input::<i64>("x", shape![#n]);
+    let kernel = g.compile([("sum", x + g.iota(n))]).unwrap();
+    let unused = [0.0f32; 3];
+    let run = |x: &[i64]| {
+        let x = ArrayView::new(x, &[x.len()]).unwrap();
+        let unused = ArrayView::new(&unused, &[3]).unwrap();
+        kernel.run(Inputs::new().named("unused", unused).named("x", x))
+    };
+    assert_eq!(run(&[5]).unwrap().take::<Vec<i64>>("sum").unwrap(), [5, 6, 7]);
+    assert_eq!(run(&[5, 6, 7]).unwrap().take::<Vec<i64>>("sum").unwrap(), [5, 7, 9]);
+    assert!(run(&[5, 6]).is_err());
+    let error = kernel.run(Inputs::new().named("x", ArrayView::new(&[5i64], &[1]).unwrap())).unwrap_err();
+    assert!(error.to_string().contains("unused"), "{error}");
 }

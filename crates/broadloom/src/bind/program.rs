@@ -108,7 +108,14 @@ impl Program {
             .copied()
             .filter(|symbol| !solved.contains(symbol) && is_parameter(symbol))
             .collect();
-        if !needed.iter().all(|symbol| solved.contains(symbol) || is_parameter(symbol)) {
+        // An axis that may be 1 determines a size only where nothing else does: not even an input that no output reads.
+        let is_guessed = steps.iter().any(|step| match &step.action {
+            Action::SolveStretched { symbol, .. } => {
+                needed.contains(symbol) && is_determined_beside(graph, &required, *symbol)
+            }
+            Action::Solve { .. } | Action::Check(_) | Action::CheckStretched(_) => false,
+        });
+        if is_guessed || !needed.iter().all(|symbol| solved.contains(symbol) || is_parameter(symbol)) {
             required.fill(true);
             (steps, solved) = solve(graph, &required, HashSet::new());
             open.retain(|symbol| !solved.contains(symbol));
@@ -127,6 +134,15 @@ impl Program {
         }
         Program { required, parameters: open, steps, takes }
     }
+}
+
+/// Returns whether an input that is not required has an axis that determines a symbol and may not be 1.
+fn is_determined_beside(graph: &CheckedGraph, required: &[bool], symbol: SymbolId) -> bool {
+    let others = graph.inputs().iter().zip(required).filter(|(_, required)| !**required);
+    others.into_iter().any(|(input, _)| {
+        let mut axes = input.shape.iter().enumerate();
+        axes.any(|(axis, dim)| !input.may_be_one.contains(&axis) && dim.linear_in(symbol).is_some())
+    })
 }
 
 /// Returns steps over the axes of the chosen inputs, each of which solves at most one symbol that earlier steps
