@@ -133,8 +133,8 @@ every result.
 const COMPOSED_HEAD: &str = "
 ## Made of these
 
-Functions that become ops of the table above when they are built, and fuse as those do. Operands become floats as for the
-functions above unless the line says another. `isclose`, `isclose_within`, `allclose`, `nan_to_num` and `nan_to_num_with`
+These functions are made of ops of the table above, and fuse as those do. Operands become floats, as for the functions
+above, unless the line says otherwise. `isclose`, `isclose_within`, `allclose`, `nan_to_num` and `nan_to_num_with`
 are documented with `Tensor`.
 
 | op | meaning | NumPy | example |
@@ -149,37 +149,37 @@ order, so that their bits depend neither on layout nor on threads. `var_with_cor
 `norm`, `softmax`, `log_softmax`, `layer_norm`, `average`, `argmin_with_value` and `argmax_with_value` are documented with
 `Tensor`.
 
-`x.filter(condition)` takes the elements for which a condition holds, NumPy's `where=`: `x.filter(x.gt(0)).mean(0)`, in the
-text language `mean(x, axis=0, where=x > 0)`. `sum_with_initial`, `prod_with_initial`, `min_with_initial` and
-`max_with_initial` begin with a value, NumPy's `initial=`, which is combined with the result in the end; the least and the
-greatest of chosen elements need one. Nothing is stored for either: what is left out counts as the neutral element.
+`x.filter(condition)` chooses the elements for which a condition holds. It is NumPy's `where=`: `x.filter(x.gt(0)).mean(0)`
+is `mean(x, axis=0, where=x > 0)` in the text language. `sum_with_initial`, `prod_with_initial`, `min_with_initial` and
+`max_with_initial` combine the result with a first value, NumPy's `initial=`; the least and the greatest of chosen elements
+need one. Neither stores anything: elements that are not chosen count as the neutral element.
 
-`x.topk(k, axis)` gives the `k` greatest elements along an axis, best first, and their indices (`i64`), and
-`x.topk_smallest(k, axis)` the least ones; `k` is a number from 1 to 64. In the text language they are `topk(x, k, axis=-1,
-largest=True)` and `argtopk(..)`. The order is that of `max` and `argmax`: NaNs come before all numbers, for the least ones
-as well; equal elements, zeros of both signs among them, by their indices; as a value, -0 is below +0. Whole rows are never
-sorted, and what is computed of elements is not stored.
+`x.topk(k, axis)` gives the `k` greatest elements along an axis, best first, and their indices (`i64`).
+`x.topk_smallest(k, axis)` gives the least ones. `k` is a number from 1 to 64. In the text language they are `topk(x, k,
+axis=-1, largest=True)` and `argtopk(..)`. The order is that of `max` and `argmax`: NaNs come first, for the least elements
+too; equal elements are ordered by their indices; the value -0 is below +0, although zeros of both signs are equal for
+indices. Whole rows are never sorted, and elements that are computed are not stored.
 
-`x.cumsum(axis)`, `cumprod`, `cummin` and `cummax` give running results along an axis, NumPy's `cumsum` and
-`maximum.accumulate`: each is that before it combined with one element more, in the order of the axis, so that sums of
-floats have the bits that a loop gives. `nancumsum` and `nancumprod` pass over NaN, and `cumsum_from_zero`, in the text
-language `cumsum(x, include_initial=True)`, begins with 0. What they are computed of and what follows element by element is
-in the same loops; rows beside each other are computed at once, and by several threads. In chunks each goes on where the
-one before it has ended. Sums of f16 and bf16 run in f32, and each result is rounded.
+`x.cumsum(axis)`, `cumprod`, `cummin` and `cummax` give running results along an axis, as NumPy's `cumsum` and
+`maximum.accumulate` do. Each result is the one before it combined with one more element, in the order of the axis, so sums
+of floats have the bits of a plain loop. `nancumsum` and `nancumprod` skip NaNs. `cumsum_from_zero`, which is
+`cumsum(x, include_initial=True)` in the text language, begins with 0. Elementwise ops before and after are fused into the
+same loops. Neighbouring rows are computed at once, and threads share the rows. In chunks, each chunk continues where the one
+before it ended. Sums of f16 and bf16 are kept in f32, and each result is rounded.
 
-`x.sort(axis)` puts the elements along an axis in ascending order and `x.argsort(axis)` gives their indices (`i64`), those of
-a stable sort; `sort_descending` and `argsort_descending` turn the order round, but for equal elements, which stay as they
-are. -0 is below +0 as a value, and zeros are equal for indices; NaNs are above all numbers. `x.searchsorted(values)` is how
-many elements of a sorted table are less than each value, `searchsorted_right` how many are not greater: of the places from
-`first` to `last`, the element at `first + (last - first) / 2`, rounded down, says in which half it is, so that a table in no
-order has places, too. `x.median(axes)`, `x.quantile(q, axes)` and their `nan` forms, in the text language also `percentile`,
-are made of a sort: positions are computed in `f64`, by NumPy's formulas for all of its methods (`quantile_by`); a list of
-fractions puts an axis in front. Between equal elements and at the position of one, the quantile is that element, also if
-it is infinite, where NumPy may give NaN; of no elements there is none. Whole rows are stored to be sorted, and no axis of rows in
-chunks is.
+`x.sort(axis)` sorts the elements along an axis in ascending order. `x.argsort(axis)` gives their indices (`i64`), as a stable
+sort does. `sort_descending` and `argsort_descending` reverse the order, but equal elements keep theirs. As a value, -0 is
+below +0; for indices, zeros are equal. NaNs are above all numbers. `x.searchsorted(values)` counts the elements of a sorted
+table that are less than each value, and `searchsorted_right` those that are not greater. It is a binary search: between the
+places `first` and `last`, the element at `first + (last - first) / 2`, rounded down, decides which half to search, so the
+result is defined for tables without an order too. `x.median(axes)`, `x.quantile(q, axes)` and their `nan` forms, in the text
+language also `percentile`, sort and interpolate: positions are computed in `f64`, by NumPy's formulas for all of its methods
+(`quantile_by`). A list of fractions adds an axis in front. Where both neighbours are equal, or the position is a whole
+number, the quantile is that element, also if it is infinite, where NumPy may give NaN. No elements have no quantile. Whole
+rows are stored to be sorted, so the sorted axis cannot be the one that comes in chunks.
 
-`x.diff(order, axis)`, in the text language `diff(x, n=1, axis=-1)`, is what neighbours along an axis differ by, up to 16
-times over; of bool, whether they differ.
+`x.diff(order, axis)`, in the text language `diff(x, n=1, axis=-1)`, gives the differences of neighbours along an axis, taken
+up to 16 times; for bool, whether they differ.
 
 | op | meaning | NumPy | example |
 | --- | --- | --- | --- |
@@ -188,10 +188,10 @@ times over; of bool, whether they differ.
 const PRODUCTS: &str = "
 ## Sums of products
 
-Made of the ops above by broadcasting, so that nothing as large as the products is stored, and what follows is fused.
-Operands take their common dtype, which is that of the result: integers wrap in it, bool is `or` of `and`. Products of f16
-and bf16 are multiplied and summed as f32 and rounded once, at the end; `einsum` does so for each pair of operands. An axis
-that is summed over has the same size in both operands; only batch axes of the constant 1 stretch.
+They are made of the ops above by broadcasting: nothing as large as the products is stored, and later ops are fused. Operands
+take their common dtype, which is that of the result; integers wrap in it, and bool is `or` of `and`. Products of f16 and bf16
+are multiplied and summed as f32 and rounded once, at the end; `einsum` does so for each pair of operands. An axis that is
+summed over has the same size in both operands; only batch axes of the constant 1 stretch.
 
 | op | meaning | NumPy | example |
 | --- | --- | --- | --- |
@@ -217,12 +217,12 @@ Documented with `Tensor` and `Graph`: `reshape`, `permute_dims`, `t`, `unsqueeze
 
 ## Samples, bins and relations
 
-Documented with `Tensor` as well, and made of the functions above: `gradient`, `trapezoid`, `convolve`, `correlate`,
-`polyval`; `digitize`, `interp`, `histogram`, `isin`, which compare each element with up to 16 bounds or values and search
-among more; `cov`, `corrcoef`, `cross`; `modf`.
+Also documented with `Tensor`, and made of the functions above: `gradient`, `trapezoid`, `convolve`, `correlate`, `polyval`;
+`digitize`, `interp`, `histogram` and `isin`, which compare each element with up to 16 bounds or values, and search if there
+are more; `cov`, `corrcoef`, `cross`; `modf`.
 
 `x.sliding_window_view(width, axis)` gives the windows of an axis along a new last one. They overlap, and none is copied: a
-moving average is `x.sliding_window_view(5, 0).mean(-1)`, a convolution the sum of such windows times weights.
+moving average is `x.sliding_window_view(5, 0).mean(-1)`, and a convolution is the sum of such windows times weights.
 ";
 
 /// Largest error in ulps per function and precision.

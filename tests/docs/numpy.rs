@@ -21,7 +21,7 @@ pub fn render() -> String {
                 (if own == name { "here" } else { "here, by another name" }, format!("`{signature}`"))
             }
             None => match elsewhere(name) {
-                Some(help) if help.starts_with("write") => ("spelled so", help.to_owned()),
+                Some(help) if help.starts_with("write") => ("written as", help.to_owned()),
                 Some(help) => ("absent", help.to_owned()),
                 None => panic!("{name} is neither a function nor said elsewhere: names/absent.rs"),
             },
@@ -45,11 +45,11 @@ const HEAD: &str = "\
 
 Generated from the names of the text language by `UPDATE_DOCS=1 cargo test --test docs`; do not edit. Every function of
 NumPy's main namespace (2.4) has a line: it is *here*, under its own name or another, with its parameters (those with `=`
-are optional); it is *spelled so*; or it is *absent*, with what to do instead. A program that uses an absent name gets the
+are optional); it is *written as* an expression; or it is *absent*, with what to do instead. A program that uses an absent name gets the
 same message. All names may start with `np.`, and functions of a tensor are also methods.
 
-[ops.md](ops.md) says where results differ from NumPy's on purpose: float sums have a fixed order, -0 is below +0, a literal
-that a dtype cannot hold is a mistake. A reduction of a tensor without axes accepts the axis 0 or -1, as in NumPy. Slices are
+[ops.md](ops.md) says where results differ from NumPy's on purpose: float sums have a fixed order, -0 is below +0, and a
+literal that a dtype cannot hold is an error. A reduction of a tensor without axes accepts the axis 0 or -1, as in NumPy. Slices are
 cut at the end of an axis of constant size; along an axis of symbolic size, each call checks them.
 
 | NumPy | here? | how |
