@@ -14,8 +14,8 @@ const RUN_BY: &[(&str, &str)] = &[
     ("cargo test --test oracle", "cargo test --locked\n"),
     ("cargo test -p broadloom --doc guide", "cargo test --locked\n"),
     (
-        "cargo test --profile adapters -p broadloom-arrow -p broadloom-datafusion -p broadloom-sql",
-        "cargo test --locked --profile adapters -p broadloom-arrow -p broadloom-datafusion -p broadloom-sql",
+        "cargo test -p broadloom-arrow -p broadloom-datafusion -p broadloom-sql",
+        "cargo test --locked -p broadloom-arrow -p broadloom-datafusion -p broadloom-sql",
     ),
     ("cargo fmt --all", "cargo fmt --all"),
     (

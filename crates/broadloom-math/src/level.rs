@@ -68,14 +68,15 @@ pub enum CpuLevel {
     Neon,
 }
 
-/// The widest level that [`CpuLevel::detect`] finds: any, except in test builds for lesser CPUs (`.ci/rustc-lesser`).
+/// The widest level that [`CpuLevel::detect`] finds: any, except in a debug build that tests run as on a lesser CPU.
 fn widest() -> CpuLevel {
-    if !cfg!(broadloom_lesser) {
+    if !cfg!(debug_assertions) {
         return CpuLevel::Neon;
     }
     match std::env::var("BROADLOOM_LEVEL").as_deref() {
+        Ok("baseline") => CpuLevel::Baseline,
         Ok("avx2") => CpuLevel::Avx2Fma,
-        _ => CpuLevel::Baseline,
+        _ => CpuLevel::Neon,
     }
 }
 

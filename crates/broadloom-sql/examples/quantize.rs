@@ -5,7 +5,7 @@
 //! then on a scheduler with two executors, which the example starts.
 //!
 //! ```console
-//! $ cargo run --profile adapters -p broadloom-sql --example quantize
+//! $ cargo run -p broadloom-sql --example quantize
 //! ```
 
 use broadloom::Array;

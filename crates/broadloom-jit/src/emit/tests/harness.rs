@@ -56,8 +56,7 @@ impl Target {
             targets.push(target(Some(SSE), false));
         }
         targets.extend(Target::wide());
-        // Once is enough: that code is the same for whatever level the workspace is built.
-        if !cfg!(any(target_arch = "aarch64", broadloom_lesser)) {
+        if !cfg!(target_arch = "aarch64") {
             targets.extend(
                 [false, true].map(|fused| Target { back_end: BackEnd::AArch64, ..target(Some(&[]), fused) }),
             );
