@@ -9,7 +9,7 @@ use broadloom_ir::graph::{CheckedGraph, Node, SEARCH, scan_name};
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_loops::kernel::*;
 use broadloom_loops::{Layout, LowerOptions, Target, lower};
-use broadloom_math::program;
+use broadloom_math::trace;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How often each form was reached.
@@ -219,10 +219,8 @@ impl Walk<'_> {
     fn function(&mut self, value: &Value, how: &str) {
         let Def::Op { op, .. } = value.def else { return };
         let Some((function, precision)) = op.tile(value.dtype) else { return };
-        let rare = match program(function, precision, true) {
-            Some(program) if program.rare().is_some() => "with",
-            _ => "without",
-        };
+        let Some(trace) = trace(function, precision, true) else { return };
+        let rare = if trace.rare().is_some() { "with" } else { "without" };
         self.add(format!("function {rare} rare lanes, {how}"), value.dtype);
     }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Value ──┬─ f32, f64   the number itself: scalars, and tiles, whose loops LLVM vectorises     (Float)
-//!         └─ Traced     a step of a program that is recorded, from which compiled kernels take lanes
+//!         └─ Traced     a step of a trace that is recorded, from which compiled kernels take lanes
 //! ```
 //!
 //! Every method is branch-free and vectorises on plain SSE2; that excludes `floor`, conversions between `i64`

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `T` is the precision and `L` the [`Level`]. A `traced` definition takes any [`Value`], so it also exists as a
-//! [`Program`] for compiled kernels. A row with `rare` lanes has two definitions: the first runs on
+//! [`Trace`] for compiled kernels. A row with `rare` lanes has two definitions: the first runs on
 //! all lanes, vectorised, and may give any number in rare lanes; then the second runs on those, one by one. The
 //! condition takes any value like the first.
 //! A function also has its method in [`Real`](crate::Real), its row in the tests' table, and its row in
@@ -16,9 +16,9 @@
 
 use crate::float::Value;
 use crate::level::{CpuLevel, Fused, Level, Unfused};
-use crate::program::Program;
 use crate::remainder::{self, Division};
 use crate::tile::{Kernel, Precision, TileFn, at_level};
+use crate::trace::Trace;
 use crate::trig::{self, Wave};
 use crate::{
     Tables, cbrt, erf, exp, hyperbolic, hypot, inverse_hyperbolic, inverse_trig, log, logistic, pow, tan,
@@ -57,8 +57,8 @@ macro_rules! rare {
     };
 }
 
-/// The program of a traced definition.
-macro_rules! program {
+/// The trace of a definition.
+macro_rules! trace {
     ($precision:ident, $level:ident, $operands:tt, ($($is_rare:expr)?)) => {
         None
     };
@@ -67,7 +67,7 @@ macro_rules! program {
             let pattern!($operands) = (first, second);
             ($traced, rare!($($is_rare)?))
         }
-        Some(Program::record::<$precision>(|first, second| define::<_, $level>(first, second)))
+        Some(Trace::record::<$precision>(|first, second| define::<_, $level>(first, second)))
     }};
 }
 
@@ -145,11 +145,11 @@ macro_rules! functions {
             }
         }
 
-        /// The program of a function, if its definition is traced.
-        fn record<T: Tables, L: Level>(function: Function) -> Option<Program> {
+        /// The trace of a function, if its definition is traced.
+        fn record<T: Tables, L: Level>(function: Function) -> Option<Trace> {
             match function {
                 $(Function::$variant => {
-                    program!(T, L, $operands, ($($is_rare)?) $($traced)?)
+                    trace!(T, L, $operands, ($($is_rare)?) $($traced)?)
                 })+
             }
         }
@@ -235,8 +235,8 @@ functions! {
 
 /// Returns the operations of a function, for code that computes lanes without calling it: `None` if its definition is
 /// not traced.
-pub fn program(function: Function, precision: Precision, fused: bool) -> Option<&'static Program> {
-    static PROGRAMS: [[OnceLock<Option<Program>>; 4]; Function::ALL.len()] =
+pub fn trace(function: Function, precision: Precision, fused: bool) -> Option<&'static Trace> {
+    static TRACES: [[OnceLock<Option<Trace>>; 4]; Function::ALL.len()] =
         [const { [const { OnceLock::new() }; 4] }; Function::ALL.len()];
     let record = match (precision, fused) {
         (Precision::F32, true) => record::<f32, Fused>,
@@ -245,7 +245,7 @@ pub fn program(function: Function, precision: Precision, fused: bool) -> Option<
         (Precision::F64, false) => record::<f64, Unfused>,
     };
     let at = 2 * usize::from(precision == Precision::F64) + usize::from(fused);
-    PROGRAMS[function as usize][at].get_or_init(|| record(function)).as_ref()
+    TRACES[function as usize][at].get_or_init(|| record(function)).as_ref()
 }
 
 impl fmt::Display for Function {

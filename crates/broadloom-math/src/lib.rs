@@ -1,14 +1,14 @@
-//! Elementary functions, one Rust definition each, as scalars, as vectorised tiles, and as programs.
+//! Elementary functions, one Rust definition each, as scalars, as vectorised tiles, and as traces.
 //!
 //! ```text
 //!                             ┌─▶ Real::exp::<Fused>(x)            a scalar
 //! exp.rs: one definition ─────┼─▶ tile_function(Exp, F32, Avx512)  a loop around it that LLVM vectorises,
 //!   generic over Value, Level │                                    called by compiled kernels
-//!                             └─▶ program(Exp, F32, true)          its operations, recorded, which kernels inline
+//!                             └─▶ trace(Exp, F32, true)          its operations, recorded, which kernels inline
 //! ```
 //!
 //! Each function is branch-free code over one value, written only with arithmetic, comparisons and operations on
-//! bits. The loop of a tile calls the same code. So at one [`Level`], a scalar call, a tile and a program give the same
+//! bits. The loop of a tile calls the same code. So at one [`Level`], a scalar call, a tile and a trace give the same
 //! bits, whatever the tile's length, the element's position and its neighbours; also for NaN, which is always the positive
 //! quiet one. Nothing depends on the C library.
 //!
@@ -46,22 +46,22 @@ mod logistic;
 mod order;
 mod pairs;
 mod pow;
-mod program;
 mod remainder;
 mod tan;
 mod tanh;
 mod tile;
+mod trace;
 mod transpose;
 mod trig;
 
 pub use best::{BestFn, BestRowsFn, best_function, best_rows_function};
 pub use element::ElementType;
-pub use functions::{Function, program};
+pub use functions::{Function, trace};
 pub use level::{CpuLevel, Fused, Level, Unfused};
 pub use order::{SearchFn, SortFn, Sorting, search_function, sort_function};
 pub use pairs::{Extreme, PairFn, Pairing, Term, pair_function};
-pub use program::{Program, Step};
 pub use tile::{Precision, TileFn, tile_f32, tile_f64, tile_function};
+pub use trace::{Step, Trace};
 pub use transpose::{TransposeFn, transpose_function};
 
 use remainder::Division;

@@ -4,13 +4,13 @@ use super::value::Regs;
 use super::{Emitter, Intrinsic, Val};
 use crate::notes::Note;
 use broadloom_ir::ops::Op;
-use broadloom_math::{CpuLevel, Function, Precision, Program, Step, program, tile_function};
+use broadloom_math::{Step, Trace, tile_function, trace};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::immediates::{Ieee32, Ieee64};
 use cranelift_codegen::ir::{self, InstBuilder, Type, types};
 use smallvec::SmallVec;
 
-/// The number of registers that go through a program at once: the steps of one wait for each other, and several need
+/// The number of registers that go through a trace at once: the steps of one wait for each other, and several need
 /// more registers than there are.
 const INTERLEAVED: usize = 2;
 
@@ -19,9 +19,10 @@ impl Emitter<'_, '_> {
     /// end computes rare lanes apart.
     pub(super) fn function(&mut self, op: Op, args: &[Val]) -> Val {
         let inlined = op.tile(args[0].dtype).and_then(|(function, precision)| {
-            let program = program(function, precision, self.fused)?;
-            let tile = program.rare().map(|at| (at, self.tile(function, precision)));
-            (tile.is_none() || self.host.is_wide()).then_some(Inlined { program, tile })
+            let trace = trace(function, precision, self.level.is_fused())?;
+            let tile =
+                trace.rare().map(|at| (at, tile_function(function, precision, self.level) as usize as i64));
+            (tile.is_none() || self.host.is_wide()).then_some(Inlined { trace, tile })
         });
         match inlined {
             Some(inlined) => {
@@ -32,17 +33,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The address of a tile function with the numerics of this code.
-    fn tile(&self, function: Function, precision: Precision) -> i64 {
-        let level = match (self.fused, self.host.has_avx512()) {
-            (false, _) => CpuLevel::Baseline,
-            (true, false) => CpuLevel::Avx2Fma,
-            (true, true) => CpuLevel::Avx512,
-        };
-        tile_function(function, precision, level) as usize as i64
-    }
-
-    /// Runs a program on values of one shape. A scalar goes through it in the first lane of a register.
+    /// Runs a trace on values of one shape. A scalar goes through it in the first lane of a register.
     fn inlined(&mut self, function: Inlined, args: &[Val]) -> Val {
         let like = &args[0];
         let lanes = Lanes {
@@ -68,17 +59,17 @@ impl Emitter<'_, '_> {
         like.with_regs(results)
     }
 
-    /// Runs a program on some registers of each argument, step by step.
-    fn run(&mut self, Inlined { program, tile }: Inlined, lanes: Lanes, args: &[&[ir::Value]]) -> Regs {
+    /// Runs a trace on some registers of each argument, step by step.
+    fn run(&mut self, Inlined { trace, tile }: Inlined, lanes: Lanes, args: &[&[ir::Value]]) -> Regs {
         let count = args[0].len();
-        let mut steps: Vec<Regs> = Vec::with_capacity(program.steps().len());
-        for step in program.steps() {
+        let mut steps: Vec<Regs> = Vec::with_capacity(trace.steps().len());
+        for step in trace.steps() {
             let regs = (0..count)
                 .map(|reg| self.step(*step, lanes, |position| args[position][reg], |at| steps[at][reg]))
                 .collect();
             steps.push(regs);
         }
-        let results = steps[program.result()].clone();
+        let results = steps[trace.result()].clone();
         let Some((rare, address)) = tile else { return results };
         let address = self.builder.ins().iconst(types::I64, address);
         let in_rare_lanes = |(reg, result): (usize, &ir::Value)| {
@@ -171,7 +162,7 @@ impl Emitter<'_, '_> {
 /// A function whose operations are known.
 #[derive(Clone, Copy)]
 struct Inlined {
-    program: &'static Program,
+    trace: &'static Trace,
     /// For rare lanes, the step that finds them and the address of the tile function that computes them.
     tile: Option<(usize, i64)>,
 }

@@ -50,6 +50,7 @@ pub(crate) use value::{VECTOR_BYTES, Val};
 use crate::notes::{Note, Notes};
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::ReferenceFn;
+use broadloom_math::CpuLevel;
 use cranelift_codegen::ir::{self, AbiParam, Endianness, InstBuilder, MemFlagsData, Signature, types};
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_codegen::settings::Value as Setting;
@@ -102,8 +103,8 @@ impl Host {
 pub(crate) struct Emitter<'a, 'f> {
     /// The builder that takes the instructions.
     pub builder: &'a mut FunctionBuilder<'f>,
-    /// The numerics level: `fma` is one instruction, and sums of products use it.
-    pub fused: bool,
+    /// The level whose numerics the code has. At a fused one, `fma` is one instruction, and sums of products use it.
+    pub level: CpuLevel,
     /// The target.
     pub host: Host,
     /// The flags of loads and stores: they do not trap and may be unaligned. An alias region may be added.
@@ -117,10 +118,10 @@ impl<'a, 'f> Emitter<'a, 'f> {
     pub(crate) fn new(
         builder: &'a mut FunctionBuilder<'f>,
         host: Host,
-        fused: bool,
+        level: CpuLevel,
         notes: &'a mut Notes,
     ) -> Self {
-        Emitter { builder, fused, host, flags: MemFlagsData::new().with_notrap(), notes }
+        Emitter { builder, level, host, flags: MemFlagsData::new().with_notrap(), notes }
     }
 
     /// Notes what the current block does.

@@ -120,7 +120,7 @@ impl Emitter<'_, '_> {
                 Class::Float => self.call_row(op, &args),
             },
             Op::Fma => match args.as_slice() {
-                [x, y, z] if self.fused => self.fma(x, y, z),
+                [x, y, z] if self.level.is_fused() => self.fma(x, y, z),
                 _ => self.call_row(op, &args),
             },
             Op::Copysign => self.copysign(x, y),
@@ -175,7 +175,7 @@ impl Emitter<'_, '_> {
     pub(super) fn call_row(&mut self, op: Op, args: &[Val]) -> Val {
         let dtype = args[0].dtype;
         let function = op
-            .reference_fn(self.fused, dtype)
+            .reference_fn(self.level.is_fused(), dtype)
             .expect("a verified kernel applies rows to dtypes that they accept");
         self.note(Note::Called(op, dtype));
         self.by_lane(args, |emitter, scalars| {

@@ -29,7 +29,7 @@ impl Emitter<'_, '_> {
 
     /// One step of a sum of products: rounded once if the level is fused.
     pub(crate) fn accumulate_product(&mut self, acc: &Val, x: &Val, y: &Val) -> Val {
-        if self.fused && acc.dtype.is_float() {
+        if self.level.is_fused() && acc.dtype.is_float() {
             return self.op(Op::Fma, &[x.clone(), y.clone(), acc.clone()]);
         }
         let product = self.op(Op::Multiply, &[x.clone(), y.clone()]);

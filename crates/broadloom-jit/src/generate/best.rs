@@ -117,7 +117,7 @@ impl Generator<'_, '_, '_> {
         dtype: DType,
         function: impl FnOnce(ElementType, CpuLevel) -> Option<T>,
     ) -> Option<T> {
-        let function = function(element_type(dtype), self.level);
+        let function = function(element_type(dtype), self.emit.level);
         if function.is_none() {
             self.refused = Some(format!("{dtype} is not compared"));
         }

@@ -38,7 +38,7 @@ impl Generator<'_, '_, '_> {
             self.refused = Some(format!("{op} has no tile function for {dtype}"));
             return;
         };
-        let address = tile_function(function, precision, self.level) as usize;
+        let address = tile_function(function, precision, self.emit.level) as usize;
         let (start, end) = self.bounds(axis);
         let length = self.ins().isub(end, start);
         let target = self.operand(target, axis);
@@ -72,7 +72,7 @@ impl Generator<'_, '_, '_> {
             root: pairs.root,
             extreme: if pairs.extreme == ReduceOp::Min { Extreme::Least } else { Extreme::Greatest },
         };
-        let address = pair_function(pairing, precision(access.dtype), self.level) as usize;
+        let address = pair_function(pairing, precision(access.dtype), self.emit.level) as usize;
         let null = self.constant(0);
         let values = pairs.values.map_or(null, |row| self.row_start(row));
         let indices = pairs.indices.map_or(null, |row| self.row_start(row));

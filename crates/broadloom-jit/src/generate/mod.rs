@@ -77,11 +77,10 @@ pub(crate) fn generate(
         return Err("the function has not five parameters".to_string());
     };
     let (args, first, last, scratch, failure) = (*args, *first, *last, *scratch, *failure);
-    let emit = Emitter::new(&mut builder, host, level.is_fused(), notes);
+    let emit = Emitter::new(&mut builder, host, level, notes);
     let mut generator = Generator {
         emit,
         kernel,
-        level,
         call_conv,
         params: Vec::new(),
         bases: Vec::new(),
@@ -121,7 +120,6 @@ struct Dealt {
 struct Generator<'a, 'f, 'k> {
     emit: Emitter<'a, 'f>,
     kernel: &'k Kernel,
-    level: CpuLevel,
     call_conv: CallConv,
     params: Vec<ir::Value>,
     /// The base pointer of every access that has a buffer.

@@ -3,7 +3,7 @@
 use super::{Form, Placement};
 use crate::kernel::{AxisId, Def, ValueId};
 use crate::thresholds::{LONG_ROW, MAX_INLINED_OPERATIONS};
-use broadloom_math::program;
+use broadloom_math::trace;
 use std::collections::HashSet;
 
 impl Placement<'_, '_> {
@@ -43,6 +43,6 @@ impl Placement<'_, '_> {
         let entry = &self.nest.values[call.index()];
         let Def::Op { op, .. } = entry.def else { return None };
         let (function, precision) = op.tile(entry.dtype)?;
-        Some(program(function, precision, self.options.fused)?.operations())
+        Some(trace(function, precision, self.options.fused)?.operations())
     }
 }

@@ -5,7 +5,7 @@ use super::harness::{BackEnd, Case, Code, Target, check, corners, pairs};
 use super::lanes;
 use broadloom_ir::dtype::{Class, DType, Scalar};
 use broadloom_ir::ops::Op;
-use broadloom_math::{Program, program};
+use broadloom_math::{Trace, trace};
 use std::collections::BTreeSet;
 
 /// A case whose lanes are independent; operands of one lane are used for all.
@@ -56,10 +56,10 @@ fn tuples(dtype: DType, arity: usize) -> Vec<Vec<Scalar>> {
 /// apart: loops call its tile function, and only leftovers its row.
 fn is_only_called(op: Op, dtype: DType, target: Target) -> bool {
     let is_wide = matches!(target.back_end, BackEnd::Wide(_));
-    let is_computed = |program: &Program| is_wide || program.rare().is_none();
+    let is_computed = |trace: &Trace| is_wide || trace.rare().is_none();
     let tile = op.tile(dtype.arithmetic());
     tile.is_some_and(|(function, precision)| {
-        !program(function, precision, target.fused).is_some_and(is_computed)
+        !trace(function, precision, target.fused).is_some_and(is_computed)
     })
 }
 

@@ -133,7 +133,12 @@ pub(super) fn build(
         [source, target, number] => (*source, *target, *number),
         _ => panic!("three parameters"),
     };
-    let mut emitter = Emitter::new(&mut builder, host, fused, notes);
+    let level = match (fused, host.has_avx512()) {
+        (false, _) => CpuLevel::Baseline,
+        (true, false) => CpuLevel::Avx2Fma,
+        (true, true) => CpuLevel::Avx512,
+    };
+    let mut emitter = Emitter::new(&mut builder, host, level, notes);
     emit(&mut emitter, Params { source, target, number });
     builder.ins().return_(&[]);
     builder.seal_all_blocks();

@@ -11,6 +11,7 @@ use super::numbers::*;
 use crate::emit::{Emitter, Host, Intrinsic, Narrowing};
 use crate::notes::Notes;
 use crate::wide::Width;
+use broadloom_math::CpuLevel;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{
     BlockArg, Endianness, Function, InstBuilder, MemFlagsData, Opcode, StackSlot, StackSlotData,
@@ -55,7 +56,7 @@ pub(in crate::wide) fn function(isa: &dyn TargetIsa, seed: u64, kinds: Kinds) ->
         let mut notes = Notes::default();
         let host = Host::of(isa).with_vector_bytes(kinds.width.bytes());
         let mut generator = Generator {
-            emitter: Emitter::new(builder, host, true, &mut notes),
+            emitter: Emitter::new(builder, host, CpuLevel::Avx2Fma, &mut notes),
             random: Random(seed),
             kinds,
             source: params[0],

@@ -1,7 +1,7 @@
-//! Definitions as programs: the operations of a definition, recorded in their order.
+//! Definitions as traces: the operations of a definition, recorded in their order.
 //!
 //! ```text
-//! exp::<Traced, Fused>(x) ──records──▶ Program: s1 = s0 * c + d, s2 = s1 - d, ..     s0 is the argument
+//! exp::<Traced, Fused>(x) ──records──▶ Trace: s1 = s0 * c + d, s2 = s1 - d, ..     s0 is the argument
 //! ```
 //!
 //! A definition that takes any [`Value`] runs once on [`Traced`] values, which record what is done with them. Compiled
@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
 
-/// A step of a program. Numbers are the positions of earlier steps.
+/// A step of a trace. Numbers are the positions of earlier steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
     /// An argument of the function, by its position.
@@ -104,18 +104,18 @@ impl Step {
 
 /// The operations of a function at one precision and level.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
+pub struct Trace {
     steps: Vec<Step>,
     result: usize,
     rare: Option<usize>,
 }
 
-impl Program {
+impl Trace {
     /// Records a definition of one or two arguments: its result, and the mask of rare lanes, in which the result is not
     /// that of the function.
     pub(crate) fn record<F: Float>(
         define: impl for<'r> FnOnce(Traced<'r, F>, Traced<'r, F>) -> (Traced<'r, F>, Option<TracedMask<'r>>),
-    ) -> Program {
+    ) -> Trace {
         let recorder = Recorder::default();
         let [first, second] =
             [0, 1].map(|position| Traced::Step(&recorder, recorder.step(Step::Argument(position))));
@@ -143,7 +143,7 @@ impl Program {
             places[at] = kept.len();
             kept.push(steps[at].map(|operand| places[operand]));
         }
-        Program { steps: kept, result: places[result], rare: rare.map(|at| places[at]) }
+        Trace { steps: kept, result: places[result], rare: rare.map(|at| places[at]) }
     }
 
     /// Returns the number of steps that compute something.
@@ -198,7 +198,7 @@ impl Recorder {
     }
 }
 
-/// A value in a program that is recorded.
+/// A value in a trace that is recorded.
 #[derive(Clone, Copy)]
 pub(crate) enum Traced<'r, F> {
     /// A number that does not depend on arguments.
@@ -207,7 +207,7 @@ pub(crate) enum Traced<'r, F> {
     Step(&'r Recorder, usize),
 }
 
-/// A truth value in a program that is recorded.
+/// A truth value in a trace that is recorded.
 #[derive(Clone, Copy)]
 pub(crate) enum TracedMask<'r> {
     Known(bool),

@@ -1,8 +1,8 @@
-//! A program has the bits of the definition that it was recorded from, except in its rare lanes.
+//! A trace has the bits of the definition that it was recorded from, except in its rare lanes.
 
 use crate::proof::random::Random;
 use crate::proof::table::FUNCTIONS;
-use broadloom_math::{Precision, Step, program};
+use broadloom_math::{Precision, Step, trace};
 
 macro_rules! program_test {
     ($test:ident, $float:ident, $precision:ident, $bits:ident) => {
@@ -18,14 +18,14 @@ macro_rules! program_test {
             arguments.extend((0..4000).map(|_| $float::from_bits(random.bits() as $bits)));
             let (mut recorded, mut rare, mut common) = (0, 0, 0);
             for (row, fused) in FUNCTIONS.iter().flat_map(|row| [(row, false), (row, true)]) {
-                let Some(program) = program(row.function, Precision::$precision, fused) else { continue };
+                let Some(trace) = trace(row.function, Precision::$precision, fused) else { continue };
                 recorded += 1;
                 let others = arguments.iter().rev().chain(&arguments[..1]);
                 for (&x, &y) in arguments.iter().zip(others) {
                     let want = row.$float[usize::from(fused)](x, y);
                     let mut numbers: Vec<$float> = Vec::new();
                     // Masks, too, are numbers here: 1 and 0.
-                    for step in program.steps() {
+                    for step in trace.steps() {
                         let of = |at: usize| numbers[at];
                         let holds = |at: usize| numbers[at] == 1.0;
                         let mask = |truth: bool| $float::from(u8::from(truth));
@@ -64,12 +64,12 @@ macro_rules! program_test {
                             }
                         });
                     }
-                    if program.rare().is_some_and(|at| numbers[at] == 1.0) {
+                    if trace.rare().is_some_and(|at| numbers[at] == 1.0) {
                         rare += 1;
                         continue;
                     }
-                    common += usize::from(program.rare().is_some());
-                    let (f, got) = (row.function, numbers[program.result()]);
+                    common += usize::from(trace.rare().is_some());
+                    let (f, got) = (row.function, numbers[trace.result()]);
                     assert_eq!(got.to_bits(), want.to_bits(), "{f}, fused: {fused}: ({x:e}, {y:e})");
                 }
             }
