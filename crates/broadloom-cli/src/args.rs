@@ -2,7 +2,7 @@
 //! meaning.
 
 use crate::bench::Range;
-use crate::io::plan::OutputArgs;
+use crate::io::destinations::OutputArgs;
 use crate::program::ProgramArgs;
 use crate::terminal::MessageArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};

@@ -2,8 +2,8 @@
 
 use crate::args::EvalArgs;
 use crate::failure::Failure;
+use crate::io::destinations::Destinations;
 use crate::io::memory::Array;
-use crate::io::plan::Plan;
 use crate::labels::Labels;
 use crate::print;
 use crate::program;
@@ -58,12 +58,17 @@ pub fn run(args: &EvalArgs, terminal: &Terminal) -> Result<(), Failure> {
     clock.step("parse");
     let options = CompileOptions { threads: threads(args.threads)?, ..CompileOptions::default() };
     let kernel = Executable::compile(&loaded.graph, &options)?;
-    let plan =
-        Plan::new(&args.outputs, &kernel.outputs(), &loaded.labels, args.program.delimiter(), terminal)?;
-    let stream = Stream::new(&loaded, &kernel, &plan, args, &options, terminal)?;
+    let destinations = Destinations::new(
+        &args.outputs,
+        &kernel.outputs(),
+        &loaded.labels,
+        args.program.delimiter(),
+        terminal,
+    )?;
+    let stream = Stream::new(&loaded, &kernel, &destinations, args, &options, terminal)?;
     clock.step("compile");
     if let Some(stream) = stream {
-        let mut files = if plan.has_files() { Some(plan.open()?) } else { None };
+        let mut files = if destinations.has_files() { Some(destinations.open()?) } else { None };
         let totals = stream.run(&loaded, args, files.as_mut(), terminal)?;
         match files {
             Some(files) => files.finish(terminal)?,
@@ -84,8 +89,8 @@ pub fn run(args: &EvalArgs, terminal: &Terminal) -> Result<(), Failure> {
     clock.step("read");
     let outputs = compute(&kernel, &arrays, args)?;
     clock.step("run");
-    if plan.has_files() {
-        let mut files = plan.open()?;
+    if destinations.has_files() {
+        let mut files = destinations.open()?;
         files.push(&|name: &str| -> Option<&AnyArray> { outputs.get(name) })?;
         files.finish(terminal)?;
     } else {

@@ -2,8 +2,8 @@
 
 use crate::args::EvalArgs;
 use crate::failure::Failure;
+use crate::io::destinations::{Destinations, Writing};
 use crate::io::memory::{Array, bytes_of};
-use crate::io::plan::{Plan, Writing};
 use crate::io::source::{Opened, Rows};
 use crate::program::Loaded;
 use crate::terminal::Terminal;
@@ -35,7 +35,7 @@ impl Stream {
     pub fn new(
         loaded: &Loaded,
         kernel: &Executable,
-        plan: &Plan,
+        destinations: &Destinations,
         args: &EvalArgs,
         options: &CompileOptions,
         terminal: &Terminal,
@@ -86,7 +86,7 @@ impl Stream {
         let pass = |name: &str| {
             (0..chunked.passes()).find(|pass| chunked.rows(*pass).iter().any(|info| info.name == name))
         };
-        if !plan.can_take_rows(&pass) {
+        if !destinations.can_take_rows(&pass) {
             return refuse("its results finish in different passes, but must be written together".to_owned());
         }
         let multiple = chunked.multiple();

@@ -269,7 +269,7 @@ fn columns_are_read_in_batches() {
 }
 
 #[test]
-#[ignore = "writes 4 GB"]
+#[ignore = "streams files of 2 GB"]
 fn files_of_two_gigabytes_stream() {
     stream_through(1 << 27, 300 << 20);
 }

@@ -1,7 +1,7 @@
 //! The state that clones of an executable share.
 
 use crate::bind::{
-    BindError, Binding, Destination, Given, Ordered, Program, Request, ShortSizes, SmallResults, bind,
+    BindError, Binding, Destination, Given, Ordered, Request, ShortSizes, SizeRules, SmallResults, bind,
 };
 use crate::cache::lock;
 use crate::memory::{Block, OutOfMemory};
@@ -16,7 +16,7 @@ use std::time::Duration;
 pub(crate) struct Inner {
     pub(crate) graph: CheckedGraph,
     pub(crate) options: CompileOptions,
-    pub(crate) program: Program,
+    pub(crate) rules: SizeRules,
     pub(crate) short: ShortSizes,
     pub(crate) small: SmallResults,
     pub(crate) variants: Variants,
@@ -40,7 +40,7 @@ impl Inner {
         compile_time: Duration,
     ) -> Inner {
         Inner {
-            program: Program::new(&graph),
+            rules: SizeRules::new(&graph),
             short: ShortSizes::new(&graph, variants.general.facts.tail.as_ref()),
             small: SmallResults::new(variants.graph()),
             graph,
@@ -69,8 +69,8 @@ impl Inner {
         if let Some(last) = last.filter(is_it) {
             return Ok(Cow::Owned(last));
         }
-        let Inner { graph, options, program, short, small, variants, .. } = self;
-        let request = Request { graph, options, program, short, small, variants, threads };
+        let Inner { graph, options, rules, short, small, variants, .. } = self;
+        let request = Request { graph, options, rules, short, small, variants, threads };
         let binding = Arc::new(bind(&request, inputs, given, destinations)?);
         if self.first.set(binding.clone()).is_err() {
             *lock(&self.last) = Some(binding.clone());

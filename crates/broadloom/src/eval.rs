@@ -262,7 +262,7 @@ fn finish(graph: &Graph, results: Vec<Tensor>) -> Result<CheckedGraph, Diagnosti
 fn run(kept: &Kept, views: &[ArrayView<'_>]) -> Result<Outputs, EvalError> {
     let executable = kept.executable()?;
     let mut inputs = Inputs::new();
-    for (view, required) in views.iter().zip(&executable.inner().program.required) {
+    for (view, required) in views.iter().zip(&executable.inner().rules.required) {
         if *required {
             inputs.add(view.into_input());
         }

@@ -103,7 +103,7 @@ impl Executable {
     pub fn inputs(&self) -> Vec<ArrayInfo> {
         let graph = &self.inner.graph;
         let required =
-            graph.inputs().iter().zip(&self.inner.program.required).filter(|(_, required)| **required);
+            graph.inputs().iter().zip(&self.inner.rules.required).filter(|(_, required)| **required);
         let mut inputs: Vec<ArrayInfo> = required.map(|(input, _)| input_info(graph, input)).collect();
         for input in &mut inputs {
             let is_assigned = |output: &OutputInfo| output.assigned.is_some() && *output.name == *input.name;
@@ -216,7 +216,7 @@ impl Executable {
     /// ```
     pub fn parameters(&self) -> Vec<String> {
         let symbols = self.inner.graph.symbols();
-        let parameters = self.inner.program.parameters.iter();
+        let parameters = self.inner.rules.parameters.iter();
         parameters.map(|symbol| symbols[symbol.index()].name.to_string()).collect()
     }
 

@@ -13,12 +13,12 @@ pub mod argument;
 #[cfg_attr(not(feature = "arrow"), path = "without_columns.rs")]
 mod columns;
 pub mod content;
+pub mod destinations;
 mod format;
 pub mod inputs;
 pub mod memory;
 mod npy;
 mod picture;
-pub mod plan;
 pub mod sink;
 pub mod source;
 pub mod table;

@@ -4,7 +4,7 @@ use super::error::{
     ArrayName, BindError, EmptyTable, GivenSize, MissedObligation, Role, SizeMismatch, Solved, SolvedFrom,
 };
 use super::names::{SymbolNames, stated};
-use super::program::{Action, Program, Step};
+use super::rules::{Action, SizeRules, Step};
 use super::sizes::{Given, Values, count, evaluate};
 use crate::array::Geometry;
 use broadloom_ir::dim::{Dim, DimError};
@@ -12,7 +12,7 @@ use broadloom_ir::graph::{CheckedGraph, Demand, InputInfo, Node, Site};
 use broadloom_ir::{ExprId, InputId, SymbolId};
 use smallvec::SmallVec;
 
-impl Program {
+impl SizeRules {
     /// Returns the values of the symbols that follow from the inputs' sizes, if all sizes agree with each other and
     /// with the given ones. Dtypes and ranks have been checked, and all required inputs are present.
     pub(crate) fn run(

@@ -1,8 +1,8 @@
 //! Selects the facts of a call that its machine code relies on.
 
+use super::binding::Request;
 use super::destination::Destination;
 use super::error::BindError;
-use super::plan::Request;
 use super::sizes::{Values, count, evaluate};
 use crate::array::Geometry;
 use crate::thresholds::{

@@ -1,7 +1,7 @@
 //! Binding: checks arrays and turns them into safe pointers.
 //!
 //! ```text
-//! Inputs ──match names──▶ arrays in order ──check by the program──▶ values of symbols ──plan──▶ Binding ──▶ run
+//! Inputs ──match names──▶ arrays in order ──check by the rules──▶ values of symbols ──bind──▶ Binding ──▶ run
 //! ```
 //!
 //! A [`Binding`] proves that the arrays have the dtypes, ranks and sizes that the graph requires, that the graph's
@@ -9,6 +9,7 @@
 //! and strides, so two are kept, and a call that repeats one skips all of this.
 
 mod arena;
+mod binding;
 mod check;
 mod destination;
 mod error;
@@ -18,11 +19,11 @@ mod message;
 mod names;
 mod outputs;
 mod passed;
-mod plan;
-mod program;
+mod rules;
 mod sizes;
 mod threads;
 
+pub(crate) use binding::{Base, Binding, Request, bind};
 pub(crate) use destination::{Destination, Destinations};
 pub use error::{
     ArrayName, BindError, EmptyTable, GivenSize, MissedObligation, Role, SizeMismatch, Solved, SolvedFrom,
@@ -34,7 +35,6 @@ pub(crate) use message::did_you_mean;
 pub(crate) use names::{SymbolNames, nearest, type_text};
 pub(crate) use outputs::check_output_type;
 pub(crate) use passed::Passed;
-pub(crate) use plan::{Base, Binding, Request, bind};
-pub(crate) use program::Program;
+pub(crate) use rules::SizeRules;
 pub(crate) use sizes::{Given, Values, evaluate};
 pub(crate) use threads::Launch;

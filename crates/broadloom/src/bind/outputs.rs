@@ -1,9 +1,9 @@
 //! Sizes of the outputs, and checks of the arrays for them.
 
+use super::binding::Request;
 use super::destination::Destination;
 use super::error::{ArrayName, BindError, Role, SizeMismatch};
 use super::names::SymbolNames;
-use super::plan::Request;
 use super::sizes::{Values, addressable, count, size};
 use crate::array::Geometry;
 use broadloom_ir::dtype::DType;
@@ -11,9 +11,9 @@ use broadloom_ir::graph::{CheckedGraph, OutputInfo};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The plan for an output.
+/// An output with its numbers evaluated.
 #[derive(Debug)]
-pub(crate) struct OutputPlan {
+pub(crate) struct BoundOutput {
     pub(crate) name: Arc<str>,
     pub(crate) dtype: DType,
     pub(crate) shape: SmallVec<[usize; 4]>,
@@ -21,29 +21,29 @@ pub(crate) struct OutputPlan {
 }
 
 /// Returns the sizes of the outputs; arrays passed for them must have these sizes.
-pub(super) fn plan_outputs(
+pub(super) fn bind_outputs(
     request: &Request<'_>,
     inputs: &[Option<&Geometry>],
     destinations: &[Destination<'_>],
     values: &Values,
-) -> Result<Vec<OutputPlan>, BindError> {
+) -> Result<Vec<BoundOutput>, BindError> {
     let graph = request.graph;
-    let mut plans = Vec::with_capacity(graph.outputs().len());
+    let mut bound = Vec::with_capacity(graph.outputs().len());
     for (position, output) in graph.outputs().iter().enumerate() {
         let (shape, dtype) = (graph.shape(output.expr), graph.dtype(output.expr));
         let elements = count(shape, values)?;
-        let plan = OutputPlan {
+        let made = BoundOutput {
             name: (*output.name).into(),
             dtype,
             shape: shape.iter().map(|dim| size(dim, values)).collect::<Result<_, _>>()?,
             count: addressable(elements, dtype)?,
         };
         if let Some(geometry) = destinations[position].array() {
-            check_output(request, inputs, values, output, geometry, &plan)?;
+            check_output(request, inputs, values, output, geometry, &made)?;
         }
-        plans.push(plan);
+        bound.push(made);
     }
-    Ok(plans)
+    Ok(bound)
 }
 
 /// Checks that an array for an output has the output's dtype and rank. Every call checks this before it looks up a
@@ -80,26 +80,26 @@ fn check_output(
     values: &Values,
     output: &OutputInfo,
     geometry: &Geometry,
-    plan: &OutputPlan,
+    bound: &BoundOutput,
 ) -> Result<(), BindError> {
     let array = || ArrayName { role: Role::Output, name: output.name.to_string() };
-    let (graph, program) = (request.graph, request.program);
+    let (graph, rules) = (request.graph, request.rules);
     let shape = graph.shape(output.expr);
     let found = geometry.shape();
-    match (0..found.len()).find(|axis| found[*axis] != plan.shape[*axis]) {
+    match (0..found.len()).find(|axis| found[*axis] != bound.shape[*axis]) {
         None => Ok(()),
         Some(axis) => Err(BindError::Size(Box::new(SizeMismatch {
             array: array(),
             axis,
             declared: SymbolNames(graph).dim(&shape[axis]),
-            expected: Some(plan.shape[axis] as i64),
+            expected: Some(bound.shape[axis] as i64),
             stated: None,
             or_one: false,
             found: found[axis] as i64,
             shape: found,
             declared_shape: SymbolNames(graph).shape(shape),
             site: graph.site(output.expr),
-            solved: program.solved(graph, inputs, values, program.len()),
+            solved: rules.solved(graph, inputs, values, rules.len()),
             needed_by: None,
             called: None,
         }))),

@@ -1,6 +1,6 @@
 //! Divides work among threads: groups of reductions, and chunks of the parallel axis.
 
-use super::plan::Base;
+use super::binding::Base;
 use super::sizes::{Values, evaluate};
 use crate::thresholds::{CHUNK_ALIGNMENTS, MAX_CHUNKS_OF_THREAD, MIN_CHUNK_WORK, MIN_COLUMNS};
 use broadloom_ir::dim::{Dim, DimError};
@@ -22,7 +22,7 @@ pub(crate) struct Launch {
 }
 
 /// Binds groups for a number of threads: few groups if there is little work.
-pub(super) fn plan_groups(
+pub(super) fn set_groups(
     schedule: &Schedule,
     values: &mut Values,
     threads: usize,
@@ -38,8 +38,8 @@ pub(super) fn plan_groups(
     Ok(())
 }
 
-/// Plans the kernels for a number of threads. `buffers` holds the places of the schedule's buffers.
-pub(super) fn plan_launches(
+/// Returns the launches of the kernels for a number of threads. `buffers` holds the places of the schedule's buffers.
+pub(super) fn launches_of(
     schedule: &Schedule,
     values: &Values,
     buffers: &[Base],
@@ -49,7 +49,7 @@ pub(super) fn plan_launches(
     let launches = schedule.kernels.iter().enumerate().map(|(index, kernel)| {
         let work = total_work(kernel, values)?;
         let threads = if work >= threshold as f64 { threads } else { 1 };
-        plan_launch(schedule, KernelId::new(index), kernel, values, buffers, threads, work)
+        launch_of(schedule, KernelId::new(index), kernel, values, buffers, threads, work)
     });
     launches.collect()
 }
@@ -109,7 +109,7 @@ fn total_work(kernel: &Kernel, values: &Values) -> Result<f64, DimError> {
     Ok(time(&kernel.cost.step) * extent(kernel, values)? as f64 + time(&kernel.cost.outside))
 }
 
-fn plan_launch(
+fn launch_of(
     schedule: &Schedule,
     id: KernelId,
     kernel: &Kernel,

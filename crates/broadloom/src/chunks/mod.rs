@@ -13,7 +13,7 @@ pub use error::ChunkError;
 pub use run::ChunkRun;
 
 use crate::IntoInputs;
-use crate::bind::{Program, nearest};
+use crate::bind::{SizeRules, nearest};
 use crate::executable::{ArrayInfo, Executable, info, input_info};
 use crate::options::CompileOptions;
 use crate::variant::CompileError;
@@ -54,7 +54,7 @@ struct Compiled {
     whole: Executable,
     split: Split,
     /// Solves the sizes of a chunk.
-    of_chunk: Program,
+    of_chunk: SizeRules,
     passes: Vec<Pass>,
 }
 
@@ -123,7 +123,7 @@ impl Executable {
         };
         let split = split(graph, broadloom_ir::SymbolId::new(position))
             .map_err(|(expr, refusal)| ChunkError::refused(graph, rows, expr, refusal))?;
-        let of_chunk = Program::new(&split.of_chunk);
+        let of_chunk = SizeRules::new(&split.of_chunk);
         let length = Dim::symbol(split.rows);
         for ((input, required), streamed) in
             graph.inputs().iter().zip(&of_chunk.required).zip(&split.streamed)

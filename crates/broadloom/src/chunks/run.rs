@@ -404,7 +404,7 @@ impl<'a> ChunkRun<'a> {
         let geometries: Vec<Option<&Geometry>> = geometries
             .map(|(streamed, fixed)| streamed.as_ref().or(fixed.as_ref().map(|array| array.view.geometry())))
             .collect();
-        inner.program.run(&inner.graph, &geometries, &self.given)?;
+        inner.rules.run(&inner.graph, &geometries, &self.given)?;
         Ok(())
     }
 

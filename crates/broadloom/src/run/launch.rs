@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs into arrays allocated for this binding, and marks them as written.
 ///
-/// `arrays` have been allocated by the plan of `binding`, whose inputs have the geometries of `inputs`.
+/// `arrays` have been allocated for the outputs of `binding`, whose inputs have the geometries of `inputs`.
 pub(super) fn run_allocated(
     inner: &Inner,
     binding: &Binding,
@@ -23,10 +23,10 @@ pub(super) fn run_allocated(
     arrays: &mut [(Arc<str>, AnyArray)],
 ) -> Result<(), RunError> {
     run(inner, binding, inputs, |output| arrays[output].1.storage_mut().as_mut_ptr())?;
-    for ((_, array), plan) in arrays.iter_mut().zip(&binding.outputs) {
-        // SAFETY: `plan.count` elements were allocated, and the kernels of a schedule write every element of every
+    for ((_, array), bound) in arrays.iter_mut().zip(&binding.outputs) {
+        // SAFETY: `bound.count` elements were allocated, and the kernels of a schedule write every element of every
         // output, with values of its dtype.
-        unsafe { array.storage_mut().assume_written(plan.count) };
+        unsafe { array.storage_mut().assume_written(bound.count) };
     }
     Ok(())
 }

@@ -46,7 +46,7 @@ pub struct Bound<'a> {
 impl<'a> Bound<'a> {
     pub(crate) fn new(inner: Arc<Inner>, inputs: Inputs<'a>) -> Result<Self, BindError> {
         let given = given(&inner.graph, &inputs)?;
-        let inputs = inputs.into_ordered(&inner.graph, &inner.program.required)?;
+        let inputs = inputs.into_ordered(&inner.graph, &inner.rules.required)?;
         Bound::of_ordered(inner, inputs, &given)
     }
 
@@ -172,7 +172,7 @@ pub(crate) fn run_inputs(
     outputs: &mut Outputs,
 ) -> Result<(), CallError> {
     let given = given(&inner.graph, inputs)?;
-    let inputs = inputs.order(&inner.graph, &inner.program.required)?;
+    let inputs = inputs.order(&inner.graph, &inner.rules.required)?;
     let binding = inner.bind(inputs, &given, &destinations(&inner.graph, inputs, None)?)?;
     run(inner, &binding, inputs, outputs)?;
     Ok(())
@@ -185,7 +185,7 @@ pub(crate) fn run_inputs_into(
     outputs: &mut OutputsMut<'_>,
 ) -> Result<(), CallError> {
     let given = given(&inner.graph, inputs)?;
-    let inputs = inputs.order(&inner.graph, &inner.program.required)?;
+    let inputs = inputs.order(&inner.graph, &inner.rules.required)?;
     run_into(inner, inputs, &given, outputs)
 }
 
@@ -198,8 +198,8 @@ fn run(
     outputs: &mut Outputs,
 ) -> Result<(), RunError> {
     let arrays = &mut outputs.arrays;
-    for plan in &binding.outputs[..inner.graph.results().len()] {
-        arrays.push((plan.name.clone(), AnyArray::unwritten(plan.dtype, plan.count, &plan.shape)?));
+    for bound in &binding.outputs[..inner.graph.results().len()] {
+        arrays.push((bound.name.clone(), AnyArray::unwritten(bound.dtype, bound.count, &bound.shape)?));
     }
     launch::run_allocated(inner, binding, inputs, arrays)
 }
@@ -219,7 +219,7 @@ fn run_into(
 /// Checks that all required inputs are present: without its array, a kernel would read from nowhere.
 fn require_all(inner: &Inner, inputs: &Ordered<'_>) -> Result<(), BindError> {
     let given = inputs.iter().map(Option::is_some).chain(std::iter::repeat(false));
-    let mut missing = inner.graph.inputs().iter().zip(&inner.program.required).zip(given);
+    let mut missing = inner.graph.inputs().iter().zip(&inner.rules.required).zip(given);
     match missing.find(|((_, required), given)| **required && !given) {
         None => Ok(()),
         Some(((info, _), _)) => {

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 /// Solves and checks the sizes of inputs.
 #[derive(Debug)]
-pub(crate) struct Program {
+pub(crate) struct SizeRules {
     /// For each input, whether it must be passed: the outputs read it, or need its sizes.
     pub(crate) required: Vec<bool>,
     /// The symbols that no axis of a required input determines: the caller gives them.
@@ -49,9 +49,9 @@ pub(super) struct Take {
     pub(super) site: Site,
 }
 
-impl Program {
-    /// Makes the program of a graph.
-    pub(crate) fn new(graph: &CheckedGraph) -> Program {
+impl SizeRules {
+    /// Makes the rules of a graph.
+    pub(crate) fn new(graph: &CheckedGraph) -> SizeRules {
         let mut read = vec![false; graph.inputs().len()];
         for input in graph.outputs().iter().filter_map(|output| output.assigned) {
             read[input.index()] = true;
@@ -132,7 +132,7 @@ impl Program {
         if !open.is_empty() {
             (steps, _) = solve(graph, &required, open.iter().copied().collect());
         }
-        Program { required, parameters: open, steps, takes }
+        SizeRules { required, parameters: open, steps, takes }
     }
 }
 

@@ -57,14 +57,14 @@ impl Target {
 
 /// The output files of a run.
 #[derive(Debug)]
-pub struct Plan {
+pub struct Destinations {
     results: Vec<Kept>,
     targets: Vec<Target>,
     delimiter: Option<u8>,
     quality: u8,
 }
 
-impl Plan {
+impl Destinations {
     /// Reads `[NAME=]FILE`s.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl Plan {
         labels: &Labels,
         delimiter: Option<u8>,
         terminal: &Terminal,
-    ) -> Result<Plan, Failure> {
+    ) -> Result<Destinations, Failure> {
         let stated = args.format.as_deref().and_then(Format::of_name);
         let mut targets: Vec<Target> = Vec::new();
         for text in &args.output {
@@ -106,7 +106,7 @@ impl Plan {
             Kept { name, dtype: result.dtype, rank, rows: label(0), columns: label(1) }
         });
         let results = results.collect();
-        Ok(Plan { results, targets, delimiter, quality: args.quality })
+        Ok(Destinations { results, targets, delimiter, quality: args.quality })
     }
 
     /// Whether results go to files instead of being printed.
@@ -135,7 +135,7 @@ impl Plan {
     /// # Errors
     /// Returns an error if that is impossible.
     pub fn open(self) -> Result<Writing, Failure> {
-        let Plan { results, targets, delimiter, quality } = self;
+        let Destinations { results, targets, delimiter, quality } = self;
         let open = |target: Target| {
             let failed = |error: io::Error| unwritable(&target.path, &error);
             let place = match target.is_stdout() {

@@ -1,14 +1,14 @@
-//! The plan of a call with all numbers evaluated: kernel arguments, ranges, and the places of temporaries.
+//! A call with all numbers evaluated: kernel arguments, ranges, and the places of temporaries.
 
 use super::arena::place_temporaries;
 use super::destination::{Destination, Destinations, Key};
 use super::error::BindError;
 use super::facts::{ShortSizes, SmallResults, choose_variant};
 use super::inputs::Ordered;
-use super::outputs::{OutputPlan, plan_outputs};
-use super::program::Program;
+use super::outputs::{BoundOutput, bind_outputs};
+use super::rules::SizeRules;
 use super::sizes::{Given, Values};
-use super::threads::{Launch, plan_groups, plan_launches};
+use super::threads::{Launch, launches_of, set_groups};
 use crate::array::Geometry;
 use crate::options::CompileOptions;
 use crate::variant::{Variant, Variants};
@@ -24,7 +24,7 @@ pub(crate) struct Binding {
     pub(crate) variant: Arc<Variant>,
     pub(crate) values: Values,
     /// The outputs, in the order of the graph.
-    pub(crate) outputs: Vec<OutputPlan>,
+    pub(crate) outputs: Vec<BoundOutput>,
     pub(crate) launches: Vec<Launch>,
     /// The copies to make after the kernels have run and no data has failed.
     pub(crate) copies: Vec<CopyBack>,
@@ -53,7 +53,7 @@ pub(crate) enum Base {
 pub(crate) struct Request<'a> {
     pub(crate) graph: &'a CheckedGraph,
     pub(crate) options: &'a CompileOptions,
-    pub(crate) program: &'a Program,
+    pub(crate) rules: &'a SizeRules,
     pub(crate) short: &'a ShortSizes,
     pub(crate) small: &'a SmallResults,
     pub(crate) variants: &'a Variants,
@@ -67,13 +67,13 @@ pub(crate) fn bind(
     given: &Given,
     destinations: &[Destination<'_>],
 ) -> Result<Binding, BindError> {
-    let Request { graph, options, program, threads, .. } = *request;
+    let Request { graph, options, rules, threads, .. } = *request;
     let key = Key::new(threads, arrays, given, destinations);
     let inputs: SmallVec<[Option<&Geometry>; 4]> =
         arrays.iter().map(|input| input.as_ref().map(|input| input.view.geometry())).collect();
-    let mut values = program.run(graph, &inputs, given)?;
-    let stretched = program.stretched(graph, &inputs, &values)?;
-    let outputs = plan_outputs(request, &inputs, destinations, &values)?;
+    let mut values = rules.run(graph, &inputs, given)?;
+    let stretched = rules.stretched(graph, &inputs, &values)?;
+    let outputs = bind_outputs(request, &inputs, destinations, &values)?;
     let mut destinations: Destinations<'_> = destinations.into();
     let inputs: SmallVec<[Option<&Geometry>; 4]> =
         stretched.iter().zip(inputs).map(|(stretched, input)| stretched.as_ref().or(input)).collect();
@@ -94,7 +94,7 @@ pub(crate) fn bind(
     };
     values.resize(schedule.symbols.len(), None);
     values.extend(schedule.host_symbols.iter().map(host));
-    plan_groups(schedule, &mut values, threads, options.parallel_threshold)?;
+    set_groups(schedule, &mut values, threads, options.parallel_threshold)?;
     let (temporaries, mut arena) = place_temporaries(schedule, &values)?;
     let target = |output: usize| match graph.outputs()[output].assigned {
         Some(input) => Base::Input(input.index()),
@@ -119,7 +119,7 @@ pub(crate) fn bind(
     };
     let roles = schedule.buffers.iter().map(|buffer| buffer.role);
     let buffers: Vec<Base> = roles.zip(temporaries).map(base).collect();
-    let launches = plan_launches(schedule, &values, &buffers, threads, options.parallel_threshold)?;
+    let launches = launches_of(schedule, &values, &buffers, threads, options.parallel_threshold)?;
     let arena_bytes = arena.bytes;
     Ok(Binding { key, variant: variant.clone(), values, outputs, launches, copies, arena_bytes })
 }
