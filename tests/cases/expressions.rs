@@ -1,6 +1,8 @@
 //! Well-known expressions, one for every form of loop: built by the tests of several crates.
 
 mod builder;
+mod order;
+pub mod reshapes;
 mod scans;
 
 use broadloom_ir::ExprId;
@@ -10,6 +12,8 @@ use broadloom_ir::graph::{CheckedGraph, Graph, Norm, SegmentOp, Site};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 pub use builder::Builder;
+pub use order::{BEST, ORDER};
+pub use reshapes::RESHAPES;
 pub use scans::SCANS;
 
 pub type Build = fn(&mut Builder) -> Vec<ExprId>;
@@ -513,197 +517,3 @@ pub fn segments_of(size: &str) -> CheckedGraph {
     let counts = b.graph.segment_count(ids, size, Site::caller());
     b.graph.finish(&[("sums", sums), ("counts", counts)]).expect("the graph is well shaped")
 }
-
-/// The one reshape of a table that is stored: its loop is repeated, and so would be the divisions.
-pub const RAVELLED_IN_A_LOOP: &str = "ravelled table in a loop";
-
-/// Reshapes of what is computed, and arg-reductions over several axes. None needs an array of the size of a table but
-/// [`RAVELLED_IN_A_LOOP`].
-pub const RESHAPES: &[(&str, Build)] = &[
-    ("arg over several axes of a table", |b| {
-        let table = b.pairs(Op::Subtract, F32, ["n", "m"]);
-        let z = b.input("z", DType::I32, &["n", "k", "1"]);
-        let w = b.input("w", DType::I32, &["m"]);
-        let cube = b.op(Op::Multiply, &[z, w]);
-        vec![
-            b.reduce(ReduceOp::ArgMax, table, &[0, 1], false),
-            b.reduce(ReduceOp::ArgMin, cube, &[0, 2], false),
-            b.reduce(ReduceOp::ArgMax, cube, &[1, 2], true),
-            b.reduce(ReduceOp::ArgMin, cube, &[0, 1, 2], false),
-        ]
-    }),
-    ("arg over several short axes", |b| {
-        let x = b.input("x", F64, &["n", "3", "1"]);
-        let y = b.input("y", F64, &["4"]);
-        let cube = b.op(Op::Add, &[x, y]);
-        vec![
-            b.reduce(ReduceOp::ArgMax, cube, &[1, 2], false),
-            b.reduce(ReduceOp::ArgMin, cube, &[0, 2], false),
-        ]
-    }),
-    ("arg over distances", |b| {
-        let (x, y) = (b.input("x", F32, &["n", "5"]), b.input("y", F32, &["k", "5"]));
-        let (x, y) = (b.expand(x, 1), b.expand(y, 0));
-        let d = b.op(Op::Subtract, &[x, y]);
-        let d = b.op(Op::Square, &[d]);
-        let d = b.reduce(ReduceOp::Sum, d, &[-1], false);
-        vec![b.reduce(ReduceOp::ArgMin, d, &[0, 1], false)]
-    }),
-    ("order-free reductions of a ravelled table", |b| {
-        let table = b.pairs(Op::Subtract, DType::I32, ["n", "m"]);
-        let flat = b.reshape(table, &[&["n", "m"]]);
-        let two = b.graph.constant(Scalar::I32(2), Site::caller());
-        let counted = b.op(Op::Greater, &[flat, two]);
-        vec![
-            b.reduce(ReduceOp::Sum, flat, &[0], false),
-            b.reduce(ReduceOp::Max, flat, &[0], true),
-            b.reduce(ReduceOp::ArgMin, flat, &[0], false),
-            b.reduce(ReduceOp::Sum, counted, &[0], false),
-            b.reduce(ReduceOp::All, counted, &[0], false),
-        ]
-    }),
-    (RAVELLED_IN_A_LOOP, |b| {
-        let table = b.pairs(Op::Subtract, DType::I32, ["n", "m"]);
-        let flat = b.reshape(table, &[&["n", "m"]]);
-        let z = b.input("z", DType::I32, &["k"]);
-        let z = b.expand(z, 1);
-        let cube = b.op(Op::Add, &[z, flat]);
-        vec![b.reduce(ReduceOp::ArgMax, cube, &[1], false)]
-    }),
-    ("float sum of a ravelled table", |b| {
-        let table = b.pairs(Op::Multiply, F32, ["n", "m"]);
-        let flat = b.reshape(table, &[&["n", "m"]]);
-        vec![b.reduce(ReduceOp::Sum, flat, &[0], false), b.reduce(ReduceOp::Mean, flat, &[0], false)]
-    }),
-    ("ravelled table", |b| {
-        let table = b.pairs(Op::Add, F64, ["n", "m"]);
-        let flat = b.reshape(table, &[&["n", "m"]]);
-        let z = b.input("z", F64, &["1"]);
-        let n = b.dim("n");
-        let i = b.graph.iota(n, Site::caller());
-        let i = b.graph.cast(i, F64, Site::caller());
-        let column = b.expand(i, 1);
-        let table = b.op(Op::Multiply, &[table, column]);
-        let other = b.reshape(table, &[&["n", "m"]]);
-        let sum = b.op(Op::Add, &[flat, z]);
-        vec![b.op(Op::Subtract, &[sum, other])]
-    }),
-    ("slice of a ravelled table", |b| {
-        let table = b.pairs(Op::Add, F32, ["n", "m"]);
-        let flat = b.reshape(table, &[&["n", "m"]]);
-        vec![b.flip(flat)]
-    }),
-    ("table with an axis split", |b| {
-        let x = b.input("x", F32, &["n", "1"]);
-        let y = b.input("y", F32, &["12"]);
-        let table = b.op(Op::Multiply, &[x, y]);
-        let split = b.reshape(table, &[&["n"], &["3"], &["4"]]);
-        let other = b.reshape(table, &[&["2"], &["n"], &["6"]]);
-        vec![
-            b.reduce(ReduceOp::Max, split, &[2], false),
-            b.reduce(ReduceOp::Sum, split, &[0], false),
-            b.reduce(ReduceOp::Sum, other, &[2], false),
-        ]
-    }),
-    ("extremes over an axis of one element beside merged ones", |b| {
-        let x = b.input("x", F32, &["n", "m"]);
-        let x = b.op(Op::Exp, &[x]);
-        let flat = b.reshape(x, &[&["1"], &["n", "m"]]);
-        let y = b.input("y", DType::I32, &["4", "5"]);
-        let y = b.op(Op::Add, &[y, y]);
-        let row = b.reshape(y, &[&["1"], &["20"]]);
-        vec![
-            b.reduce(ReduceOp::Max, flat, &[0], false),
-            b.reduce(ReduceOp::ArgMax, row, &[0], false),
-            b.reduce(ReduceOp::Sum, row, &[0], false),
-        ]
-    }),
-    ("ravelled functions", |b| {
-        let x = b.input("x", F32, &["n", "1"]);
-        let y = b.input("y", F32, &["m"]);
-        let (e, s) = (b.op(Op::Exp, &[x]), b.op(Op::Sin, &[y]));
-        let table = b.op(Op::Multiply, &[e, s]);
-        let flat = b.reshape(table, &[&["n", "m"]]);
-        vec![b.reduce(ReduceOp::Sum, flat, &[0], false)]
-    }),
-];
-
-/// Elements in order, and places in what is in order.
-pub const ORDER: &[(&str, Build)] = &[
-    ("sorted rows", |b| {
-        let x = b.input("x", F32, &["n", "m"]);
-        vec![b.sort(x, 1, false, false), b.sort(x, 1, true, true)]
-    }),
-    ("sorted columns of what is computed", |b| {
-        let (x, y) = (b.input("x", F64, &["n", "17"]), b.input("y", F64, &["17"]));
-        let d = b.op(Op::Subtract, &[x, y]);
-        let sorted = b.sort(d, 0, false, false);
-        vec![b.op(Op::Square, &[sorted]), b.sort(d, 0, true, false)]
-    }),
-    ("places in a table", |b| {
-        let (table, x) = (b.input("table", F32, &["m"]), b.input("x", F32, &["n", "3"]));
-        let sorted = b.sort(table, 0, false, false);
-        let doubled = b.op(Op::Add, &[x, x]);
-        vec![b.search(sorted, doubled, false), b.search(table, x, true)]
-    }),
-];
-
-/// The best elements along an axis.
-pub const BEST: &[(&str, Build)] = &[
-    ("best of rows", |b| {
-        let x = b.input("x", F32, &["n", "70"]);
-        vec![b.best(x, 10, 1, true, false), b.best(x, 10, 1, true, true)]
-    }),
-    ("best of columns", |b| {
-        let x = b.input("x", F64, &["2050", "m"]);
-        vec![b.best(x, 3, 0, false, true), b.best(x, 3, 0, false, false)]
-    }),
-    ("best of what is computed", |b| {
-        let (x, y) = (b.input("x", F32, &["n", "1030"]), b.input("y", F32, &["1030"]));
-        let d = b.op(Op::Subtract, &[x, y]);
-        let e = b.op(Op::Exp, &[d]);
-        let values = b.best(e, 5, -1, true, false);
-        vec![b.reduce(ReduceOp::Mean, values, &[1], false), b.best(e, 5, -1, true, true)]
-    }),
-    ("best of pairs", |b| {
-        let (x, y) = (b.input("x", F32, &["n", "3"]), b.input("y", F32, &["65", "3"]));
-        let (x, y) = (b.expand(x, 1), b.expand(y, 0));
-        let d = b.op(Op::Subtract, &[x, y]);
-        let d = b.op(Op::Square, &[d]);
-        let d = b.reduce(ReduceOp::Sum, d, &[-1], false);
-        vec![b.best(d, 4, 1, false, false), b.best(d, 4, 1, false, true)]
-    }),
-    ("nearest codes", |b| {
-        let (x, y) = (b.input("x", F32, &["n", "100"]), b.input("y", F32, &["65", "100"]));
-        let (x, y) = (b.expand(x, 1), b.expand(y, 0));
-        let d = b.op(Op::Subtract, &[x, y]);
-        let d = b.op(Op::Square, &[d]);
-        let d = b.reduce(ReduceOp::Sum, d, &[-1], false);
-        vec![b.best(d, 4, 1, false, false), b.best(d, 4, 1, false, true)]
-    }),
-    ("best of sums", |b| {
-        let x = b.input("x", F32, &["n", "40", "m"]);
-        let sums = b.reduce(ReduceOp::Sum, x, &[-1], false);
-        vec![b.best(sums, 7, 1, true, true)]
-    }),
-    ("best of everything", |b| {
-        let x = b.input("x", DType::I16, &["3000"]);
-        let x = b.op(Op::Negative, &[x]);
-        vec![b.best(x, 64, 0, true, true), b.best(x, 64, 0, true, false), b.best(x, 2, 0, false, false)]
-    }),
-    ("best of what does not move", |b| {
-        let x = b.input("x", F32, &["n"]);
-        let e = b.op(Op::Exp, &[x]);
-        let e = b.expand(e, 1);
-        let e = b.broadcast(e, &["n", "9"]);
-        vec![b.best(e, 3, 1, true, true), b.best(e, 3, 1, true, false)]
-    }),
-    ("the best one", |b| {
-        let x = b.input("x", F32, &["n", "70"]);
-        vec![b.best(x, 1, 1, true, false), b.best(x, 1, 1, true, true)]
-    }),
-    ("best halves", |b| {
-        let x = b.input("x", DType::F16, &["n", "70"]);
-        vec![b.best(x, 10, 1, false, false), b.best(x, 10, 1, false, true)]
-    }),
-];

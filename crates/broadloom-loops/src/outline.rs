@@ -62,42 +62,35 @@ impl Kernel {
     }
 }
 
-/// The verb of a walk for the best elements.
-const BEST: &str = "find the best over";
+/// Returns the axis of a statement that is shown as one loop, whatever its loops are, and the verb.
+fn shown_whole(stmt: &Stmt) -> Option<(AxisId, &'static str)> {
+    match stmt {
+        Stmt::Pairs(Pairs { axis, .. }) => Some((*axis, "reduce pairs over")),
+        Stmt::Sort(SortRow { axis, .. }) => Some((*axis, "sort")),
+        Stmt::Contract(Contract { axis, .. }) => Some((*axis, "contract")),
+        Stmt::Best(Best { axis, .. }) | Stmt::BestRows(BestRows { axis, .. }) => {
+            Some((*axis, "find the best over"))
+        }
+        _ => None,
+    }
+}
 
 /// Returns the loops among statements. The recursion is as deep as the loops are nested, which is not deep.
 fn loops(body: &[Stmt]) -> Vec<Outlined> {
     let mut found: Vec<Outlined> = Vec::new();
     for stmt in body {
-        if let Stmt::Pairs(Pairs { axis, .. }) = stmt {
-            let verb = "reduce pairs over";
-            add(&mut found, Outlined { axis: *axis, verb, lanes: 1, strip: None, inside: Vec::new() });
-        }
-        if let Stmt::Sort(SortRow { axis, .. }) = stmt {
-            add(
-                &mut found,
-                Outlined { axis: *axis, verb: "sort", lanes: 1, strip: None, inside: Vec::new() },
-            );
-        }
-        if let Stmt::Contract(Contract { axis, lanes, .. }) = stmt {
-            let inside = Vec::new();
-            add(&mut found, Outlined { axis: *axis, verb: "contract", lanes: *lanes, strip: None, inside });
-            continue;
-        }
-        if let Stmt::Best(Best { axis, body, .. }) = stmt {
-            // Rows over a strip are filled along the axis itself.
-            let mut inside = loops(body);
-            let lanes = inside.iter().filter(|part| part.axis == *axis).map(|part| part.lanes).max();
-            inside.retain(|part| part.axis != *axis);
-            add(
-                &mut found,
-                Outlined { axis: *axis, verb: BEST, lanes: lanes.unwrap_or(1), strip: None, inside },
-            );
-            continue;
-        }
-        if let Stmt::BestRows(BestRows { axis, .. }) = stmt {
-            let inside = stmt.children().into_iter().flat_map(loops).collect();
-            add(&mut found, Outlined { axis: *axis, verb: BEST, lanes: 1, strip: None, inside });
+        if let Some((axis, verb)) = shown_whole(stmt) {
+            let (lanes, inside) = match stmt {
+                // What it packs is a part of it.
+                Stmt::Contract(contract) => (contract.lanes, Vec::new()),
+                _ => {
+                    // Rows over a strip are filled along the axis itself.
+                    let inside = stmt.children().into_iter().flat_map(loops);
+                    let (along, inside): (Vec<_>, Vec<_>) = inside.partition(|part| part.axis == axis);
+                    (along.iter().map(|part| part.lanes).max().unwrap_or(1), inside)
+                }
+            };
+            add(&mut found, Outlined { axis, verb, lanes, strip: None, inside });
             continue;
         }
         let Some(each) = stmt.as_loop() else { continue };

@@ -239,19 +239,7 @@ impl Met {
                 Stmt::BestRows(best) => {
                     best.rows().iter().for_each(|row| met.levels[row.index()] = Level::Second);
                 }
-                Stmt::Let(_)
-                | Stmt::Store { .. }
-                | Stmt::Scatter { .. }
-                | Stmt::Put { .. }
-                | Stmt::Call { .. }
-                | Stmt::Begin { .. }
-                | Stmt::Scan { .. }
-                | Stmt::Gather { .. }
-                | Stmt::For { .. }
-                | Stmt::Reduce(_)
-                | Stmt::Pairs(_)
-                | Stmt::Sort(_)
-                | Stmt::Best(_) => {}
+                _ => {}
             }
         }
         met

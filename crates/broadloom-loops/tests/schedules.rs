@@ -159,7 +159,7 @@ fn reshapes_of_broadcasts_store_nothing_of_their_size() {
             temporaries.filter(|buffer| elements(buffer) > most).map(|buffer| buffer.name.as_str()).collect();
         assert_eq!(
             larger.is_empty(),
-            *name != expressions::RAVELLED_IN_A_LOOP,
+            *name != expressions::reshapes::RAVELLED_IN_A_LOOP,
             "{name}: {larger:?}\n{schedule}"
         );
     }

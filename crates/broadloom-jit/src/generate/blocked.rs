@@ -148,9 +148,7 @@ impl Generator<'_, '_, '_> {
         if entry.stride(blocked.axis) != Some(Stride::Constant(1)) {
             return first;
         }
-        let address = self.at(blocked.rows, row, 1, |generator| {
-            generator.at(blocked.axis, first, 1, |generator| generator.address(access, delta))
-        });
+        let address = self.address_at(blocked, access, delta, (row, first));
         let zero = self.constant(0);
         let short = self.ins().isub(zero, address);
         let within = self.emit.host.vector_bytes as i64 - 1;
@@ -186,28 +184,29 @@ impl Generator<'_, '_, '_> {
                 .collect();
             for lanes in (0..width).step_by(blocked.lanes) {
                 let position = generator.ins().iadd_imm_s(start, lanes as i64);
-                let mut held = Vec::new();
-                for (number, (row, env)) in rows.iter().enumerate() {
-                    if number.is_multiple_of(ROWS_AT_ONCE) {
-                        let across = blocked.across.iter().zip(&across);
-                        let loaded = across.map(|(Across { access, row, .. }, addresses)| {
-                            let addresses = &addresses[lanes..][..blocked.lanes];
-                            (*row, generator.load_rows(*access, addresses, number))
-                        });
-                        held = loaded.collect();
-                    }
-                    let held: Vec<(RowId, Val)> = held
+                for (group, rows) in rows.chunks(ROWS_AT_ONCE).enumerate() {
+                    let first = group * ROWS_AT_ONCE;
+                    let loaded: Vec<(RowId, Vec<Val>)> = blocked
+                        .across
                         .iter()
-                        .map(|(row, loaded)| (*row, loaded[number % ROWS_AT_ONCE].clone()))
+                        .zip(&across)
+                        .map(|(Across { access, row, .. }, addresses)| {
+                            let addresses = &addresses[lanes..][..blocked.lanes];
+                            (*row, generator.load_rows(*access, addresses, first))
+                        })
                         .collect();
-                    generator.env.clone_from(env);
-                    generator.placed = generator.placed_at(&along, number, lanes);
-                    generator.at(blocked.rows, *row, 1, |generator| {
-                        generator.at(blocked.axis, position, blocked.lanes, |generator| {
-                            generator.body_of(blocked.body, &held);
+                    for (number, (row, env)) in rows.iter().enumerate() {
+                        let held: Vec<(RowId, Val)> =
+                            loaded.iter().map(|(row, loaded)| (*row, loaded[number].clone())).collect();
+                        generator.env.clone_from(env);
+                        generator.placed = generator.placed_at(&along, first + number, lanes);
+                        generator.at(blocked.rows, *row, 1, |generator| {
+                            generator.at(blocked.axis, position, blocked.lanes, |generator| {
+                                generator.body_of(blocked.body, &held);
+                            });
                         });
-                    });
-                    generator.placed.clear();
+                        generator.placed.clear();
+                    }
                 }
             }
             generator.env.clone_from(&outer);
@@ -241,7 +240,7 @@ impl Generator<'_, '_, '_> {
                 continue;
             }
             let step = self.stride_bytes(stride, entry.dtype.size() as i64);
-            let first = self.origin_at(blocked, access, start);
+            let first = self.address_at(blocked, access, 0, start);
             let addresses = self.every(first, step, blocked.count);
             for address in &addresses {
                 let ahead = self.ins().iadd_imm_s(*address, AHEAD);
@@ -264,8 +263,7 @@ impl Generator<'_, '_, '_> {
         let size = entry.dtype.size() as i64;
         let step = entry.stride(blocked.axis).map(|stride| self.stride_bytes(stride, size));
         let step = step.unwrap_or_else(|| self.constant(0));
-        let first = self.origin_at(blocked, across.access, start);
-        let first = self.ins().iadd_imm_s(first, across.delta * size);
+        let first = self.address_at(blocked, across.access, across.delta, start);
         let beyond = self.ins().imul_imm_s(step, STEPS_AHEAD);
         let within = self.ins().band_imm_u(step, CROWDED_STEP - 1);
         let is_crowded = self.ins().icmp_imm_s(IntCC::Equal, within, 0);
@@ -278,15 +276,16 @@ impl Generator<'_, '_, '_> {
         self.every(first, step, width)
     }
 
-    /// Returns the address of an access at a row and a step.
-    fn origin_at(
+    /// Returns the address of an access at a row and a step, `delta` elements on.
+    fn address_at(
         &mut self,
         blocked: &Blocked<'_>,
         access: AccessId,
+        delta: i64,
         (row, position): (ir::Value, ir::Value),
     ) -> ir::Value {
         self.at(blocked.rows, row, 1, |generator| {
-            generator.at(blocked.axis, position, 1, |generator| generator.origin(access))
+            generator.at(blocked.axis, position, 1, |generator| generator.address(access, delta))
         })
     }
 

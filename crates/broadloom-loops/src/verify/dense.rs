@@ -33,20 +33,7 @@ impl Scope<'_> {
                 filled.extend(target.row());
                 *axis == stream.strip && are_dense && target.row().is_some()
             }
-            Stmt::Store { .. }
-            | Stmt::Begin { .. }
-            | Stmt::Scan { .. }
-            | Stmt::Scatter { .. }
-            | Stmt::Strip { .. }
-            | Stmt::Reduce(_)
-            | Stmt::Stream(_)
-            | Stmt::Contract(_)
-            | Stmt::Pairs(_)
-            | Stmt::Best(_)
-            | Stmt::BestRows(_)
-            | Stmt::Sort(_)
-            | Stmt::Transpose { .. }
-            | Stmt::Gather { .. } => false,
+            _ => false,
         })
     }
 
