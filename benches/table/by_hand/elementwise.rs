@@ -56,6 +56,34 @@ at_every_level! {
         }
     }
 
+    /// `(a * b + c) % 7`.
+    fn product_modulo(a: &[i64], b: &[i64], c: &[i64], out: &mut [i64]) {
+        for (((out, a), b), c) in out.iter_mut().zip(a).zip(b).zip(c) {
+            *out = a.wrapping_mul(*b).wrapping_add(*c).rem_euclid(7);
+        }
+    }
+
+    /// `(a + b) // 1000 * c`.
+    fn thousands(a: &[i64], b: &[i64], c: &[i64], out: &mut [i64]) {
+        for (((out, a), b), c) in out.iter_mut().zip(a).zip(b).zip(c) {
+            *out = (a.wrapping_add(*b)).div_euclid(1000).wrapping_mul(*c);
+        }
+    }
+
+    /// `a // (b + 1) + c`, for positive `b + 1`.
+    fn quotient(a: &[i64], b: &[i64], c: &[i64], out: &mut [i64]) {
+        for (((out, a), b), c) in out.iter_mut().zip(a).zip(b).zip(c) {
+            *out = a.div_euclid(b.wrapping_add(1)).wrapping_add(*c);
+        }
+    }
+
+    /// `(a >> (b & 31)) + c`.
+    fn shifted(a: &[i64], b: &[i64], c: &[i64], out: &mut [i64]) {
+        for (((out, a), b), c) in out.iter_mut().zip(a).zip(b).zip(c) {
+            *out = (a >> (b & 31)).wrapping_add(*c);
+        }
+    }
+
     /// `(x - mean) * scale` of bytes, where mean and scale repeat themselves after a divisor of `P` elements.
     fn normalise_bytes<const P: usize>(x: &[u8], mean: &[f32; P], scale: &[f32; P], out: &mut [f32]) {
         let (chunks, rest) = x.as_chunks::<P>();

@@ -2,7 +2,8 @@
 
 use crate::by_hand::Level;
 use crate::by_hand::elementwise::{
-    axpy, black_or_white, chain, choose, count_greater, horner, normalise, normalise_bytes,
+    axpy, black_or_white, chain, choose, count_greater, horner, normalise, normalise_bytes, product_modulo,
+    quotient, shifted, thousands,
 };
 use crate::harness::contest::{Loop, Passed, agreeing, alone, array, is_close, kernel, numbers, of};
 use crate::harness::{Asked, Contender, Suite};
@@ -71,27 +72,18 @@ fn polynomial(suite: &mut Suite) {
     });
 }
 
-/// Quotients and shifts of integers of 8 bytes, for which AVX2 has few instructions, or none, beside what the compiler makes
-/// of a plain loop.
+/// Quotients and shifts of integers of 8 bytes, for which AVX2 has few instructions, or none.
 fn long_integers(suite: &mut Suite) {
     type Expression = fn([Tensor; 3]) -> Tensor;
-    type OfOne = fn([i64; 3]) -> i64;
-    let expressions: [(&str, Expression, OfOne); 4] = [
-        (
-            "(a * b + c) % 7",
-            |[a, b, c]| (a * b + c).remainder(7),
-            |[a, b, c]| a.wrapping_mul(b).wrapping_add(c).rem_euclid(7),
-        ),
-        (
-            "(a + b) // 1000 * c",
-            |[a, b, c]| (a + b).floor_divide(1000) * c,
-            |[a, b, c]| (a + b).div_euclid(1000) * c,
-        ),
-        ("a // (b + 1) + c", |[a, b, c]| a.floor_divide(b + 1) + c, |[a, b, c]| a.div_euclid(b + 1) + c),
-        ("(a >> b) + c", |[a, b, c]| (a >> (b & 31)) + c, |[a, b, c]| (a >> (b & 31)) + c),
+    type ByHand = fn(Level, &[i64], &[i64], &[i64], &mut [i64]);
+    let expressions: [(&str, Expression, ByHand); 4] = [
+        ("(a * b + c) % 7", |[a, b, c]| (a * b + c).remainder(7), product_modulo),
+        ("(a + b) // 1000 * c", |[a, b, c]| (a + b).floor_divide(1000) * c, thousands),
+        ("a // (b + 1) + c", |[a, b, c]| a.floor_divide(b + 1) + c, quotient),
+        ("(a >> b) + c", |[a, b, c]| (a >> (b & 31)) + c, shifted),
     ];
-    let count = suite.size(COUNT);
-    for (name, expression, one) in expressions {
+    let (level, count) = (suite.level, suite.size(COUNT));
+    for (name, expression, by_hand) in expressions {
         suite.ratio(&format!("{name}, i64, 64 Ki elements"), Asked::Ratio(1.0), || {
             let g = Graph::new();
             let n = g.symbol("n");
@@ -100,13 +92,11 @@ fn long_integers(suite: &mut Suite) {
                 .map(|(seed, most)| of(numbers(count, seed).map(|x| (x * most) as i64).collect(), &[count]));
             let [a, b, c] = arrays.clone();
             let broadloom = kernel(compiled, vec![a, b, c], &[count]);
-            let plain: Loop<i64> = Box::new(move |out| {
+            let hand: Loop<i64> = Box::new(move |out| {
                 let [a, b, c] = arrays.each_ref().map(|array| array.as_slice());
-                for (((out, a), b), c) in out.iter_mut().zip(a).zip(b).zip(c) {
-                    *out = one([*a, *b, *c]);
-                }
+                by_hand(level, a, b, c, out);
             });
-            agreeing(count, |a, b| a == b, vec![("broadloom", broadloom), ("a plain loop", plain)])
+            agreeing(count, |a, b| a == b, vec![("broadloom", broadloom), ("by hand", hand)])
         });
     }
 }

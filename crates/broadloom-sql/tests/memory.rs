@@ -1,4 +1,4 @@
-//! The memory of an executor does not grow with the table.
+//! The memory of an executor depends on its tasks, not on the table.
 #![cfg(target_os = "linux")]
 
 mod common;
