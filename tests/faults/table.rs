@@ -259,7 +259,7 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "sums of products are rounded twice at fused levels",
         file: "crates/broadloom-jit/src/emit/reduce.rs",
-        place: "⟦self.fused && acc.dtype.is_float()⟧",
+        place: "⟦self.level.is_fused() && acc.dtype.is_float()⟧",
         new: "false",
         test: EMITTED_REDUCTIONS,
     },
