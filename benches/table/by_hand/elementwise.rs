@@ -66,7 +66,7 @@ at_every_level! {
     /// `(a + b) // 1000 * c`.
     fn thousands(a: &[i64], b: &[i64], c: &[i64], out: &mut [i64]) {
         for (((out, a), b), c) in out.iter_mut().zip(a).zip(b).zip(c) {
-            *out = (a.wrapping_add(*b)).div_euclid(1000).wrapping_mul(*c);
+            *out = a.wrapping_add(*b).div_euclid(1000).wrapping_mul(*c);
         }
     }
 

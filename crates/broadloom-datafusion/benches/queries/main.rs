@@ -6,9 +6,9 @@
 //! cargo bench -p broadloom-datafusion --bench queries -- --data DIR --rows N   on files in DIR, which are written once
 //! ```
 //!
-//! A time is the least of three (nearest codes run once), from text to the last row. `plan` is the part of it before the first batch is asked
-//! for. `read` is the time of a query that only reads the same columns, and `compute` that of the same query on columns
-//! that are in memory already, without its plan.
+//! A time is the least of three (nearest codes run once), from text to the last row. `plan` is the part of it before the
+//! first batch is asked for. `read` is the time of a query that only reads the same columns, and `compute` that of the
+//! same query on columns that are in memory already, without its plan.
 #![allow(clippy::print_stdout, reason = "a benchmark reports to whoever runs it")]
 
 mod cases;
