@@ -9,10 +9,10 @@ const CI: &str = include_str!("../../.ci/run");
 
 /// Each line of CONTRIBUTING.md, and the text of `.ci/run` that runs it or what it is a part of.
 const RUN_BY: &[(&str, &str)] = &[
-    ("cargo test", "cargo test --locked\n"),
-    ("cargo test -p broadloom-ir", "cargo test --locked\n"),
-    ("cargo test --test oracle", "cargo test --locked\n"),
-    ("cargo test -p broadloom --doc guide", "cargo test --locked\n"),
+    ("cargo test", "cargo test --locked --no-fail-fast\n"),
+    ("cargo test -p broadloom-ir", "cargo test --locked --no-fail-fast\n"),
+    ("cargo test --test oracle", "cargo test --locked --no-fail-fast\n"),
+    ("cargo test -p broadloom --doc guide", "cargo test --locked --no-fail-fast\n"),
     (
         "cargo test -p broadloom-arrow -p broadloom-datafusion -p broadloom-sql",
         "cargo test --locked -p broadloom-arrow -p broadloom-datafusion -p broadloom-sql",
