@@ -17,6 +17,7 @@ mod coverage;
 mod idioms;
 mod known;
 mod recipe;
+mod repeat;
 mod substitute;
 mod table;
 
@@ -65,6 +66,14 @@ fn compiled_code_computes_what_the_interpreter_does() {
 #[ignore = "takes minutes in release"]
 fn many_graphs_each_in_one_way() {
     each_graph(config(0), |built, recipe| check::check_in_one_way(built, &recipe.sizes, recipe.seed));
+}
+
+#[test]
+fn a_graph_is_compiled_to_the_same_code_again() {
+    let mut config = config(0);
+    config.cases /= 6;
+    config.rng_seed = RngSeed::Fixed(17);
+    each_graph(config, |built, _| repeat::check(built));
 }
 
 #[test]

@@ -104,33 +104,83 @@ impl Generator<'_, '_, '_> {
                     let (x, y) = (self.get(*x), self.get(*y));
                     new.push(self.emit.accumulate_product(best, &x, &y));
                 }
-                Contribution::Indexed { value, index, narrow } => {
+                Contribution::Indexed { index, .. } => {
                     let Some(best_index) = old.next() else { break };
-                    let value = self.get(*value);
-                    let (better, index) = match index {
-                        None => {
-                            let (position, lanes) = (self.positions[&axis], self.lanes_along(Some(axis)));
-                            let index = self.emit.iota(position, lanes, index_dtype(*narrow));
-                            (self.emit.better(accumulator.op, &value, best), index)
-                        }
-                        Some(index) => {
-                            let index = self.get(*index);
-                            (
-                                self.emit.better_or_tied(accumulator.op, &value, &index, best, best_index),
-                                index,
-                            )
-                        }
-                    };
-                    new.push(self.emit.select(&better, &value, best));
-                    new.push(self.emit.select(&better, &index, best_index));
+                    let element = self.element(axis, accumulator);
+                    let other = [&element[0], &element[1]];
+                    new.extend(self.best_of(accumulator.op, index.is_some(), [best, best_index], other));
                 }
             }
         }
         new
     }
 
-    /// Combines two partial states; the elements of `left` come before those of `right`.
+    /// Returns the state of an accumulator of extremes after one element.
+    fn element(&mut self, axis: AxisId, accumulator: &Accumulator) -> State {
+        match &accumulator.operand {
+            Contribution::Indexed { value, index, narrow } => {
+                let value = self.get(*value);
+                let index = match index {
+                    None => {
+                        let (position, lanes) = (self.positions[&axis], self.lanes_along(Some(axis)));
+                        self.emit.iota(position, lanes, index_dtype(*narrow))
+                    }
+                    Some(index) => self.get(*index),
+                };
+                vec![value, index]
+            }
+            Contribution::Value(value) => vec![self.added(*value, accumulator.dtype, accumulator.dtype)],
+            Contribution::Count(_) | Contribution::Product(..) => Vec::new(),
+        }
+    }
+
+    /// Returns the better of two elements, each with its index. If they are equal, it is the first one or, `by_index`, that
+    /// with the lower index.
+    fn best_of(
+        &mut self,
+        op: ReduceOp,
+        by_index: bool,
+        [best, best_index]: [&Val; 2],
+        [other, other_index]: [&Val; 2],
+    ) -> [Val; 2] {
+        let better = match by_index {
+            true => self.emit.better_or_tied(op, other, other_index, best, best_index),
+            false => self.emit.better(op, other, best),
+        };
+        [self.emit.select(&better, other, best), self.emit.select(&better, other_index, best_index)]
+    }
+
+    /// Returns the states of accumulators of extremes after one element.
+    pub(super) fn elements(&mut self, axis: AxisId, accumulators: &[Accumulator]) -> State {
+        accumulators.iter().flat_map(|accumulator| self.element(axis, accumulator)).collect()
+    }
+
+    /// Combines two partial states, first `left`, then `right`, each with elements from anywhere: of equals, the better
+    /// is the one with the lower index.
     pub(super) fn combine(&mut self, accumulators: &[Accumulator], left: &[Val], right: &[Val]) -> State {
+        self.combine_by(accumulators, left, right, |_| true)
+    }
+
+    /// Combines two partial states; all elements of `left` come before those of `right`.
+    pub(super) fn combine_in_order(
+        &mut self,
+        accumulators: &[Accumulator],
+        left: &[Val],
+        right: &[Val],
+    ) -> State {
+        self.combine_by(accumulators, left, right, |accumulator| {
+            matches!(accumulator.operand, Contribution::Indexed { index: Some(_), .. })
+        })
+    }
+
+    /// Combines two partial states. Indices decide between equals of the accumulators that are `by_index`.
+    fn combine_by(
+        &mut self,
+        accumulators: &[Accumulator],
+        left: &[Val],
+        right: &[Val],
+        by_index: impl Fn(&Accumulator) -> bool,
+    ) -> State {
         let mut both = left.iter().zip(right);
         let mut combined = State::new();
         for accumulator in accumulators {
@@ -140,9 +190,8 @@ impl Generator<'_, '_, '_> {
                 continue;
             }
             let Some((one_index, two_index)) = both.next() else { break };
-            let better = self.emit.better_or_tied(accumulator.op, two, two_index, one, one_index);
-            combined.push(self.emit.select(&better, two, one));
-            combined.push(self.emit.select(&better, two_index, one_index));
+            let (best, other) = ([one, one_index], [two, two_index]);
+            combined.extend(self.best_of(accumulator.op, by_index(accumulator), best, other));
         }
         combined
     }

@@ -76,28 +76,41 @@ impl Generator<'_, '_, '_> {
         let zero = self.constant(0);
         // Only the types of this state are used; its values are dead code.
         let like = self.begin(&accumulators, 1, zero);
-        let mut state: State = like
+        let before: State = like
             .iter()
             .zip(&addresses)
             .map(|(like, address)| self.emit.load(*address, 0, like.dtype, tile.lanes, LaneStride::Unit))
             .collect();
         let outer = self.env.clone();
+        let mut states = vec![before];
         for (step, results) in results.chunks(entries.len()).enumerate() {
             let results = results.iter().zip(entries);
             let results: Vec<(RowId, Val)> =
                 results.map(|(value, entry)| (entry.target, self.finish_tile(entry, value))).collect();
-            state = self.at(stream.axis, place.rows[step], 1, |generator| {
+            states.push(self.at(stream.axis, place.rows[step], 1, |generator| {
                 generator.body(&stream.per_step);
                 generator.at(stream.strip, place.lane, tile.lanes, |generator| {
                     generator.body_of(&stream.body, &results);
-                    generator.accumulate(stream.axis, &accumulators, &state)
+                    let state = generator.elements(stream.axis, &accumulators);
+                    state.iter().map(|value| generator.emit.splat(value, tile.lanes)).collect()
                 })
-            });
+            }));
             self.env.clone_from(&outer);
         }
-        for (address, value) in addresses.into_iter().zip(state) {
-            let value = self.emit.splat(&value, tile.lanes);
+        let best = self.knock_out(&accumulators, &states);
+        for (address, value) in addresses.into_iter().zip(best) {
             self.emit.store(address, 0, &value, LaneStride::Unit);
         }
+    }
+
+    /// Combines states of extremes by halves: one after the other, each would wait for a comparison with the one before,
+    /// which takes as long as several steps of a tile where masks have registers of their own.
+    fn knock_out(&mut self, accumulators: &[Accumulator], states: &[State]) -> State {
+        if let [state] = states {
+            return state.clone();
+        }
+        let (earlier, later) = states.split_at(states.len() / 2);
+        let [earlier, later] = [earlier, later].map(|states| self.knock_out(accumulators, states));
+        self.combine_in_order(accumulators, &earlier, &later)
     }
 }
