@@ -248,6 +248,22 @@ fn functions_of_outer_loops_are_called() {
     }
 }
 
+/// A call leaves no vector register as it was. What an inner loop behind it reads in each step, it reads back before.
+#[test]
+fn loops_behind_calls_do_not_spill() {
+    let beside: Family = ("constants beside factors of rows", |g| {
+        let x = g.input::<f32>("x", shape![g.symbol("n"), 1]);
+        vec![(vector::<f32>(g, "y") * 0.5 + 0.25).maximum(x.tanh())]
+    });
+    for limit in [32, 64] {
+        let infos = compiled(&beside, limit).explain().kernel_infos();
+        assert_eq!(infos[0].called, [(Op::Tanh, DType::F32)]);
+        let loops: Vec<&LoopInfo> = infos.iter().flat_map(|info| &info.inner_loops).collect();
+        assert!(loops.iter().any(|entry| entry.lanes > 1));
+        assert!(loops.iter().all(|entry| matches!(entry.spills, None | Some(0))), "{loops:?}");
+    }
+}
+
 #[test]
 fn the_width_can_be_limited() {
     for (limit, bytes) in [(0, 16), (16, 16), (31, 16), (32, 32), (63, 32), (64, 64)] {

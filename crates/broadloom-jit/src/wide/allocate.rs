@@ -4,8 +4,8 @@ use super::machine::{Arg, Base, Block, Function, Inst, Kind, MASK, MASKS, Width,
 use super::{Registers, Unsupported};
 use iced_x86::Code;
 use regalloc2::{
-    Edit, Inst as InstId, InstOrEdit, InstRange, MachineEnv, Operand, OperandConstraint, OperandKind,
-    OperandPos, Output, PReg, PRegSet, RegClass, RegallocOptions, VReg,
+    Allocation as Allocated, Edit, Inst as InstId, InstOrEdit, InstRange, MachineEnv, Operand,
+    OperandConstraint, OperandKind, OperandPos, Output, PReg, PRegSet, RegClass, RegallocOptions, VReg,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -30,6 +30,14 @@ impl Allocation {
     /// The number of the first instruction of a block.
     pub(super) fn first_inst(&self, block: usize) -> usize {
         self.view.ranges[block].first().index()
+    }
+
+    /// Returns whether a vector is moved to the stack or back.
+    pub(super) fn spills_vectors(&self) -> bool {
+        let is_vector = |place: &Allocated| place.as_reg().is_some_and(|reg| reg.class() == RegClass::Float);
+        self.output.edits.iter().any(|(_, Edit::Move { from, to })| {
+            is_vector(from) && to.is_stack() || from.is_stack() && is_vector(to)
+        })
     }
 
     /// Returns all registers in use.

@@ -65,6 +65,8 @@ struct Frame {
     slots: u32,
     spills: u32,
     bytes: u32,
+    /// Where the stack pointer is kept if the frame is aligned to whole vectors.
+    kept: Option<u32>,
     saved: Vec<PReg>,
     /// The places of registers around cold calls.
     around_calls: Vec<(PReg, SpillSlot)>,
@@ -88,16 +90,24 @@ impl Frame {
             })
             .collect();
         let slots = function.outgoing_bytes.next_multiple_of(16);
-        let spills = (slots + function.slot_bytes).next_multiple_of(16);
+        // A vector that crosses a cache line takes several times as long to be written and read again.
+        let width = function.width.bytes() as u32;
+        let is_aligned = allocation.spills_vectors();
+        let spills = (slots + function.slot_bytes).next_multiple_of(if is_aligned { width } else { 16 });
         let end = spills + 8 * words as u32;
         // For calls and slots the stack is aligned to 16 bytes, counting the return address and the saved registers.
         let pushed = 8 * (1 + saved.len() as u32);
         let calls = has_cold_calls || kinds().any(|kind| kind == Kind::Call);
-        let bytes = if calls || end > 0 { (end + pushed).next_multiple_of(16) - pushed } else { 0 };
+        let kept = is_aligned.then_some(end);
+        let bytes = match () {
+            () if is_aligned => (end + 8).next_multiple_of(width),
+            () if calls || end > 0 => (end + pushed).next_multiple_of(16) - pushed,
+            () => 0,
+        };
         if bytes > MAX_FRAME {
             return Err(Unsupported(format!("a frame of {bytes} bytes")));
         }
-        Ok(Frame { slots, spills, bytes, saved, around_calls })
+        Ok(Frame { slots, spills, bytes, kept, saved, around_calls })
     }
 }
 
@@ -224,7 +234,8 @@ impl Writer {
             self.write(&simple(Encoding::Push_r64, &[Register::RAX + reg.hw_enc() as u32]))?;
         }
         // A frame of several pages must not skip the guard of the stack.
-        for page in 1..=self.frame.bytes / PAGE {
+        let deepest = self.frame.bytes + self.frame.kept.map_or(0, |_| self.width.bytes() as u32);
+        for page in 1..=deepest / PAGE {
             let mut touch = Instruction::default();
             touch.set_code(Encoding::Or_rm32_imm8);
             touch.set_op_kind(0, OpKind::Memory);
@@ -233,11 +244,32 @@ impl Writer {
             touch.set_op_kind(1, OpKind::Immediate8to32);
             self.write(&touch)?;
         }
-        self.move_stack(Encoding::Sub_rm64_imm32)
+        let Some(kept) = self.frame.kept else { return self.move_stack(Encoding::Sub_rm64_imm32) };
+        // No argument of the function is in rax.
+        self.write(&simple(Encoding::Mov_r64_rm64, &[Register::RAX, Register::RSP]))?;
+        self.move_stack(Encoding::Sub_rm64_imm32)?;
+        let mut align = simple(Encoding::And_rm64_imm8, &[Register::RSP]);
+        align.set_op_kind(1, OpKind::Immediate8to64);
+        align.set_immediate8to64(-(self.width.bytes() as i64));
+        self.write(&align)?;
+        let mut keep = simple(Encoding::Mov_rm64_r64, &[Register::RSP, Register::RAX]);
+        keep.set_op_kind(0, OpKind::Memory);
+        keep.set_memory_base(Register::RSP);
+        set_offset(&mut keep, kept.into());
+        self.write(&keep).map(|_| ())
     }
 
     fn epilogue(&mut self) -> Result<(), Unsupported> {
-        self.move_stack(Encoding::Add_rm64_imm32)?;
+        match self.frame.kept {
+            Some(kept) => {
+                let mut restore = simple(Encoding::Mov_r64_rm64, &[Register::RSP, Register::RSP]);
+                restore.set_op_kind(1, OpKind::Memory);
+                restore.set_memory_base(Register::RSP);
+                set_offset(&mut restore, kept.into());
+                self.write(&restore)?;
+            }
+            None => self.move_stack(Encoding::Add_rm64_imm32)?,
+        }
         for reg in self.frame.saved.clone().into_iter().rev() {
             self.write(&simple(Encoding::Pop_r64, &[Register::RAX + reg.hw_enc() as u32]))?;
         }
@@ -283,6 +315,7 @@ impl Writer {
                             self.machine(Encoding::Call_rm64, inst, places)?;
                         }
                         Kind::Tile(tile) => self.cold_call(tile, places)?,
+                        Kind::Copy => self.transfer(places[1], places[0])?,
                         Kind::Jump => {
                             let target = follow(function, allocation, block.successors[0].0)?;
                             self.jump(function, allocation, index, target)?;

@@ -102,6 +102,8 @@ pub(super) enum Kind {
     /// mask in the second has a lane that is set. Code at the end of the function does that. It saves all registers, so
     /// that none is reserved for it.
     Tile(Tile),
+    /// Writes the second operand to the first.
+    Copy,
     Jump,
     /// Jumps to the first successor if the condition holds, else to the second.
     Branch(Condition),

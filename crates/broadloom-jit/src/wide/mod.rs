@@ -15,6 +15,7 @@
 //! | `select/vectors.rs`, `select/lane_integers.rs`, `select/convert.rs`, `select/lanes.rs` | vectors |
 //! | `select/masks.rs` | AVX-512's masks |
 //! | `select/pressure.rs` | constants that stay in memory |
+//! | `split.rs` | copies of vectors around loops without calls |
 //! | `codes.rs` | maps encodings of 32 bytes to those of 64 |
 //! | `allocate.rs` | registers, by regalloc2 |
 //! | `encode.rs` | the frame, moves, branches, constants: bytes, by iced-x86 |
@@ -33,6 +34,7 @@ mod encode;
 mod machine;
 mod optimise;
 mod select;
+mod split;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 
@@ -101,7 +103,14 @@ pub(crate) fn serves(isa: &dyn TargetIsa) -> bool {
 /// # Errors
 /// Returns the first thing that this back end does not support.
 pub(crate) fn compile(context: &Context, width: Width) -> Result<Code, Unsupported> {
-    let function = select::select(context, width)?;
+    let function = selected(context, width)?;
     let allocation = allocate::allocate(&function)?;
     encode::encode(&function, &allocation)
+}
+
+/// Returns the instructions of a function, on virtual registers.
+fn selected(context: &Context, width: Width) -> Result<machine::Function, Unsupported> {
+    let mut function = select::select(context, width)?;
+    split::split(&mut function, context);
+    Ok(function)
 }

@@ -3,7 +3,7 @@
 use super::super::machine::Tile;
 use super::super::tests::generate::{Generated, Kinds, function};
 use super::super::tests::machine::{native, optimised};
-use super::super::{allocate, select};
+use super::super::{allocate, selected};
 use super::*;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpCodeOperandKind};
 use std::collections::{BTreeSet, HashMap};
@@ -90,13 +90,32 @@ impl Checker<'_> {
             let push = decoded.next();
             assert!(push.code() == Encoding::Push_r64 && is_register(&push, 0, *reg), "{push}");
         }
-        for page in 1..=i64::from(self.frame.bytes / PAGE) {
+        let aligning = self.frame.kept.map_or(0, |_| self.function.width.bytes() as u32);
+        for page in 1..=i64::from((self.frame.bytes + aligning) / PAGE) {
             let touch = decoded.next();
             assert_eq!((touch.mnemonic(), touch.memory_base()), (Mnemonic::Or, Register::RSP));
             assert_eq!(touch.memory_displacement64().cast_signed(), -page * i64::from(PAGE));
             assert_eq!(touch.immediate(1), 0);
         }
-        self.stack_moves(decoded, Mnemonic::Sub);
+        let Some(kept) = self.frame.kept else { return self.stack_moves(decoded, Mnemonic::Sub) };
+        let before = decoded.next();
+        assert_eq!((before.mnemonic(), before.op0_register()), (Mnemonic::Mov, Register::RAX), "{before}");
+        assert_eq!(before.op1_register(), Register::RSP, "{before}");
+        let [moved, aligned] = [decoded.next(), decoded.next()];
+        assert_eq!((moved.mnemonic(), moved.op0_register()), (Mnemonic::Sub, Register::RSP), "{moved}");
+        assert_eq!(moved.immediate(1), u64::from(self.frame.bytes), "{moved}");
+        assert_eq!((aligned.mnemonic(), aligned.op0_register()), (Mnemonic::And, Register::RSP), "{aligned}");
+        let width = self.function.width.bytes() as i64;
+        assert_eq!(aligned.immediate(1).cast_signed(), -width, "{aligned}");
+        // Whole vectors are aligned then, and nothing else is where the stack pointer is kept.
+        assert!(u64::from(self.frame.spills).is_multiple_of(width as u64));
+        let words = u32::try_from(self.allocation.output.num_spillslots).expect("a few");
+        assert!(
+            (self.frame.spills + 8 * words..self.frame.bytes).contains(&kept) && kept + 8 <= self.frame.bytes
+        );
+        let keep = decoded.next();
+        assert_eq!((keep.mnemonic(), keep.op1_register()), (Mnemonic::Mov, Register::RAX), "{keep}");
+        self.memory_is(&keep, Register::RSP, None, kept.into());
     }
 
     fn stack_moves(&self, decoded: &mut Decoded<'_>, mnemonic: Mnemonic) {
@@ -111,7 +130,14 @@ impl Checker<'_> {
     }
 
     fn epilogue(&self, decoded: &mut Decoded<'_>) {
-        self.stack_moves(decoded, Mnemonic::Add);
+        match self.frame.kept {
+            Some(kept) => {
+                let restored = decoded.next();
+                assert_eq!((restored.mnemonic(), restored.op0_register()), (Mnemonic::Mov, Register::RSP));
+                self.memory_is(&restored, Register::RSP, None, kept.into());
+            }
+            None => self.stack_moves(decoded, Mnemonic::Add),
+        }
         for reg in self.frame.saved.iter().rev() {
             let pop = decoded.next();
             assert!(pop.code() == Encoding::Pop_r64 && is_register(&pop, 0, *reg), "{pop}");
@@ -191,7 +217,13 @@ impl Checker<'_> {
                     self.memory_is(decoded, Register::RSP, None, offset);
                     let bytes = if is_integer || is_mask { 8 } else { bytes };
                     assert_eq!(decoded.memory_size().size(), bytes, "{decoded}");
-                    assert!(offset as u32 + bytes as u32 <= self.frame.bytes, "{decoded}");
+                    assert!(
+                        offset as u32 + bytes as u32 <= self.frame.kept.unwrap_or(self.frame.bytes),
+                        "{decoded}"
+                    );
+                    // Registers around cold calls come after the spilled values, and need not be aligned.
+                    let is_spilled = slot.index() < self.allocation.output.num_spillslots;
+                    assert!(!is_spilled || (offset as usize).is_multiple_of(bytes), "{decoded}");
                 }
                 _ => panic!("a move of nothing"),
             }
@@ -367,6 +399,8 @@ fn check(function: &Function, allocation: &Allocation, code: &Code) -> BTreeSet<
                             assert_eq!(places[0], places[1]);
                             cold.push((tile, branch, [&[places[1]], &places[3..]].concat()));
                         }
+                        Kind::Copy if places[0] == places[1] => {}
+                        Kind::Copy => checker.transfer(&decoded.next(), places[1], places[0]),
                         Kind::Jump | Kind::Branch(_) => {
                             if is_empty(function, allocation, index) {
                                 continue;
@@ -439,7 +473,7 @@ fn what_is_decoded_is_what_was_meant() {
     }) {
         let Generated { func, .. } = function(&*isa, seed, kinds);
         let context = optimised(&*isa, &func);
-        let function = select::select(&context, kinds.width).expect("a known function");
+        let function = selected(&context, kinds.width).expect("a known function");
         let allocation = allocate::allocate(&function).expect("registers");
         let code = encode(&function, &allocation).expect("code");
         met.extend(check(&function, &allocation, &code));
