@@ -113,6 +113,21 @@ fn loops_are_as_wide_as_the_registers() {
     }
 }
 
+/// As many registers of each value as there would be of 16 bytes.
+#[test]
+fn wider_loops_have_more_lanes() {
+    for limit in [16, 32, 64] {
+        let bytes = limit.min(widest());
+        let lanes = |family: &str| {
+            let family = FAMILIES.iter().find(|each| each.0 == family).unwrap();
+            compiled(family, limit).explain().kernel_infos()[0].inner_loops[0].lanes
+        };
+        assert_eq!(lanes("saxpy"), bytes, "{limit}");
+        // Bytes are widened as they are loaded, and elements three apart are gathered.
+        assert_eq!(lanes("a picture normalised"), 16, "{limit}");
+    }
+}
+
 /// Of these, everything that an innermost loop along an axis needs is in registers, or a constant. A transpose is not among
 /// them: its loop walks eight rows of each array at once, which is more addresses than there are registers for. Loops that
 /// merge results are along no axis: they run once for a block of a thousand elements.

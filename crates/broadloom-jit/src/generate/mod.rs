@@ -25,6 +25,7 @@ mod best;
 mod blocked;
 mod calls;
 mod contract;
+mod passes;
 mod reduce;
 mod rows;
 mod scan;
@@ -39,7 +40,6 @@ use crate::emit::{Emitter, Host, Val};
 use crate::failure::REPORT;
 use crate::notes::{Note, Notes};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::reduce::LANES;
 use broadloom_loops::kernel::*;
 use broadloom_math::CpuLevel;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -47,7 +47,7 @@ use cranelift_codegen::ir::{self, AbiParam, Block, InstBuilder, MemFlagsData, Si
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
 use scatter::Place;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use std::collections::HashMap;
 
 /// Returns the signature of every kernel.
@@ -105,9 +105,6 @@ pub(crate) fn generate(
     builder.finalize(config);
     refused.map_or(Ok(()), Err)
 }
-
-/// The number of lanes of the vectors for the remainder of an inner loop: the fewest that are supported.
-const SHORT_LANES: usize = 4;
 
 /// The lanes of the fixed tree among which the steps of a block are dealt, or a single one for short axes: their number,
 /// and its logarithm.
@@ -333,7 +330,8 @@ impl<'f> Generator<'_, 'f, '_> {
                 }
                 Stmt::Put { row, part, axis, value } => self.put(*row, *part, *axis, *value),
                 Stmt::For { axis, lanes, body } => {
-                    self.steps(*axis, *lanes, |generator| generator.body(body))
+                    let lanes = self.lanes_at_once(*axis, *lanes, body);
+                    self.steps(*axis, lanes, |generator| generator.body(body));
                 }
                 Stmt::Strip { axis, length, body } => {
                     if let Some(blocked) = self.blocked(stmt) {
@@ -380,56 +378,6 @@ impl<'f> Generator<'_, 'f, '_> {
                 }
                 _ => self.body(std::slice::from_ref(stmt)),
             }
-        }
-    }
-
-    /// Emits a loop over an axis for several lanes at once, and for the remainder.
-    fn steps(&mut self, axis: AxisId, lanes: usize, mut body: impl FnMut(&mut Self)) {
-        let (mut start, end) = self.bounds(axis);
-        for lanes in self.passes(axis, lanes) {
-            start = self
-                .repeat(start, end, lanes as i64, &[], |generator, position, _| {
-                    generator.at(axis, position, lanes, &mut body);
-                    Vec::new()
-                })
-                .0;
-        }
-    }
-
-    /// Returns the lanes of the loops that run over an axis one after the other, each as long as its vectors fit. After
-    /// the many lanes of bytes, the remainder runs with as many lanes as most loops have. An inner loop is followed by a
-    /// loop with short vectors, because its remainder recurs in each step around it.
-    ///
-    /// Nothing is masked: AVX2 has masks for 4 and 8 bytes only, and a masked store takes dozens of micro-operations on some
-    /// processors (Zen 3), while passes serve all dtypes, strides and code generators. AVX-512 has masks for all sizes, with
-    /// which one pass could replace up to six; that was not measured.
-    fn passes(&self, axis: AxisId, lanes: usize) -> SmallVec<[usize; 4]> {
-        let mut passes: SmallVec<[usize; 4]> = smallvec![lanes, lanes.min(LANES), self.short_lanes(lanes), 1];
-        passes.dedup();
-        let mut left = self.whole_extent(axis);
-        passes.retain(|lanes| {
-            let is_needed = left.is_none_or(|left| left >= *lanes as i64);
-            left = left.map(|left| left % *lanes as i64);
-            is_needed
-        });
-        if passes.is_empty() {
-            passes.push(1);
-        }
-        passes
-    }
-
-    /// Returns the lanes of the vectors for the remainder of a loop with some number of lanes, or 1.
-    fn short_lanes(&self, lanes: usize) -> usize {
-        if self.positions.is_empty() { 1 } else { SHORT_LANES.min(lanes) }
-    }
-
-    /// Returns the number of steps of an axis that is run as a whole, if it is a constant.
-    fn whole_extent(&self, axis: AxisId) -> Option<i64> {
-        let Axis { extent, group, stretched, .. } = self.kernel.axes[axis.index()];
-        let is_part = group.is_some() || stretched.is_some() || self.strips.contains_key(&axis);
-        match extent {
-            Extent::Constant(extent) if !is_part && self.kernel.parallel != Some(axis) => Some(extent),
-            _ => None,
         }
     }
 

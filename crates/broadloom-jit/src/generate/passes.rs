@@ -1,0 +1,124 @@
+//! The loops that run over an axis one after the other: with many lanes, then with fewer for the remainder.
+
+use super::Generator;
+use crate::emit::VECTOR_BYTES;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::reduce::LANES;
+use broadloom_loops::kernel::*;
+use smallvec::{SmallVec, smallvec};
+use std::collections::BTreeSet;
+
+/// The number of lanes of the vectors for the remainder of an inner loop: the fewest that are supported.
+const SHORT_LANES: usize = 4;
+
+impl Generator<'_, '_, '_> {
+    /// Emits a loop over an axis for several lanes at once, and for the remainder.
+    pub(super) fn steps(&mut self, axis: AxisId, lanes: usize, mut body: impl FnMut(&mut Self)) {
+        let (mut start, end) = self.bounds(axis);
+        for lanes in self.passes(axis, lanes) {
+            start = self
+                .repeat(start, end, lanes as i64, &[], |generator, position, _| {
+                    generator.at(axis, position, lanes, &mut body);
+                    Vec::new()
+                })
+                .0;
+        }
+    }
+
+    /// Returns the lanes of the loops that run over an axis one after the other, each as long as its vectors fit. After
+    /// the many lanes of bytes, the remainder runs with as many lanes as most loops have. An inner loop is followed by a
+    /// loop with short vectors, because its remainder recurs in each step around it.
+    ///
+    /// Nothing is masked: AVX2 has masks for 4 and 8 bytes only, and a masked store takes dozens of micro-operations on some
+    /// processors (Zen 3), while passes serve all dtypes, strides and code generators. AVX-512 has masks for all sizes, with
+    /// which one pass could replace up to six; that was not measured.
+    pub(super) fn passes(&self, axis: AxisId, lanes: usize) -> SmallVec<[usize; 4]> {
+        let mut passes: SmallVec<[usize; 4]> = smallvec![lanes, lanes.min(LANES), self.short_lanes(lanes), 1];
+        passes.dedup();
+        let mut left = self.whole_extent(axis);
+        passes.retain(|lanes| {
+            let is_needed = left.is_none_or(|left| left >= *lanes as i64);
+            left = left.map(|left| left % *lanes as i64);
+            is_needed
+        });
+        if passes.is_empty() {
+            passes.push(1);
+        }
+        passes
+    }
+
+    /// Returns the lanes of the vectors for the remainder of a loop with some number of lanes, or 1.
+    pub(super) fn short_lanes(&self, lanes: usize) -> usize {
+        if self.positions.is_empty() { 1 } else { SHORT_LANES.min(lanes) }
+    }
+
+    /// Returns the number of steps of an axis that is run as a whole, if it is a constant.
+    pub(super) fn whole_extent(&self, axis: AxisId) -> Option<i64> {
+        let Axis { extent, group, stretched, .. } = self.kernel.axes[axis.index()];
+        let is_part = group.is_some() || stretched.is_some() || self.strips.contains_key(&axis);
+        match extent {
+            Extent::Constant(extent) if !is_part && self.kernel.parallel != Some(axis) => Some(extent),
+            _ => None,
+        }
+    }
+
+    /// Returns the lanes of the first loop over an axis: as many registers of a value as the kernel means, which is written
+    /// for those of 16 bytes, as long as the values that are alive at once stay in registers. They are steps that do not
+    /// wait for each other: with one register of 64 bytes for each value, functions took up to 1.4 times as long as with
+    /// four. Elements that are gathered, or change their size, gain nothing from longer vectors.
+    pub(super) fn lanes_at_once(&self, axis: AxisId, lanes: usize, body: &[Stmt]) -> usize {
+        let sizes: BTreeSet<usize> = computed(body)
+            .map(|id| self.kernel.values[id.index()].dtype)
+            .filter(|dtype| *dtype != DType::Bool)
+            .map(DType::size)
+            .collect();
+        if lanes == 1 || sizes.len() > 1 || !body.iter().all(|stmt| self.is_contiguous(stmt, axis)) {
+            return lanes;
+        }
+        let host = self.emit.host;
+        let bytes = self.most_alive(body);
+        let fits = |lanes: &usize| lanes * bytes <= host.vector_registers() * host.vector_bytes;
+        let wider = std::iter::successors(Some(2 * lanes), |lanes| Some(2 * lanes));
+        let most = lanes * host.vector_bytes / VECTOR_BYTES;
+        wider.take_while(|lanes| *lanes <= most).take_while(fits).last().unwrap_or(lanes)
+    }
+
+    /// Returns whether a statement is a step of elements that are neighbours along an axis in all arrays, or the same.
+    fn is_contiguous(&self, stmt: &Stmt, axis: AxisId) -> bool {
+        let is_neighbour = |(access, how): (AccessId, Use)| {
+            let stride = self.kernel.accesses[access.index()].stride(axis);
+            matches!(how, Use::Read(_) | Use::Write(_)) && matches!(stride, None | Some(Stride::Constant(1)))
+        };
+        matches!(stmt, Stmt::Let(_) | Stmt::Store { .. } | Stmt::Put { .. })
+            && stmt.accesses(&self.kernel.values).into_iter().all(is_neighbour)
+    }
+
+    /// Returns the most bytes of the values that the statements of a step compute and that are alive at once, per lane.
+    fn most_alive(&self, body: &[Stmt]) -> usize {
+        let computed: BTreeSet<ValueId> = computed(body).collect();
+        let mut alive: BTreeSet<ValueId> = BTreeSet::new();
+        let mut most = 0;
+        for stmt in body.iter().rev() {
+            let read = match stmt {
+                Stmt::Let(id) => {
+                    alive.remove(id);
+                    self.kernel.values[id.index()].def.operands()
+                }
+                Stmt::Store { value, .. } | Stmt::Put { value, .. } => smallvec![*value],
+                _ => smallvec![],
+            };
+            alive.extend(read.into_iter().filter(|value| computed.contains(value)));
+            let bytes = alive.iter().map(|value| self.kernel.values[value.index()].dtype.size()).sum();
+            most = most.max(bytes);
+        }
+        most
+    }
+}
+
+/// The values that statements compute.
+fn computed(body: &[Stmt]) -> impl Iterator<Item = ValueId> {
+    body.iter().filter_map(|stmt| match stmt {
+        Stmt::Let(id) => Some(*id),
+        _ => None,
+    })
+}
