@@ -6,7 +6,8 @@ use crate::harness::contest::{Loop, agreeing, alone, kernel, numbers, of, pool};
 use crate::harness::contest::{array, compiled, is_close};
 use crate::harness::{Asked, Contender, Suite};
 use broadloom::prelude::*;
-use broadloom::{Element, Threads};
+use broadloom::{Array, Element, Threads};
+use std::rc::Rc;
 
 /// Of a loop by hand with the same definitions of functions.
 const OF_BY_HAND: Asked = Asked::Ratio(1.2);
@@ -20,6 +21,23 @@ pub fn entries(suite: &mut Suite) {
     two_threads(suite);
 }
 
+/// The price of an option to buy, by the formula of Black and Scholes.
+fn price<T: Element>(g: &Graph) -> Tensor {
+    let n = g.symbol("n");
+    let [spot, strike, years] = ["spot", "strike", "years"].map(|name| g.input::<T>(name, shape![n]));
+    let spread = 0.2 * years.sqrt();
+    let first = ((spot / strike).log() + (0.03 + 0.2 * 0.2 / 2.0) * years) / spread;
+    let normal = |x: Tensor| 1 + (x * std::f64::consts::FRAC_1_SQRT_2).erf();
+    let discounted = strike * (-0.03 * years).exp();
+    0.5 * (spot * normal(first) - discounted * normal(first - spread))
+}
+
+/// Prices of today, prices agreed upon, and years until then.
+fn market<T: Element>(count: usize, number: fn(f32) -> T) -> [Rc<Array<T>>; 3] {
+    [(21, 50.0), (22, 50.0), (23, 0.1)]
+        .map(|(seed, least)| of(numbers(count, seed).map(|x| number(least * (1.0 + x))).collect(), &[count]))
+}
+
 fn black_scholes<T: Element + Default + Clone>(
     suite: &mut Suite,
     name: &str,
@@ -29,19 +47,9 @@ fn black_scholes<T: Element + Default + Clone>(
 ) {
     let (level, count) = (suite.level, suite.size(COUNT));
     suite.ratio(&format!("Black-Scholes, {name}, 64 Ki elements"), OF_BY_HAND, || {
-        let g = Graph::new();
-        let n = g.symbol("n");
-        let [spot, strike, years] = ["spot", "strike", "years"].map(|name| g.input::<T>(name, shape![n]));
-        let spread = 0.2 * years.sqrt();
-        let first = ((spot / strike).log() + (0.03 + 0.2 * 0.2 / 2.0) * years) / spread;
-        let normal = |x: Tensor| 1 + (x * std::f64::consts::FRAC_1_SQRT_2).erf();
-        let discounted = strike * (-0.03 * years).exp();
-        let price = 0.5 * (spot * normal(first) - discounted * normal(first - spread));
-        let inputs = [(21, 50.0), (22, 50.0), (23, 0.1)].map(|(seed, least)| {
-            of(numbers(count, seed).map(|x| number(least * (1.0 + x))).collect(), &[count])
-        });
+        let inputs = market(count, number);
         let [spot, strike, years] = inputs.clone();
-        let broadloom = kernel(alone(price), vec![spot, strike, years], &[count]);
+        let broadloom = kernel(alone(price::<T>(&Graph::new())), vec![spot, strike, years], &[count]);
         let hand: Loop<T> =
             Box::new(move |out| by_hand(level, inputs.each_ref().map(|input| input.as_slice()), out));
         agreeing(count, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
@@ -69,14 +77,14 @@ fn distances(suite: &mut Suite) {
 
 /// Threads share what is bound by computing.
 fn two_threads(suite: &mut Suite) {
-    let count = suite.size(4 << 20);
-    suite.ratio("tanh(x) * exp(-x), 4 Mi elements, two threads", Asked::Ratio(0.55), || {
-        let x = array(&[count], 26);
+    let count = suite.size(512 << 10);
+    suite.ratio("Black-Scholes, f64, 512 Ki elements, two threads", Asked::Ratio(0.55), || {
+        let inputs = market(count, f64::from);
         let with = |name, threads: Threads| {
-            let g = Graph::new();
-            let input = g.input::<f32>("x", shape![g.symbol("n")]);
-            let mut run = kernel(compiled(input.tanh() * (-input).exp(), threads), vec![x.clone()], &[count]);
-            let mut out = vec![0.0_f32; count];
+            let compiled = compiled(price::<f64>(&Graph::new()), threads);
+            let [spot, strike, years] = inputs.clone();
+            let mut run = kernel(compiled, vec![spot, strike, years], &[count]);
+            let mut out = vec![0.0_f64; count];
             Contender::new(name, move || run(&mut out))
         };
         vec![with("two threads", pool(2)), with("one thread", Threads::Calling)]

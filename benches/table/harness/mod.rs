@@ -27,8 +27,8 @@ pub enum Asked {
     Ratio(f64),
     /// At most so much, and at most so much of the third's.
     Both(f64, f64),
-    /// At most so much, or the first is as fast as the third.
-    RatioOrThird(f64),
+    /// At most so much, or at most so much of the third's or of the fourth's: those of which the machine can do no more.
+    RatioOrBounds(f64, [f64; 2]),
 }
 
 /// The outcome of an entry.
@@ -193,9 +193,11 @@ fn judge(times: &Times, contenders: &[Contender], asked: Asked, before: Option<f
             let holds = Some(ratio <= limit && times.ratio(0, 2) <= of_third);
             Outcome { figure, asked: format!("{limit}, {of_third} of {}", contenders[2].name), holds }
         }
-        (Asked::RatioOrThird(limit), _) => {
-            let holds = Some(ratio <= limit || times.ratio(0, 2) <= 1.0);
-            Outcome { figure, asked: format!("{limit}, or 1 of {}", contenders[2].name), holds }
+        (Asked::RatioOrBounds(limit, [of_third, of_fourth]), _) => {
+            let is_bound = times.ratio(0, 2) <= of_third || times.ratio(0, 3) <= of_fourth;
+            let (third, fourth) = (contenders[2].name, contenders[3].name);
+            let asked = format!("{limit}, or {of_third} of {third}, or {of_fourth} of {fourth}");
+            Outcome { figure, asked, holds: Some(ratio <= limit || is_bound) }
         }
     }
 }

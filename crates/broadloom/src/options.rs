@@ -80,11 +80,22 @@ impl Threads {
         }
     }
 
-    /// Runs `action` where it can use the threads.
-    pub(crate) fn enter(&self, action: impl FnOnce() + Send) {
+    /// Runs `work` on the calling thread and, at the same time, on others: on at most `most` threads, and on no more than
+    /// there are. Each call of it gets a number, from 0 on.
+    ///
+    /// A thread that sleeps takes some time to wake up, so the calling thread does not wait for others to begin.
+    pub(crate) fn share(&self, most: usize, work: &(dyn Fn(usize) + Sync)) {
+        fn together<'s>(scope: &rayon::Scope<'s>, threads: usize, work: &'s (dyn Fn(usize) + Sync)) {
+            for number in 1..threads {
+                scope.spawn(move |_| work(number));
+            }
+            work(0);
+        }
+        let threads = most.min(self.available());
         match self {
-            Threads::Calling | Threads::Global => action(),
-            Threads::Pool(pool) => pool.install(action),
+            Threads::Calling => work(0),
+            Threads::Pool(pool) => pool.in_place_scope(|scope| together(scope, threads, work)),
+            Threads::Global => rayon::in_place_scope(|scope| together(scope, threads, work)),
         }
     }
 }

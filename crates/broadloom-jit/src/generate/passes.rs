@@ -65,14 +65,11 @@ impl Generator<'_, '_, '_> {
     /// Returns the lanes of the first loop over an axis: as many registers of a value as the kernel means, which is written
     /// for those of 16 bytes, as long as the values that are alive at once stay in registers. They are steps that do not
     /// wait for each other: with one register of 64 bytes for each value, functions took up to 1.4 times as long as with
-    /// four. Elements that are gathered, or change their size, gain nothing from longer vectors.
+    /// four. Without functions, elements that are gathered or change their size gain nothing from longer vectors.
     pub(super) fn lanes_at_once(&self, axis: AxisId, lanes: usize, body: &[Stmt]) -> usize {
-        let sizes: BTreeSet<usize> = computed(body)
-            .map(|id| self.kernel.values[id.index()].dtype)
-            .filter(|dtype| *dtype != DType::Bool)
-            .map(DType::size)
-            .collect();
-        if lanes == 1 || sizes.len() > 1 || !body.iter().all(|stmt| self.is_contiguous(stmt, axis)) {
+        let is_plain = |stmt: &Stmt| matches!(stmt, Stmt::Let(_) | Stmt::Store { .. } | Stmt::Put { .. });
+        let is_worth = || self.computes_functions(body) || self.is_contiguous(axis, body);
+        if lanes == 1 || !body.iter().all(is_plain) || !is_worth() {
             return lanes;
         }
         let host = self.emit.host;
@@ -83,14 +80,17 @@ impl Generator<'_, '_, '_> {
         wider.take_while(|lanes| *lanes <= most).take_while(fits).last().unwrap_or(lanes)
     }
 
-    /// Returns whether a statement is a step of elements that are neighbours along an axis in all arrays, or the same.
-    fn is_contiguous(&self, stmt: &Stmt, axis: AxisId) -> bool {
+    /// Returns whether elements that are neighbours along an axis are neighbours in all arrays, or the same, and all values
+    /// but truth values have one size.
+    fn is_contiguous(&self, axis: AxisId, body: &[Stmt]) -> bool {
+        let dtypes = computed(body).map(|id| self.kernel.values[id.index()].dtype);
+        let sizes: BTreeSet<usize> = dtypes.filter(|dtype| *dtype != DType::Bool).map(DType::size).collect();
         let is_neighbour = |(access, how): (AccessId, Use)| {
             let stride = self.kernel.accesses[access.index()].stride(axis);
             matches!(how, Use::Read(_) | Use::Write(_)) && matches!(stride, None | Some(Stride::Constant(1)))
         };
-        matches!(stmt, Stmt::Let(_) | Stmt::Store { .. } | Stmt::Put { .. })
-            && stmt.accesses(&self.kernel.values).into_iter().all(is_neighbour)
+        let mut accesses = body.iter().flat_map(|stmt| stmt.accesses(&self.kernel.values));
+        sizes.len() <= 1 && accesses.all(is_neighbour)
     }
 
     /// Returns the most bytes of the values that the statements of a step compute and that are alive at once, per lane.

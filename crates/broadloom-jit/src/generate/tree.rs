@@ -104,15 +104,20 @@ impl Generator<'_, '_, '_> {
     /// Returns whether a step is so little work that several of them run at once. The operations of a function are enough
     /// work, and need all registers.
     pub(super) fn is_little_work(&self, body: &[Stmt]) -> bool {
-        let is_function = |value: &Value| match &value.def {
-            Def::Op { op, .. } => op.tile(value.dtype.arithmetic()).is_some(),
+        let is_let = |stmt: &Stmt| matches!(stmt, Stmt::Let(_));
+        body.len() <= MAX_INTERLEAVED_STATEMENTS && body.iter().all(is_let) && !self.computes_functions(body)
+    }
+
+    /// Returns whether statements compute an elementary function.
+    pub(super) fn computes_functions(&self, body: &[Stmt]) -> bool {
+        let is_function = |stmt: &Stmt| match stmt {
+            Stmt::Let(id) => {
+                let Value { def, dtype, .. } = &self.kernel.values[id.index()];
+                matches!(def, Def::Op { op, .. } if op.tile(dtype.arithmetic()).is_some())
+            }
             _ => false,
         };
-        let is_little = |stmt: &Stmt| match stmt {
-            Stmt::Let(id) => !is_function(&self.kernel.values[id.index()]),
-            _ => false,
-        };
-        body.len() <= MAX_INTERLEAVED_STATEMENTS && body.iter().all(is_little)
+        body.iter().any(is_function)
     }
 
     /// Returns the number of whole blocks that one loop processes at once, a power of two. The lanes of a single block wait for each

@@ -8,9 +8,9 @@ use crate::cache::lock;
 use crate::compiled::Inner;
 use crate::memory::with_scratch;
 use broadloom_jit::Failure;
-use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use smallvec::SmallVec;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs into arrays allocated for this binding, and marks them as written.
@@ -112,10 +112,48 @@ fn run_chunks(
     };
     let threads = &inner.options.threads;
     match threads.are_of_this_process() {
-        true => threads.enter(|| (0..chunks).into_par_iter().with_max_len(1).for_each(run)),
+        true => {
+            let shares = Shares::new(chunks, threads.available());
+            threads.share(shares.0.len(), &|number| shares.take(number, run));
+        }
         false => (0..chunks).for_each(run),
     }
     trouble.into_inner().unwrap_or_else(PoisonError::into_inner).1
+}
+
+/// Chunks that threads share: each thread has a part of them, and helps with the parts of others once its own is done.
+/// Neighbours are in one part, because what one kernel leaves in a cache the next one may find there.
+struct Shares(Vec<Share>);
+
+/// Chunks of one thread: the next one that nobody has taken, and the end.
+struct Share {
+    next: AtomicUsize,
+    end: usize,
+}
+
+impl Shares {
+    fn new(chunks: usize, threads: usize) -> Shares {
+        let threads = threads.clamp(1, chunks.max(1));
+        let bound = |thread: usize| chunks * thread / threads;
+        let share = |thread| Share { next: AtomicUsize::new(bound(thread)), end: bound(thread + 1) };
+        Shares((0..threads).map(share).collect())
+    }
+
+    /// Runs chunks as long as there are any, first those of the thread with this number.
+    fn take(&self, number: usize, run: impl Fn(usize)) {
+        let (before, from) = self.0.split_at(number.min(self.0.len()));
+        for share in from.iter().chain(before) {
+            loop {
+                // What the chunks read was there before the threads began, and what they write is read after all of
+                // them have ended.
+                let index = share.next.fetch_add(1, Ordering::Relaxed);
+                if index >= share.end {
+                    break;
+                }
+                run(index);
+            }
+        }
+    }
 }
 
 #[inline]
