@@ -1,6 +1,6 @@
 //! Integer ops for which Cranelift has no vector instructions: shifts by lane, and bit counts.
 
-use super::value::scalar_type;
+use super::value::{Regs, scalar_type};
 use super::{Emitter, Intrinsic, Val};
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
@@ -145,11 +145,16 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The number of set bits of unsigned numbers, as `u8`.
-    pub(super) fn count_ones(&mut self, x: &Val) -> Val {
+    /// The number of set bits of the magnitude of integers, in their dtype.
+    pub(crate) fn count_ones(&mut self, x: &Val) -> Val {
+        let x = self.magnitude(x);
+        self.set_bits(&x)
+    }
+
+    /// The number of set bits of unsigned numbers, in their dtype.
+    fn set_bits(&mut self, x: &Val) -> Val {
         if x.lanes == 1 {
-            let ones = self.map(x, |builder, x| builder.ins().popcnt(x));
-            return Val::scalar(DType::U8, self.resize_int(&ones, 1));
+            return self.map(x, |builder, x| builder.ins().popcnt(x));
         }
         let ty = self.host.register_type(x);
         let mut ones = x.clone();
@@ -158,7 +163,12 @@ impl Emitter<'_, '_> {
             let counts = self.builder.ins().popcnt(bytes);
             *reg = self.bitcast(ty, counts);
         }
-        // Add the counts of the bytes in the lowest byte; the bytes above it are garbage.
+        if x.width == 8 && self.host.is_wide() {
+            let zeros = self.vector_constant(ty, vec![0; self.host.vector_bytes].into());
+            let sums = ones.regs.iter().map(|reg| self.intrinsic(Intrinsic::Distances, &[*reg, zeros], ty));
+            return ones.with_regs(sums.collect::<Regs>());
+        }
+        // Add the counts of the bytes in the lowest byte, and clear what is left in the bytes above it.
         let mut distance = 8;
         while distance < 8 * i64::from(x.width) {
             ones = self.map(&ones, |builder, reg| {
@@ -167,7 +177,11 @@ impl Emitter<'_, '_> {
             });
             distance *= 2;
         }
-        self.cast(&ones, DType::U8)
+        if x.width == 1 {
+            return ones;
+        }
+        let low = self.splat_bits(ty, 0xff);
+        self.map(&ones, |builder, reg| builder.ins().band(reg, low))
     }
 
     /// The number of zero bits above the highest set bit, as `u8`.
@@ -190,7 +204,8 @@ impl Emitter<'_, '_> {
             distance *= 2;
         }
         let zeros = self.map(&filled, |builder, reg| builder.ins().bnot(reg));
-        self.count_ones(&zeros)
+        let zeros = self.set_bits(&zeros);
+        self.cast(&zeros, DType::U8)
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) enum Intrinsic {
     Words(u8),
     /// Within each 16 bytes, bytes of the first operand selected by the second, like `pshufb`.
     Bytes,
+    /// Within each 8 bytes, the sum of the distances of the bytes of two operands, as one number, like `psadbw`.
+    Distances,
     /// The `f32` of the lower half as `f64`.
     Promote,
     /// `f64` as `f32` in the lower half; the upper one is unspecified.
@@ -78,6 +80,7 @@ impl Intrinsic {
             Intrinsic::Prefetch => [13, 0],
             Intrinsic::Tile => [14, 0],
             Intrinsic::ShiftEach { left } => [15, left.into()],
+            Intrinsic::Distances => [16, 0],
         };
         UserExternalName::new(Intrinsic::NAMESPACE, u16::from_le_bytes(index).into())
     }
@@ -113,6 +116,7 @@ impl Intrinsic {
             [13, 0, 0, 0] => Some(Intrinsic::Prefetch),
             [14, 0, 0, 0] => Some(Intrinsic::Tile),
             [15, left @ 0..2, 0, 0] => Some(Intrinsic::ShiftEach { left: left == 1 }),
+            [16, 0, 0, 0] => Some(Intrinsic::Distances),
             _ => None,
         }
     }

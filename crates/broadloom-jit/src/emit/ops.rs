@@ -136,8 +136,8 @@ impl Emitter<'_, '_> {
             Op::Gcd | Op::Lcm => self.call_row(op, &args),
             Op::CountOnes if class == Class::Bool => self.cast(x, DType::U8),
             Op::CountOnes => {
-                let magnitude = self.magnitude(x);
-                self.count_ones(&magnitude)
+                let ones = self.count_ones(x);
+                self.cast(&ones, DType::U8)
             }
             Op::LeadingZeros => self.leading_zeros(x),
             Op::Isnan => match class {
@@ -219,7 +219,7 @@ impl Emitter<'_, '_> {
         })
     }
 
-    fn magnitude(&mut self, x: &Val) -> Val {
+    pub(super) fn magnitude(&mut self, x: &Val) -> Val {
         match x.dtype.class() {
             Class::Float => self.map(x, |builder, x| builder.ins().fabs(x)),
             Class::Int if x.dtype.is_signed_integer() => self.map(x, |builder, x| builder.ins().iabs(x)),

@@ -39,7 +39,8 @@ mod tree;
 use crate::emit::{Emitter, Host, Val};
 use crate::failure::REPORT;
 use crate::notes::{Note, Notes};
-use broadloom_ir::dtype::DType;
+use broadloom_ir::dtype::{Class, DType};
+use broadloom_ir::ops::Op;
 use broadloom_loops::kernel::*;
 use broadloom_math::CpuLevel;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -458,6 +459,16 @@ impl<'f> Generator<'_, 'f, '_> {
         self.env[&value].clone()
     }
 
+    /// Returns the integer whose set bits a value counts.
+    fn with_set_bits(&self, id: ValueId) -> Option<Val> {
+        match &self.kernel.values[id.index()].def {
+            Def::Op { op: Op::CountOnes, args, .. } => {
+                Some(self.get(args[0])).filter(|bits| bits.dtype.class() == Class::Int)
+            }
+            _ => None,
+        }
+    }
+
     fn value(&mut self, id: ValueId) -> Val {
         let kernel = self.kernel;
         let value = &kernel.values[id.index()];
@@ -483,10 +494,17 @@ impl<'f> Generator<'_, 'f, '_> {
                     (self.get(*condition), self.get(*on_true), self.get(*on_false));
                 self.emit.select(&condition, &on_true, &on_false)
             }
-            Def::Cast(arg) => {
-                let arg = self.get(*arg);
-                self.emit.cast(&arg, value.dtype)
-            }
+            Def::Cast(arg) => match self.with_set_bits(*arg) {
+                // A count is made in lanes as wide as what it counts.
+                Some(bits) if value.dtype.class() == Class::Int => {
+                    let count = self.emit.count_ones(&bits);
+                    self.emit.cast(&count, value.dtype)
+                }
+                _ => {
+                    let arg = self.get(*arg);
+                    self.emit.cast(&arg, value.dtype)
+                }
+            },
             Def::Take { access, index, stride, size, position } => {
                 let index = self.get(*index);
                 self.take(value, *access, &index, *stride, *size, *position)

@@ -86,6 +86,7 @@ pub(super) fn zmm(code: Code) -> Code {
         Code::VEX_Vpmullw_ymm_ymm_ymmm256 => Code::EVEX_Vpmullw_zmm_k1z_zmm_zmmm512,
         Code::VEX_Vpmuludq_ymm_ymm_ymmm256 => Code::EVEX_Vpmuludq_zmm_k1z_zmm_zmmm512b64,
         Code::VEX_Vpor_ymm_ymm_ymmm256 => Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32,
+        Code::VEX_Vpsadbw_ymm_ymm_ymmm256 => Code::EVEX_Vpsadbw_zmm_zmm_zmmm512,
         Code::VEX_Vpshufb_ymm_ymm_ymmm256 => Code::EVEX_Vpshufb_zmm_k1z_zmm_zmmm512,
         Code::VEX_Vpshufd_ymm_ymmm256_imm8 => Code::EVEX_Vpshufd_zmm_k1z_zmmm512b32_imm8,
         Code::VEX_Vpsllvd_ymm_ymm_ymmm256 => Code::EVEX_Vpsllvd_zmm_k1z_zmm_zmmm512b32,

@@ -332,6 +332,9 @@ impl Selector<'_> {
             (Intrinsic::Bytes, &[x, order]) => {
                 self.two(Code::VEX_Vpshufb_ymm_ymm_ymmm256, target, x, order);
             }
+            (Intrinsic::Distances, &[x, y]) => {
+                self.two(Code::VEX_Vpsadbw_ymm_ymm_ymmm256, target, x, y);
+            }
             (Intrinsic::Promote, &[x]) => {
                 let x = self.fetch(x);
                 self.emit(Code::VEX_Vcvtps2pd_ymm_xmmm128, &[Arg::Def(target), x]);

@@ -444,6 +444,9 @@ fn intrinsic_of(intrinsic: Intrinsic, ty: Type, from: Type, args: &[Bits]) -> Bi
             128.. => 0,
             order => x.0[at / 16 * 16 + usize::from(order % 16)],
         }),
+        Intrinsic::Distances => Bits::of(types::I64X2.by(ty.bytes() / 16).expect("whole words"), |at| {
+            (8 * at..8 * at + 8).map(|byte| u128::from(x.0[byte].abs_diff(args[1].0[byte]))).sum()
+        }),
         Intrinsic::Promote => Bits::of(ty, |at| f64::from(single(x.lane(types::F32, at))).to_bits().into()),
         Intrinsic::Demote => lower(types::F32, &|lane| (double(lane) as f32).to_bits().into()),
         Intrinsic::OfHalves => {

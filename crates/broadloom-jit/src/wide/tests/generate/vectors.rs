@@ -250,7 +250,10 @@ impl Generator<'_, '_> {
                 }
                 self.emitter.intrinsic(words, &[x, y], ty)
             }
-            (2, types::I8) => self.emitter.intrinsic(Intrinsic::Bytes, &[x, y], ty),
+            (2, types::I8) => {
+                let one = if self.random.in_hundred(50) { Intrinsic::Bytes } else { Intrinsic::Distances };
+                self.emitter.intrinsic(one, &[x, y], ty)
+            }
             (3, _) => {
                 let order = self.random.next() as u8;
                 self.emitter.intrinsic(Intrinsic::Parts(order), &[x], ty)
