@@ -11,6 +11,9 @@ use smallvec::SmallVec;
 /// Bytes of a cache line.
 const LINE: i64 = 64;
 
+/// The most elements of rows that are read as a whole: longer ones need more registers than there are.
+const MAX_SHORT_ROW: i64 = 8;
+
 impl Generator<'_, '_, '_> {
     /// Returns a stride in units of `size` bytes.
     pub(super) fn stride(&mut self, stride: Stride, size: usize) -> LaneStride {
@@ -119,6 +122,44 @@ impl Generator<'_, '_, '_> {
         let address = self.origin(access);
         // Lowering makes only deltas whose number of bytes fits in 32 bits.
         self.emit.load(address, (delta * dtype.size() as i64) as i32, dtype, lanes, stride)
+    }
+
+    /// Returns the elements of rows that neighbouring lanes read one after the other, such as the columns of `x[n, 3]`, if
+    /// a value is the first of them and statements after it read all others. Rows are read as a whole and shuffled.
+    pub(super) fn short_rows(&mut self, first: ValueId, body: &[Stmt]) -> Vec<(ValueId, Val)> {
+        let kernel = self.kernel;
+        let Def::Load { access, .. } = kernel.values[first.index()].def else { return Vec::new() };
+        let dtype = kernel.accesses[access.index()].dtype;
+        let Some((lanes, LaneStride::Bytes(bytes))) = self.lane_stride(access) else { return Vec::new() };
+        let count = bytes / dtype.size() as i64;
+        let fills = lanes.is_multiple_of(self.emit.host.vector_bytes / dtype.size());
+        if !fills || dtype.size() < MIN_TILED_ELEMENT || !(2..=MAX_SHORT_ROW).contains(&count) {
+            return Vec::new();
+        }
+        // A store may write what is read after it, except to scratch rows.
+        let lets = body.iter().map_while(|stmt| match stmt {
+            Stmt::Let(id) => Some(Some(*id)),
+            Stmt::Put { .. } => Some(None),
+            _ => None,
+        });
+        let mut elements: Vec<(i64, ValueId)> = lets
+            .flatten()
+            .filter_map(|id| match kernel.values[id.index()].def {
+                Def::Load { access: other, delta } if other == access => Some((delta, id)),
+                _ => None,
+            })
+            .collect();
+        elements.sort_unstable();
+        elements.dedup_by_key(|(delta, _)| *delta);
+        let Some(&(start, _)) = elements.first() else { return Vec::new() };
+        elements.truncate(count as usize);
+        let is_whole = elements.iter().zip(start..).all(|((delta, _), expected)| *delta == expected);
+        if elements.len() != count as usize || !is_whole {
+            return Vec::new();
+        }
+        let address = self.address(access, start);
+        let rows = self.emit.load_rows(address, dtype, count as usize, lanes);
+        elements.into_iter().map(|(_, id)| id).zip(rows.into_iter().flatten()).collect()
     }
 
     pub(super) fn store(&mut self, access: AccessId, delta: i64, value: ValueId) {

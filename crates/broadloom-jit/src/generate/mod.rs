@@ -318,10 +318,19 @@ impl<'f> Generator<'_, 'f, '_> {
     }
 
     fn body(&mut self, body: &[Stmt]) {
-        for stmt in body {
+        let mut read: Vec<(ValueId, Val)> = Vec::new();
+        for (index, stmt) in body.iter().enumerate() {
             match stmt {
                 Stmt::Let(id) => {
-                    let value = self.value(*id);
+                    let place = read.iter().position(|(known, _)| known == id);
+                    let place = place.or_else(|| {
+                        read.extend(self.short_rows(*id, &body[index..]));
+                        read.iter().position(|(known, _)| known == id)
+                    });
+                    let value = match place {
+                        Some(place) => read.swap_remove(place).1,
+                        None => self.value(*id),
+                    };
                     self.env.insert(*id, value);
                 }
                 Stmt::Store { access, delta, value } => self.store(*access, *delta, *value),
