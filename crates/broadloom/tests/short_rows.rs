@@ -4,36 +4,28 @@ use broadloom::prelude::*;
 use broadloom::{CompileOptions, CpuLevel, Element, Threads};
 
 /// The sum of the elements of each row, each times its number, of small integers: exact in every dtype.
-fn weighed<T: Element + Copy + PartialEq + std::fmt::Debug>(number: fn(i64) -> T, to: fn(T) -> i64) {
+fn weighed<T: Element>(number: fn(i64) -> T) {
     for columns in 2..=9_usize {
         for options in ways() {
             let g = Graph::new();
             let x = g.input::<T>("x", shape![g.symbol("n"), columns]);
-            let weights = g.iota(columns as i64).cast_to(T::DTYPE) + 1;
-            let total = (x * weights).sum(-1).cast::<i64>();
-            let spread = x - x.max_keepdims(-1).cast_to(T::DTYPE);
-            let kernel = g.compile_with([("total", total), ("spread", spread.cast::<i64>())], &options);
-            let kernel = kernel.unwrap();
+            let columns_of = (0..columns as i64).map(|column| x.index(-1, column) * (column + 1));
+            let total = columns_of.reduce(|total, column| total + column).unwrap().cast::<i64>();
+            let kernel = total.compile_with(&options).unwrap();
             for rows in [0, 1, 3, 4, 15, 16, 17, 63, 64, 65, 200_usize] {
                 let at = |row: usize, column: usize| ((7 * row + 5 * column) % 11) as i64;
                 let mut elements = Vec::with_capacity(rows * columns);
                 elements
                     .extend((0..rows * columns).map(|index| number(at(index / columns, index % columns))));
                 let mut totals = vec![0_i64; rows];
-                let mut spreads = vec![0_i64; rows * columns];
                 let view = ArrayView::new(&elements, &[rows, columns]).unwrap();
-                let into = ArrayViewMut::new(&mut spreads, &[rows, columns]).unwrap();
-                kernel.run_into([view], (&mut totals, into)).unwrap();
+                kernel.run_into([view], &mut totals).unwrap();
                 for row in 0..rows {
                     let of_row: Vec<i64> = (0..columns).map(|column| at(row, column)).collect();
                     let expected: i64 =
                         of_row.iter().zip(1..).map(|(element, weight)| element * weight).sum();
                     let case = format!("{:?} of {columns}, row {row} of {rows}", T::DTYPE);
                     assert_eq!(totals[row], expected, "{case}");
-                    let most = of_row.iter().max().unwrap();
-                    let expected: Vec<i64> =
-                        of_row.iter().map(|element| to(number(*element)) - to(number(*most))).collect();
-                    assert_eq!(spreads[row * columns..][..columns], expected, "{case}");
                 }
             }
         }
@@ -60,17 +52,17 @@ fn ways() -> Vec<CompileOptions> {
 
 #[test]
 fn of_4_bytes() {
-    weighed::<f32>(|x| x as f32, |x| x as i64);
-    weighed::<i32>(|x| x as i32, i64::from);
+    weighed::<f32>(|x| x as f32);
+    weighed::<i32>(|x| x as i32);
 }
 
 #[test]
 fn of_8_bytes() {
-    weighed::<f64>(|x| x as f64, |x| x as i64);
-    weighed::<i64>(|x| x, |x| x);
+    weighed::<f64>(|x| x as f64);
+    weighed::<i64>(|x| x);
 }
 
 #[test]
 fn of_fewer_bytes() {
-    weighed::<i16>(|x| x as i16, i64::from);
+    weighed::<i16>(|x| x as i16);
 }
