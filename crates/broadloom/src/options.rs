@@ -4,7 +4,8 @@ use broadloom_jit::CpuLevel;
 use std::sync::Arc;
 use std::sync::OnceLock;
 
-/// Selects the threads that run a kernel. The result has the same bits in every case.
+/// Selects the threads that run a kernel: the calling thread and, with a pool of `n` threads, up to `n - 1` of these. The
+/// result has the same bits in every case.
 ///
 /// ```
 /// use broadloom::prelude::*;
