@@ -19,6 +19,7 @@ mod failure;
 mod generate;
 mod module;
 mod notes;
+mod thresholds;
 mod wide;
 
 /// The instructions that code may use, and the numerics that go with them.

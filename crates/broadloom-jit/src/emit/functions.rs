@@ -3,16 +3,13 @@
 use super::value::Regs;
 use super::{Emitter, Intrinsic, Val};
 use crate::notes::Note;
+use crate::thresholds::INTERLEAVED;
 use broadloom_ir::ops::Op;
 use broadloom_math::{Step, Trace, tile_function, trace};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::immediates::{Ieee32, Ieee64};
 use cranelift_codegen::ir::{self, InstBuilder, Type, types};
 use smallvec::SmallVec;
-
-/// The number of registers that go through a trace at once: the steps of one wait for each other, and several need
-/// more registers than there are.
-const INTERLEAVED: usize = 2;
 
 impl Emitter<'_, '_> {
     /// Applies an elementary function: its operations if they are known, else a call for each lane. Only the wide back

@@ -2,17 +2,12 @@
 
 use super::{Dealt, Generator};
 use crate::emit::{LaneStride, Val};
+use crate::thresholds::{LINE, MAX_SHORT_ROW};
 use broadloom_ir::dtype::DType;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, StackSlotData, StackSlotKind};
 use smallvec::SmallVec;
-
-/// Bytes of a cache line.
-const LINE: i64 = 64;
-
-/// The most elements of rows that are read as a whole: longer ones need more registers than there are.
-const MAX_SHORT_ROW: i64 = 8;
 
 impl Generator<'_, '_, '_> {
     /// Returns a stride in units of `size` bytes.
@@ -338,8 +333,8 @@ impl Generator<'_, '_, '_> {
     /// Returns the address of new bytes on the stack that begin with a cache line, so that no vector crosses one.
     pub(super) fn stack_of_lines(&mut self, bytes: u32) -> ir::Value {
         let start = self.stack(bytes + LINE as u32);
-        let end = self.ins().iadd_imm_s(start, LINE - 1);
-        self.ins().band_imm_s(end, -LINE)
+        let end = self.ins().iadd_imm_s(start, LINE as i64 - 1);
+        self.ins().band_imm_s(end, -(LINE as i64))
     }
 
     /// Returns the address of new bytes on the stack.

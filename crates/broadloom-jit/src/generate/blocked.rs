@@ -9,25 +9,11 @@
 
 use super::Generator;
 use crate::emit::Val;
+use crate::thresholds::{AHEAD, CROWDED_STEP, LINE, STEPS_AHEAD};
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use smallvec::SmallVec;
-
-/// Bytes of a cache line.
-const LINE: usize = 64;
-
-/// The distance in bytes at which rows are prefetched. The rows of a block are more streams than the CPU predicts: a
-/// hand-written loop over tables of 1200 x 1200 `f32` took 0.9 of the time, with twice the distance as well.
-const AHEAD: i64 = 4 * LINE as i64;
-
-/// The distance in steps at which arrays read across rows are prefetched. Each step reads another cache line, and often
-/// another page: the same loop took 0.75 to 0.8 of the time.
-const STEPS_AHEAD: i64 = 32;
-
-/// The distance between steps, in bytes, whose multiples are not prefetched. Their lines share so few sets of the
-/// first-level cache that they would be replaced before they are read: tables of 768 x 768 took 1.3 times as long.
-const CROWDED_STEP: i64 = 8 * LINE as i64;
 
 /// The loops of a block.
 pub(super) struct Blocked<'s> {

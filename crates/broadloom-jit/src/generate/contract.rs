@@ -27,6 +27,7 @@ use super::Generator;
 use super::reduce::State;
 use super::stream::ByBlocks;
 use crate::emit::{LaneStride, Val};
+use crate::thresholds::{ACCUMULATOR_REGISTERS, STEPS_AT_ONCE};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::{BLOCK, LANES};
@@ -35,20 +36,12 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use std::collections::HashSet;
 
-/// The number of steps computed at once where only accumulators need registers, and where other values need some too:
-/// with 16 vector registers, and with 32. With 9 or 12 steps, products of matrices take longer: each step reads at another
-/// address, and there are too few general-purpose registers for these.
-const STEPS_AT_ONCE: [[usize; 2]; 2] = [[6, 4], [6, 6]];
-
 const _: () = assert!(
     CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[0][0])
         && CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[0][1])
         && CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[1][0])
         && CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[1][1])
 );
-
-/// The number of registers of one accumulator, for each step.
-const ACCUMULATOR_REGISTERS: usize = 2;
 
 /// The steps of two axes that are computed at once.
 struct Tile<'k> {

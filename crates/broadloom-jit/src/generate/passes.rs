@@ -2,14 +2,12 @@
 
 use super::Generator;
 use crate::emit::VECTOR_BYTES;
+use crate::thresholds::SHORT_LANES;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::LANES;
 use broadloom_loops::kernel::*;
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
-
-/// The number of lanes of the vectors for the remainder of an inner loop: the fewest that are supported.
-const SHORT_LANES: usize = 4;
 
 impl Generator<'_, '_, '_> {
     /// Emits a loop over an axis for several lanes at once, and for the remainder.

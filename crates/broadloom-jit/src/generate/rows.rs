@@ -3,14 +3,12 @@
 
 use super::{Dealt, Generator};
 use crate::emit::{LaneStride, Val};
+use crate::thresholds::COPIED_LANES;
 use broadloom_ir::dtype::DType;
 use broadloom_loops::kernel::*;
 use broadloom_math::transpose_function;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
-
-/// The number of elements gathered at once.
-const COPIED_LANES: usize = 8;
 
 /// A part of an array that is copied into rows, and the function that transposes it.
 struct Copied {

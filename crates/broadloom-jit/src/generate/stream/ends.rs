@@ -5,16 +5,12 @@
 
 use super::{Generator, Lanes};
 use crate::emit::{LaneStride, Val};
+use crate::thresholds::{FEW_LANES, WORTH_A_LOOP};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::{LANES, ReduceOp};
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
-
-/// The number of lanes of these walks.
-const FEW_LANES: usize = 4;
-/// The least number of accumulators of a kind that share a loop; fewer have separate code.
-const WORTH_A_LOOP: usize = 3;
 
 /// Accumulators of one kind whose rows start at equal distances.
 struct Alike<'s> {

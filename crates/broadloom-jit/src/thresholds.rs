@@ -1,0 +1,53 @@
+//! Thresholds: every figure of this crate at which code changes, apart from the forms of vectors and of the fixed order.
+//!
+//! Those of schedules are in `broadloom-loops`, and those of calls in `broadloom`, in files of the same name. No figure
+//! changes a result: others give other instructions with the same bits.
+
+// Lanes and registers.
+
+/// The number of lanes of the vectors for the remainder of an inner loop: the fewest that are supported.
+pub(crate) const SHORT_LANES: usize = 4;
+
+/// The number of lanes of walks over the ends of strips of accumulators.
+pub(crate) const FEW_LANES: usize = 4;
+
+/// The least number of accumulators of a kind that share a loop; fewer have separate code.
+pub(crate) const WORTH_A_LOOP: usize = 3;
+
+/// The number of registers that go through the trace of a function at once: the steps of one wait for each other, and
+/// several need more registers than there are.
+pub(crate) const INTERLEAVED: usize = 2;
+
+// Contractions.
+
+/// The number of steps computed at once where only accumulators need registers, and where other values need some too:
+/// with 16 vector registers, and with 32. With 9 or 12 steps, products of matrices take longer: each step reads at another
+/// address, and there are too few general-purpose registers for these.
+pub(crate) const STEPS_AT_ONCE: [[usize; 2]; 2] = [[6, 4], [6, 6]];
+
+/// The number of registers of one accumulator, for each step. With four instead of two, products with AVX-512 took 1.1 to
+/// 1.3 times as long.
+pub(crate) const ACCUMULATOR_REGISTERS: usize = 2;
+
+// Memory. Lengths are in elements unless they say otherwise.
+
+/// Bytes of a cache line.
+pub(crate) const LINE: usize = 64;
+
+/// The number of elements gathered at once.
+pub(crate) const COPIED_LANES: usize = 8;
+
+/// The most elements of rows that are read as a whole: longer ones need more registers than there are.
+pub(crate) const MAX_SHORT_ROW: i64 = 8;
+
+/// The distance in bytes at which rows are prefetched. The rows of a block are more streams than the CPU predicts: a
+/// hand-written loop over tables of 1200 x 1200 `f32` took 0.9 of the time, with twice the distance as well.
+pub(crate) const AHEAD: i64 = 4 * LINE as i64;
+
+/// The distance in steps at which arrays read across rows are prefetched. Each step reads another cache line, and often
+/// another page: the same loop took 0.75 to 0.8 of the time.
+pub(crate) const STEPS_AHEAD: i64 = 32;
+
+/// The distance between steps, in bytes, whose multiples are not prefetched. Their lines share so few sets of the
+/// first-level cache that they would be replaced before they are read: tables of 768 x 768 took 1.3 times as long.
+pub(crate) const CROWDED_STEP: i64 = 8 * LINE as i64;
