@@ -49,7 +49,7 @@ pub struct KernelInfo {
 /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
 /// let kernel = (2 * x + 1).compile()?;
 /// let main = kernel.explain().kernel_infos()[0].inner_loops[0].clone();
-/// assert_eq!((main.axis.as_str(), main.lanes), ("n", 16));
+/// assert!(main.axis == "n" && main.lanes >= 16);
 /// assert!(main.inlined.is_empty() && main.called.is_empty());
 /// # Ok::<(), broadloom::CompileError>(())
 /// ```
