@@ -1,4 +1,4 @@
-//! Thresholds: every figure of this crate at which code changes, apart from the forms of vectors and of the fixed order.
+//! Thresholds: figures at which code changes, apart from the forms of vectors, of tiles in registers and of the fixed order.
 //!
 //! Those of schedules are in `broadloom-loops`, and those of calls in `broadloom`, in files of the same name. No figure
 //! changes a result: others give other instructions with the same bits.
@@ -17,6 +17,9 @@ pub(crate) const WORTH_A_LOOP: usize = 3;
 /// The number of registers that go through the trace of a function at once: the steps of one wait for each other, and
 /// several need more registers than there are.
 pub(crate) const INTERLEAVED: usize = 2;
+
+/// The most statements of a loop that computes more lanes than its kernel says: its code is as many times as long.
+pub(crate) const MAX_WIDE_STATEMENTS: usize = 64;
 
 // Contractions.
 
@@ -37,7 +40,8 @@ pub(crate) const LINE: usize = 64;
 /// The number of elements gathered at once.
 pub(crate) const COPIED_LANES: usize = 8;
 
-/// The most elements of rows that are read as a whole: longer ones need more registers than there are.
+/// The most elements of rows that are read as a whole. The elements of all lanes are in registers then, which limits them
+/// further.
 pub(crate) const MAX_SHORT_ROW: i64 = 8;
 
 /// The distance in bytes at which rows are prefetched. The rows of a block are more streams than the CPU predicts: a

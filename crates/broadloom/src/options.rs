@@ -82,7 +82,7 @@ impl Threads {
     }
 
     /// Runs `work` on the calling thread and, at the same time, on others: on at most `most` threads, and on no more than
-    /// there are. Each call of it gets a number, from 0 on.
+    /// there are. It is called once on each thread, with the number of the thread, from 0 on.
     ///
     /// A thread that sleeps takes some time to wake up, so the calling thread does not wait for others to begin.
     pub(crate) fn share(&self, most: usize, work: &(dyn Fn(usize) + Sync)) {
@@ -92,11 +92,17 @@ impl Threads {
             }
             work(0);
         }
-        let threads = most.min(self.available());
         match self {
             Threads::Calling => work(0),
-            Threads::Pool(pool) => pool.in_place_scope(|scope| together(scope, threads, work)),
-            Threads::Global => rayon::in_place_scope(|scope| together(scope, threads, work)),
+            Threads::Pool(pool) => {
+                let threads = most.min(pool.current_num_threads());
+                pool.in_place_scope(|scope| together(scope, threads, work));
+            }
+            // The pool may have fewer threads than the machine has CPUs.
+            Threads::Global => {
+                let threads = most.min(rayon::current_num_threads());
+                rayon::in_place_scope(|scope| together(scope, threads, work));
+            }
         }
     }
 }

@@ -4,20 +4,20 @@ use broadloom::prelude::*;
 use broadloom::{CompileOptions, CpuLevel, Element, Threads};
 
 /// The sum of the elements of each row, each times its number, of small integers: exact in every dtype.
-fn weighed<T: Element>(number: fn(i64) -> T) {
+fn weighed<T: Element + Clone + PartialEq + std::fmt::Debug>(number: fn(i64) -> T) {
     for columns in 2..=9_usize {
         for options in ways() {
             let g = Graph::new();
             let x = g.input::<T>("x", shape![g.symbol("n"), columns]);
             let columns_of = (0..columns as i64).map(|column| x.index(-1, column) * (column + 1));
-            let total = columns_of.reduce(|total, column| total + column).unwrap().cast::<i64>();
+            let total = columns_of.reduce(|total, column| total + column).unwrap();
             let kernel = total.compile_with(&options).unwrap();
             for rows in [0, 1, 3, 4, 15, 16, 17, 63, 64, 65, 200_usize] {
                 let at = |row: usize, column: usize| ((7 * row + 5 * column) % 11) as i64;
                 let mut elements = Vec::with_capacity(rows * columns);
                 elements
                     .extend((0..rows * columns).map(|index| number(at(index / columns, index % columns))));
-                let mut totals = vec![0_i64; rows];
+                let mut totals = vec![number(0); rows];
                 let view = ArrayView::new(&elements, &[rows, columns]).unwrap();
                 kernel.run_into([view], &mut totals).unwrap();
                 for row in 0..rows {
@@ -25,7 +25,7 @@ fn weighed<T: Element>(number: fn(i64) -> T) {
                     let expected: i64 =
                         of_row.iter().zip(1..).map(|(element, weight)| element * weight).sum();
                     let case = format!("{:?} of {columns}, row {row} of {rows}", T::DTYPE);
-                    assert_eq!(totals[row], expected, "{case}");
+                    assert_eq!(totals[row], number(expected), "{case}");
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! CLIF of elementwise ops, casts, loads and stores on values of several lanes.
 //!
 //! ```text
-//! value.rs       Val: a value of 1, 4, 8 or 16 neighbours in registers
+//! value.rs       Val: a value of one neighbour, or of several in registers
 //! memory.rs      load, store, gathers
 //! transpose.rs   blocks of a table with its columns as lanes
 //! lanes.rs       splat, lane, slice, concat, iota

@@ -43,27 +43,33 @@ impl Emitter<'_, '_> {
         rows.into_iter().map(|row| Val::vector(dtype, addresses.len(), row)).collect()
     }
 
+    /// Returns whether rows of so many elements can be loaded as a whole.
+    pub(crate) fn loads_short_rows(&self, dtype: DType, count: usize) -> bool {
+        let size = dtype.size();
+        [4, 8].contains(&size)
+            && (!networks(size, count).is_empty() || (count * size).is_multiple_of(VECTOR_BYTES))
+    }
+
     /// Loads rows of `count` contiguous elements, one after the other from `address` on, with a row for each lane. Returns a
-    /// value for each element of a row, if there are instructions for rows of this size. Elements have 4 or 8 bytes, and the
-    /// lanes fill whole registers.
-    pub(crate) fn load_rows(
+    /// value for each element of a row. [Rows of this size](Emitter::loads_short_rows) can be loaded, and the lanes fill whole
+    /// registers.
+    pub(crate) fn load_short_rows(
         &mut self,
         address: ir::Value,
         dtype: DType,
         count: usize,
         lanes: usize,
-    ) -> Option<Vec<Val>> {
+    ) -> Vec<Val> {
         let bytes = count * dtype.size();
         let networks = networks(dtype.size(), count);
         if networks.is_empty() {
-            let parts = bytes.is_multiple_of(VECTOR_BYTES).then_some(bytes / VECTOR_BYTES)?;
             let of_part = |part: usize| {
                 let offsets = (0..lanes).map(|lane| lane * bytes + part * VECTOR_BYTES);
                 let addresses: SmallVec<[ir::Value; 16]> =
                     offsets.map(|offset| self.builder.ins().iadd_imm_s(address, offset as i64)).collect();
                 self.load_transposed(&addresses, dtype)
             };
-            return Some((0..parts).flat_map(of_part).collect());
+            return (0..bytes / VECTOR_BYTES).flat_map(of_part).collect();
         }
         let elements = VECTOR_BYTES / dtype.size();
         let mut rows: Vec<Regs> = vec![Regs::new(); count];
@@ -90,7 +96,7 @@ impl Emitter<'_, '_> {
                 row.extend(known.last().copied());
             }
         }
-        Some(rows.into_iter().map(|row| Val::vector(dtype, lanes, row)).collect())
+        rows.into_iter().map(|row| Val::vector(dtype, lanes, row)).collect()
     }
 
     /// Asks for the cache line of an address. Any address is allowed.

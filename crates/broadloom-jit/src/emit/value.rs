@@ -17,7 +17,7 @@ pub(super) type Regs = SmallVec<[ir::Value; 8]>;
 ///
 /// ```text
 /// lanes == 1        one scalar CLIF value; bool is an I8 of 0 or 1
-/// lanes 4 to 64     as many registers as the lanes fill, in lane order; when they do not fill one register,
+/// lanes 4 to 256    as many registers as the lanes fill, in lane order; when they do not fill one register,
 ///                   its upper lanes are unspecified
 /// ```
 ///

@@ -8,6 +8,7 @@ use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, StackSlotData, StackSlotKind};
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 
 impl Generator<'_, '_, '_> {
     /// Returns a stride in units of `size` bytes.
@@ -120,15 +121,20 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Returns the elements of rows that neighbouring lanes read one after the other, such as the columns of `x[n, 3]`, if
-    /// a value is the first of them and statements after it read all others. Rows are read as a whole and shuffled.
-    pub(super) fn short_rows(&mut self, first: ValueId, body: &[Stmt]) -> Vec<(ValueId, Val)> {
+    /// a value is one of them and statements from it on read all others. Rows are read as a whole and shuffled.
+    pub(super) fn short_rows(&mut self, value: ValueId, body: &[Stmt]) -> Vec<(ValueId, Val)> {
         let kernel = self.kernel;
-        let Def::Load { access, .. } = kernel.values[first.index()].def else { return Vec::new() };
+        let Def::Load { access, delta: wanted } = kernel.values[value.index()].def else { return Vec::new() };
         let dtype = kernel.accesses[access.index()].dtype;
         let Some((lanes, LaneStride::Bytes(bytes))) = self.lane_stride(access) else { return Vec::new() };
+        let host = self.emit.host;
         let count = bytes / dtype.size() as i64;
-        let fills = lanes.is_multiple_of(self.emit.host.vector_bytes / dtype.size());
-        if !fills || dtype.size() < MIN_TILED_ELEMENT || !(2..=MAX_SHORT_ROW).contains(&count) {
+        let fills = lanes.is_multiple_of(host.vector_bytes / dtype.size())
+            && lanes as i64 * bytes < (host.vector_registers() * host.vector_bytes) as i64;
+        if !(2..=MAX_SHORT_ROW).contains(&count)
+            || !fills
+            || !self.emit.loads_short_rows(dtype, count as usize)
+        {
             return Vec::new();
         }
         // A store may write what is read after it, except to scratch rows.
@@ -137,24 +143,21 @@ impl Generator<'_, '_, '_> {
             Stmt::Put { .. } => Some(None),
             _ => None,
         });
-        let mut elements: Vec<(i64, ValueId)> = lets
+        let elements: BTreeMap<i64, ValueId> = lets
             .flatten()
             .filter_map(|id| match kernel.values[id.index()].def {
                 Def::Load { access: other, delta } if other == access => Some((delta, id)),
                 _ => None,
             })
             .collect();
-        elements.sort_unstable();
-        elements.dedup_by_key(|(delta, _)| *delta);
-        let Some(&(start, _)) = elements.first() else { return Vec::new() };
-        elements.truncate(count as usize);
-        let is_whole = elements.iter().zip(start..).all(|((delta, _), expected)| *delta == expected);
-        if elements.len() != count as usize || !is_whole {
+        let mut starts = wanted - (count - 1)..=wanted;
+        let Some(start) = starts.find(|start| elements.range(*start..start + count).count() as i64 == count)
+        else {
             return Vec::new();
-        }
+        };
         let address = self.address(access, start);
-        let rows = self.emit.load_rows(address, dtype, count as usize, lanes);
-        elements.into_iter().map(|(_, id)| id).zip(rows.into_iter().flatten()).collect()
+        let read = self.emit.load_short_rows(address, dtype, count as usize, lanes);
+        elements.range(start..start + count).map(|(_, id)| *id).zip(read).collect()
     }
 
     pub(super) fn store(&mut self, access: AccessId, delta: i64, value: ValueId) {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! mod.rs      the function, loops, strips, statements
+//! passes.rs   the loops that run over an axis one after the other, with more or fewer lanes
 //! address.rs  where accesses and rows point at the current position
 //! reduce.rs   reductions into values: in vectors, along their axis, by the fixed tree
 //! tree.rs     the parts of the fixed tree: lanes of a block, the counter over blocks
@@ -13,6 +14,7 @@
 //! rows.rs     filling of scratch rows: element by element, in blocks, gathered
 //! scan.rs     scans along a strip
 //! scatter.rs  rows of a table into their segments
+//! sort.rs     sorts along an axis
 //! ```
 //!
 //! The generated function is `fn(args, first, last, scratch, failure)`: it runs the steps `first..last` of the
@@ -340,8 +342,8 @@ impl<'f> Generator<'_, 'f, '_> {
                 }
                 Stmt::Put { row, part, axis, value } => self.put(*row, *part, *axis, *value),
                 Stmt::For { axis, lanes, body } => {
-                    let lanes = self.lanes_at_once(*axis, *lanes, body);
-                    self.steps(*axis, lanes, |generator| generator.body(body));
+                    let wide = self.lanes_at_once(*axis, *lanes, body);
+                    self.steps(*axis, &[wide, *lanes], |generator| generator.body(body));
                 }
                 Stmt::Strip { axis, length, body } => {
                     if let Some(blocked) = self.blocked(stmt) {

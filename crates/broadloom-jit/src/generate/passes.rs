@@ -2,7 +2,7 @@
 
 use super::Generator;
 use crate::emit::VECTOR_BYTES;
-use crate::thresholds::SHORT_LANES;
+use crate::thresholds::{MAX_WIDE_STATEMENTS, SHORT_LANES};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::LANES;
 use broadloom_loops::kernel::*;
@@ -10,10 +10,10 @@ use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
 
 impl Generator<'_, '_, '_> {
-    /// Emits a loop over an axis for several lanes at once, and for the remainder.
-    pub(super) fn steps(&mut self, axis: AxisId, lanes: usize, mut body: impl FnMut(&mut Self)) {
+    /// Emits loops over an axis for several lanes at once: first for the most of them, then for the remainder.
+    pub(super) fn steps(&mut self, axis: AxisId, lanes: &[usize], mut body: impl FnMut(&mut Self)) {
         let (mut start, end) = self.bounds(axis);
-        for lanes in self.passes(axis, lanes) {
+        for lanes in self.passes_of(axis, lanes) {
             start = self
                 .repeat(start, end, lanes as i64, &[], |generator, position, _| {
                     generator.at(axis, position, lanes, &mut body);
@@ -23,15 +23,22 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// Returns the lanes of the loops that run over an axis one after the other, each as long as its vectors fit. After
-    /// the many lanes of bytes, the remainder runs with as many lanes as most loops have. An inner loop is followed by a
-    /// loop with short vectors, because its remainder recurs in each step around it.
+    /// Returns the lanes of the loops that run over an axis one after the other, each as long as its vectors fit.
+    pub(super) fn passes(&self, axis: AxisId, lanes: usize) -> SmallVec<[usize; 4]> {
+        self.passes_of(axis, &[lanes])
+    }
+
+    /// The same, of which the first have these lanes, the most first. After them, the remainder runs with as many lanes as
+    /// most loops have. An inner loop is followed by a loop with short vectors, because its remainder recurs in each step
+    /// around it.
     ///
     /// Nothing is masked: AVX2 has masks for 4 and 8 bytes only, and a masked store takes dozens of micro-operations on some
     /// processors (Zen 3), while passes serve all dtypes, strides and code generators. AVX-512 has masks for all sizes, with
     /// which one pass could replace up to six; that was not measured.
-    pub(super) fn passes(&self, axis: AxisId, lanes: usize) -> SmallVec<[usize; 4]> {
-        let mut passes: SmallVec<[usize; 4]> = smallvec![lanes, lanes.min(LANES), self.short_lanes(lanes), 1];
+    fn passes_of(&self, axis: AxisId, lanes: &[usize]) -> SmallVec<[usize; 4]> {
+        let fewest = lanes.last().copied().unwrap_or(1);
+        let remainder = [fewest.min(LANES), self.short_lanes(fewest), 1];
+        let mut passes: SmallVec<[usize; 4]> = lanes.iter().copied().chain(remainder).collect();
         passes.dedup();
         let mut left = self.whole_extent(axis);
         passes.retain(|lanes| {
@@ -63,11 +70,16 @@ impl Generator<'_, '_, '_> {
     /// Returns the lanes of the first loop over an axis: as many registers of a value as the kernel means, which is written
     /// for those of 16 bytes, as long as the values that are alive at once stay in registers. They are steps that do not
     /// wait for each other: with one register of 64 bytes for each value, functions took up to 1.4 times as long as with
-    /// four. Without functions, elements that are gathered or change their size gain nothing from longer vectors.
+    /// four. Without functions, elements that are gathered or change their size gain nothing from longer vectors, and
+    /// neither does what is done for each lane.
     pub(super) fn lanes_at_once(&self, axis: AxisId, lanes: usize, body: &[Stmt]) -> usize {
-        let is_plain = |stmt: &Stmt| matches!(stmt, Stmt::Let(_) | Stmt::Store { .. } | Stmt::Put { .. });
+        let is_plain = |stmt: &Stmt| match stmt {
+            Stmt::Let(id) => !is_by_lane(&self.kernel.values[id.index()].def),
+            Stmt::Store { .. } | Stmt::Put { .. } => true,
+            _ => false,
+        };
         let is_worth = || self.computes_functions(body) || self.is_contiguous(axis, body);
-        if lanes == 1 || !body.iter().all(is_plain) || !is_worth() {
+        if lanes == 1 || body.len() > MAX_WIDE_STATEMENTS || !body.iter().all(is_plain) || !is_worth() {
             return lanes;
         }
         let host = self.emit.host;
@@ -94,6 +106,14 @@ impl Generator<'_, '_, '_> {
     /// Returns the most bytes of the values that the statements of a step compute and that are alive at once, per lane.
     fn most_alive(&self, body: &[Stmt]) -> usize {
         let computed: BTreeSet<ValueId> = computed(body).collect();
+        let dtype = |value: ValueId| self.kernel.values[value.index()].dtype;
+        let numbers = computed.iter().map(|value| dtype(*value)).filter(|dtype| *dtype != DType::Bool);
+        // Truth values are as wide as what is compared, and floats of 16 bits are computed in 32.
+        let widest = numbers.map(|dtype| dtype.arithmetic().size()).max().unwrap_or(1);
+        let size = |value: ValueId| match dtype(value) {
+            DType::Bool => widest,
+            dtype => dtype.arithmetic().size(),
+        };
         let mut alive: BTreeSet<ValueId> = BTreeSet::new();
         let mut most = 0;
         for stmt in body.iter().rev() {
@@ -106,10 +126,25 @@ impl Generator<'_, '_, '_> {
                 _ => smallvec![],
             };
             alive.extend(read.into_iter().filter(|value| computed.contains(value)));
-            let bytes = alive.iter().map(|value| self.kernel.values[value.index()].dtype.size()).sum();
-            most = most.max(bytes);
+            most = most.max(alive.iter().map(|value| size(*value)).sum());
         }
         most
+    }
+}
+
+/// Returns whether code for each lane computes a value.
+fn is_by_lane(def: &Def) -> bool {
+    match def {
+        Def::Op { position, .. } => position.is_some(),
+        Def::Take { .. } | Def::Search { .. } | Def::Segment { .. } => true,
+        Def::Constant(_)
+        | Def::Param(_)
+        | Def::Index(_)
+        | Def::Load { .. }
+        | Def::Row(..)
+        | Def::Select(_)
+        | Def::Cast(_)
+        | Def::Reduced => false,
     }
 }
 

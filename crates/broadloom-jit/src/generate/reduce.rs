@@ -130,7 +130,10 @@ impl Generator<'_, '_, '_> {
                 vec![value, index]
             }
             Contribution::Value(value) => vec![self.added(*value, accumulator.dtype, accumulator.dtype)],
-            Contribution::Count(_) | Contribution::Product(..) => Vec::new(),
+            Contribution::Count(_) | Contribution::Product(..) => {
+                debug_assert!(false, "a count or a product is no extreme");
+                Vec::new()
+            }
         }
     }
 
@@ -155,8 +158,7 @@ impl Generator<'_, '_, '_> {
         accumulators.iter().flat_map(|accumulator| self.element(axis, accumulator)).collect()
     }
 
-    /// Combines two partial states, first `left`, then `right`, each with elements from anywhere: of equals, the better
-    /// is the one with the lower index.
+    /// Combines two partial states, the left one first. Of equal extremes, the better is the one with the lower index.
     pub(super) fn combine(&mut self, accumulators: &[Accumulator], left: &[Val], right: &[Val]) -> State {
         self.combine_by(accumulators, left, right, |_| true)
     }

@@ -60,7 +60,7 @@ fn is_empty(function: &Function, allocation: &Allocation, index: usize) -> bool 
 }
 
 /// The stack of a function, from the lowest address: arguments for others, slots, spilled values, registers around cold
-/// calls, saved registers.
+/// calls, the stack pointer if it had to be aligned, saved registers.
 struct Frame {
     slots: u32,
     spills: u32,

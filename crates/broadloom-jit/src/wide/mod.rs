@@ -1,7 +1,7 @@
 //! A back end for CLIF with vectors of 32 or 64 bytes on x86-64, which Cranelift's own back end lacks.
 //!
 //! ```text
-//! CLIF ─optimise─▶ CLIF ─select─▶ instructions on virtual registers ─allocate─▶ registers ─encode─▶ bytes
+//! CLIF ─optimise─▶ CLIF ─select, split─▶ instructions on virtual registers ─allocate─▶ registers ─encode─▶ bytes
 //! ```
 //!
 //! | file | what |

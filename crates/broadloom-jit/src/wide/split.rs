@@ -1,8 +1,8 @@
 //! Copies of vectors around loops without calls.
 //!
-//! A call leaves no vector register as it was, so a vector that is alive across one is in memory. The allocator reads it
-//! back where it is used, even in an inner loop, and writes it again in each step there. A copy before the outermost loop
-//! that calls nothing is alive in that loop alone, and stays in a register.
+//! A call leaves no vector register as it was, so a vector that is alive across one is on the stack. The allocator reads it
+//! back where it is used: in an inner loop, each step reads it and writes it back. A copy before the outermost loop that calls
+//! nothing is alive in that loop alone, and stays in a register.
 
 use super::machine::{Arg, Block, Function, Inst, Kind};
 use cranelift_codegen::Context;
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashSet};
 
 /// Gives loops without calls copies of the vectors that come from outside, in a function that calls others.
 pub(super) fn split(function: &mut Function, context: &Context) {
-    let Context { domtree, loop_analysis, .. } = context;
+    let loop_analysis = &context.loop_analysis;
     let calls = |block: &&Block| block.insts.iter().any(|inst| inst.kind == Kind::Call);
     let calling: Vec<Option<Loop>> = function
         .blocks
@@ -31,13 +31,6 @@ pub(super) fn split(function: &mut Function, context: &Context) {
             && loop_analysis.loop_parent(*each).is_none_or(|parent| calling.contains(&parent))
     };
     for each in loop_analysis.loops().filter(is_outermost) {
-        let header = loop_analysis.loop_header(each);
-        let before = domtree.idom(header);
-        let Some(before) =
-            function.blocks.iter().position(|block| before.is_some() && block.source == before)
-        else {
-            continue;
-        };
         // A block on an edge follows the one that it leaves.
         let mut is_inside = false;
         let inside: Vec<usize> = (0..function.blocks.len())
@@ -48,6 +41,13 @@ pub(super) fn split(function: &mut Function, context: &Context) {
                 is_inside
             })
             .collect();
+        let header = Some(loop_analysis.loop_header(each));
+        let enters = |index: &usize| {
+            let mut to = function.blocks[*index].successors.iter().map(|(to, _)| *to);
+            !inside.contains(index) && to.any(|to| function.blocks[to].source == header)
+        };
+        let entering: Vec<usize> = (0..function.blocks.len()).filter(enters).collect();
+        let [before] = entering[..] else { continue };
         let made: HashSet<VReg> = inside.iter().flat_map(|index| made(&function.blocks[*index])).collect();
         let mut copies: BTreeMap<usize, (VReg, VReg)> = BTreeMap::new();
         for index in inside {

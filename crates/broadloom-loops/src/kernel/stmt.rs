@@ -49,8 +49,8 @@ pub enum Stmt {
     For {
         /// The axis.
         axis: AxisId,
-        /// The number of steps done at once: 1, or a multiple of [`LEAST_LANES`]. The remaining steps run one by
-        /// one.
+        /// The number of steps done at once with vectors of 16 bytes: 1, or a multiple of [`LEAST_LANES`]. Code with
+        /// wider vectors may take more of them at once, and takes fewer for the remainder.
         lanes: usize,
         /// The body.
         body: Vec<Stmt>,

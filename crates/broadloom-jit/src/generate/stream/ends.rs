@@ -215,7 +215,7 @@ impl Generator<'_, '_, '_> {
     }
 
     fn over_strip(&mut self, stream: &Stream, mut body: impl FnMut(&mut Self, usize)) {
-        self.steps(stream.strip, stream.lanes.min(FEW_LANES), |generator| {
+        self.steps(stream.strip, &[stream.lanes.min(FEW_LANES)], |generator| {
             let lanes = generator.lanes_along(Some(stream.strip));
             body(generator, lanes);
         });
