@@ -20,12 +20,12 @@ fn weighed<T: Element + Clone + PartialEq + std::fmt::Debug>(number: fn(i64) -> 
                 let mut totals = vec![number(0); rows];
                 let view = ArrayView::new(&elements, &[rows, columns]).unwrap();
                 kernel.run_into([view], &mut totals).unwrap();
-                for row in 0..rows {
+                for (row, total) in totals.into_iter().enumerate() {
                     let of_row: Vec<i64> = (0..columns).map(|column| at(row, column)).collect();
                     let expected: i64 =
                         of_row.iter().zip(1..).map(|(element, weight)| element * weight).sum();
                     let case = format!("{:?} of {columns}, row {row} of {rows}", T::DTYPE);
-                    assert_eq!(totals[row], number(expected), "{case}");
+                    assert_eq!(total, number(expected), "{case}");
                 }
             }
         }
