@@ -32,22 +32,20 @@ pub(super) fn split(function: &mut Function, context: &Context) {
     };
     for each in loop_analysis.loops().filter(is_outermost) {
         // A block on an edge follows the one that it leaves.
-        let mut is_inside = false;
-        let inside: Vec<usize> = (0..function.blocks.len())
-            .filter(|index| {
-                if let Some(source) = function.blocks[*index].source {
-                    is_inside = loop_analysis.is_in_loop(source, each);
-                }
-                is_inside
-            })
-            .collect();
+        let is_inside = |before: &mut bool, block: &Block| {
+            *before = block.source.map_or(*before, |source| loop_analysis.is_in_loop(source, each));
+            Some(*before)
+        };
+        let inside: Vec<bool> = function.blocks.iter().scan(false, is_inside).collect();
         let header = Some(loop_analysis.loop_header(each));
         let enters = |index: &usize| {
             let mut to = function.blocks[*index].successors.iter().map(|(to, _)| *to);
-            !inside.contains(index) && to.any(|to| function.blocks[to].source == header)
+            !inside[*index] && to.any(|to| function.blocks[to].source == header)
         };
-        let entering: Vec<usize> = (0..function.blocks.len()).filter(enters).collect();
+        let blocks = 0..function.blocks.len();
+        let entering: Vec<usize> = blocks.clone().filter(enters).collect();
         let [before] = entering[..] else { continue };
+        let inside: Vec<usize> = blocks.filter(|index| inside[*index]).collect();
         let made: HashSet<VReg> = inside.iter().flat_map(|index| made(&function.blocks[*index])).collect();
         let mut copies: BTreeMap<usize, (VReg, VReg)> = BTreeMap::new();
         for index in inside {
