@@ -17,11 +17,8 @@ pub fn check(built: &Built) -> Result<(), String> {
     let first = code(&graph)?;
     for _ in 1..TIMES {
         let again = code(&graph)?;
-        if let Some((one, other)) = first.lines().zip(again.lines()).find(|(one, other)| one != other) {
-            return Err(format!("compiled to `{one}` and to `{other}`\n{graph}\n{first}"));
-        }
-        if first.lines().count() != again.lines().count() {
-            return Err(format!("compiled to more lines and to fewer\n{graph}\n{first}"));
+        if again != first {
+            return Err(format!("{graph}\ncompiled to\n{first}\nand to\n{again}"));
         }
     }
     Ok(())

@@ -320,19 +320,14 @@ impl<'f> Generator<'_, 'f, '_> {
     }
 
     fn body(&mut self, body: &[Stmt]) {
-        let mut read: Vec<(ValueId, Val)> = Vec::new();
+        let mut read: HashMap<ValueId, Val> = HashMap::new();
         for (index, stmt) in body.iter().enumerate() {
             match stmt {
                 Stmt::Let(id) => {
-                    let place = read.iter().position(|(known, _)| known == id);
-                    let place = place.or_else(|| {
+                    if !read.contains_key(id) {
                         read.extend(self.short_rows(*id, &body[index..]));
-                        read.iter().position(|(known, _)| known == id)
-                    });
-                    let value = match place {
-                        Some(place) => read.swap_remove(place).1,
-                        None => self.value(*id),
-                    };
+                    }
+                    let value = read.remove(id).unwrap_or_else(|| self.value(*id));
                     self.env.insert(*id, value);
                 }
                 Stmt::Store { access, delta, value } => self.store(*access, *delta, *value),
