@@ -374,6 +374,12 @@ impl<'n, 'a> Placement<'n, 'a> {
             || self.nest.scans.contains_key(&value) && self.position(value) == self.nest.scanned
     }
 
+    /// Returns whether the loop over an axis fills whole rows over the strip around it.
+    pub fn fills_rows(&self, axis: AxisId) -> bool {
+        matches!(self.nest.axes[axis.index()].part, Some(Part::Outer(..)))
+            || self.forms.get(&axis).is_some_and(|form| form.is_by_rows())
+    }
+
     fn order(&self, axis: AxisId) -> Order {
         let entry = &self.nest.axes[axis.index()];
         let free = self.reduced[&axis].iter().all(|value| {

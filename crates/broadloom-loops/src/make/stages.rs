@@ -3,7 +3,7 @@
 use super::Maker;
 use crate::LowerError;
 use crate::kernel::*;
-use crate::nest::{NestStore, Part, bit};
+use crate::nest::{NestStore, bit};
 use crate::place::{Form, Item, Pairing};
 use crate::thresholds::MIN_OPS_OF_SCATTER;
 use smallvec::SmallVec;
@@ -13,10 +13,7 @@ impl Maker<'_, '_, '_> {
     pub(super) fn is_row_item(&self, item: Item, level: Option<AxisId>) -> bool {
         match item {
             Item::Value(value) => level.is_some() && self.placement.is_by_rows(value),
-            Item::Loop(axis) => {
-                matches!(self.nest.axes[axis.index()].part, Some(Part::Outer(..)))
-                    || self.placement.forms.get(&axis).is_some_and(|form| form.is_by_rows())
-            }
+            Item::Loop(axis) => self.placement.fills_rows(axis),
             Item::Store(_) => false,
         }
     }
@@ -156,9 +153,27 @@ impl Maker<'_, '_, '_> {
         Operand::Row(row)
     }
 
+    /// Returns a loop over a strip that computes an elementary function and nothing else.
+    fn function_loop(&mut self, value: ValueId, strip: AxisId) -> Stmt {
+        let outer = self.env.clone();
+        let mut body = Vec::new();
+        let result = self.get(value, &mut body);
+        self.env = outer;
+        body.push(match self.target(value, strip) {
+            Operand::Row(row) => Stmt::Put { row, part: 0, axis: strip, value: result },
+            Operand::Array { access, delta } => Stmt::Store { access, delta, value: result },
+        });
+        let values = self.placement.sources(value).into_iter().chain([value]);
+        Stmt::For { axis: strip, lanes: self.placement.lanes(strip, Some(strip), values), body }
+    }
+
     fn row_item(&mut self, item: Item, strip: AxisId, before: &mut Vec<Stmt>) -> Result<(), LowerError> {
         match item {
             Item::Value(scan) if self.nest.scans.contains_key(&scan) => self.scan_along(scan, strip, before),
+            Item::Value(value) if self.placement.is_computed_in_strips(value) => {
+                let stmt = self.function_loop(value, strip);
+                before.push(stmt);
+            }
             Item::Value(value) => {
                 if let Def::Op { op, args, .. } = self.nest.values[value.index()].def.clone() {
                     let args: SmallVec<[Operand; 2]> =

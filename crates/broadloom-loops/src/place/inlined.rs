@@ -13,15 +13,33 @@ impl Placement<'_, '_> {
         if !self.target().inlines || !self.is_vector() {
             return HashSet::new();
         }
-        // The row of a kept call is filled by it.
-        let kept: HashSet<ValueId> = self.kept.values().map(|kept| kept.call).collect();
         let is_inlined = |call: &ValueId| {
             self.is_call(*call)
-                && !kept.contains(call)
                 && self.position(*call).is_some_and(|axis| self.inlines_along(axis))
-                && self.operations(*call).is_some_and(|count| count <= MAX_INLINED_OPERATIONS)
+                && self.is_short_function(*call)
         };
         self.live_values().filter(is_inlined).collect()
+    }
+
+    /// Returns whether a loop of its own over strips computes the function of a call. The loops inside its level have the
+    /// vectors.
+    pub fn is_computed_in_strips(&self, call: ValueId) -> bool {
+        let is_outer = |axis: AxisId| {
+            self.nest.axes[axis.index()].part.is_none()
+                && !self.forms.contains_key(&axis)
+                && self.vectorizes(axis, Some(axis), &[])
+        };
+        self.target().inlines
+            && self.is_vector()
+            && self.is_call(call)
+            && self.position(call).is_some_and(is_outer)
+            && self.is_short_function(call)
+    }
+
+    /// Returns whether the operations of a function are known, few, and not those of a call whose row is kept, which fills it.
+    fn is_short_function(&self, call: ValueId) -> bool {
+        self.kept.values().all(|kept| kept.call != call)
+            && self.operations(call).is_some_and(|count| count <= MAX_INLINED_OPERATIONS)
     }
 
     /// Returns whether functions in the loop over an axis may be part of it: the loop has vectors. Calls take the values of
@@ -31,7 +49,12 @@ impl Placement<'_, '_> {
         let is_long =
             || entry.extent.as_constant().map_or(self.options.long_rows, |extent| extent >= LONG_ROW);
         match self.forms.get(&axis) {
-            None => entry.part.is_none() && self.vectorizes(axis, Some(axis), &self.loops(Some(axis))),
+            None => {
+                // Those that fill rows stand before it.
+                let mut inside = self.loops(Some(axis));
+                inside.retain(|inner| !self.fills_rows(*inner));
+                entry.part.is_none() && self.vectorizes(axis, Some(axis), &inside)
+            }
             Some(Form::AccumulatorRows) => true,
             Some(Form::Contiguous) => is_long(),
             Some(_) => false,
