@@ -4,12 +4,12 @@
 //! strip i of 8 { strip j { transpose r0[j] by i = load y; for i { for j vector { .. row r0 .. } } } }
 //! ```
 //!
-//! is emitted so that a block of 8 rows by a vector of columns is loaded along the rows of `y`, transposed in registers,
+//! is emitted so that a block of 8 or 16 rows by a vector of columns is loaded along the rows of `y`, transposed in registers,
 //! and used there. Scratch rows serve only the rows and columns that are left over.
 
 use super::Generator;
 use crate::emit::Val;
-use crate::thresholds::{AHEAD, CROWDED_STEP, LINE, STEPS_AHEAD};
+use crate::thresholds::{AHEAD, ALIGNED_BLOCKS, CROWDED_STEP, LINE, STEPS_AHEAD};
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -82,11 +82,52 @@ impl Generator<'_, '_, '_> {
     /// Emits the loop over blocks of rows.
     pub(super) fn run_blocked(&mut self, blocked: &Blocked<'_>) {
         let (start, end) = self.bounds(blocked.rows);
-        let count = self.constant(blocked.count as i64);
-        self.blocks(start, end, count, &[], |generator, rows, _| {
-            generator.within(blocked.rows, rows, |generator| generator.block_of_rows(blocked, rows));
-            Vec::new()
-        });
+        let first = self.first_block(blocked, start, end);
+        self.loop_while(
+            &[start, first],
+            &[],
+            |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], end),
+            |generator, state, _| {
+                let rows = (state[0], state[1]);
+                generator.within(blocked.rows, rows, |generator| generator.block_of_rows(blocked, rows));
+                let next = generator.ins().iadd_imm_s(state[1], blocked.count as i64);
+                (vec![state[1], generator.least(next, end)], Vec::new())
+            },
+        );
+    }
+
+    /// Returns where the first block ends. If there are many, it is as short as aligns the others in the first array that is
+    /// read across rows: elements of one cache line are not read with two then.
+    fn first_block(&mut self, blocked: &Blocked<'_>, start: ir::Value, end: ir::Value) -> ir::Value {
+        let whole = self.ins().iadd_imm_s(start, blocked.count as i64);
+        let whole = self.least(whole, end);
+        let Some(Across { access, delta, .. }) = blocked.across.first() else { return whole };
+        let (first, _) = self.bounds(blocked.axis);
+        let size = self.kernel.accesses[access.index()].dtype.size();
+        let short = self.short_of(blocked, (*access, *delta), (start, first), blocked.count * size);
+        let aligned = self.ins().iadd(start, short);
+        let few = self.ins().iadd_imm_s(start, (ALIGNED_BLOCKS * blocked.count) as i64);
+        let is_worth = self.ins().icmp(IntCC::SignedLessThan, few, end);
+        let is_aligned = self.ins().icmp_imm_s(IntCC::Equal, short, 0);
+        let aligned = self.ins().select(is_aligned, whole, aligned);
+        self.ins().select(is_worth, aligned, whole)
+    }
+
+    /// Returns how many elements an access at a row and a step is short of an address that is a multiple of some bytes, a
+    /// power of two.
+    fn short_of(
+        &mut self,
+        blocked: &Blocked<'_>,
+        (access, delta): (AccessId, i64),
+        at: (ir::Value, ir::Value),
+        bytes: usize,
+    ) -> ir::Value {
+        let size = self.kernel.accesses[access.index()].dtype.size();
+        let address = self.address_at(blocked, access, delta, at);
+        let zero = self.constant(0);
+        let short = self.ins().isub(zero, address);
+        let short = self.ins().band_imm_u(short, bytes as i64 - 1);
+        self.ins().ushr_imm_u(short, i64::from(size.trailing_zeros()))
     }
 
     /// Emits a block of rows: up to where vectors are aligned by scratch rows, then in registers, and what is left by
@@ -130,17 +171,11 @@ impl Generator<'_, '_, '_> {
         });
         let Some((access, delta)) = store else { return first };
         let entry = &self.kernel.accesses[access.index()];
-        let size = entry.dtype.size() as i64;
         if entry.stride(blocked.axis) != Some(Stride::Constant(1)) {
             return first;
         }
-        let address = self.address_at(blocked, access, delta, (row, first));
-        let zero = self.constant(0);
-        let short = self.ins().isub(zero, address);
-        let within = self.emit.host.vector_bytes as i64 - 1;
-        let short = self.ins().band_imm_u(short, within);
-        let steps = self.ins().ushr_imm_u(short, i64::from(size.trailing_zeros()));
-        self.ins().iadd(first, steps)
+        let short = self.short_of(blocked, (access, delta), (row, first), self.emit.host.vector_bytes);
+        self.ins().iadd(first, short)
     }
 
     /// Emits blocks of all rows by whole vectors, as long as they fit. Returns the step where they stop.
