@@ -87,14 +87,20 @@ fn symbolic(suite: &mut Suite, name: &str, distance: Distance, d: usize) {
     });
 }
 
-/// By `eval`, to which all sizes are those of the arrays, beside a kernel for that many coordinates. Both use all threads.
+/// By `eval`, to which all sizes are those of the arrays, beside a kernel for that many coordinates. Both use all threads and
+/// return a new array, which is copied for the comparison.
 fn evaluated(suite: &mut Suite, d: usize) {
     let rows = suite.size(ROWS);
     suite.ratio(&format!("nearest code, d = {d}, by eval"), OF_CONSTANT, || {
         let distance: Distance = |difference| difference.square().sum(-1);
         let (obs, codes) = (array(&[rows, d], 5), array(&[CODES, d], 6));
-        let constant = kernel_for(|_| d.into(), distance, Threads::Global);
-        let constant = kernel(constant, vec![obs.clone(), codes.clone()], &[rows]);
+        let kernel = kernel_for(|_| d.into(), distance, Threads::Global);
+        let inputs = (obs.clone(), codes.clone());
+        let constant: Loop<i64> = Box::new(move |out| {
+            let mut outputs = kernel.run((&*inputs.0, &*inputs.1)).expect("the arrays fit");
+            let found: Vec<i64> = outputs.take("out").expect("there is one result");
+            out.copy_from_slice(&found);
+        });
         let eval: Loop<i64> = Box::new(move |out| {
             let found: Vec<i64> =
                 eval((&*obs, &*codes), |(obs, codes)| of(obs, codes, distance)).expect("the arrays fit");
