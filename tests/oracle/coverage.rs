@@ -29,7 +29,7 @@ pub fn count(built: &Built, reached: &mut Reached) {
     };
     // With the wide back end, on which most functions are part of loops.
     let inlining = |options: &LowerOptions| LowerOptions {
-        target: Target { inlines: true, ..options.target },
+        target: Target { widest_bytes: 32, ..options.target },
         ..options.clone()
     };
     let unfused = LowerOptions { fused: false, ..dense.clone() };

@@ -88,10 +88,14 @@ pub fn target_of(level: CpuLevel, vector_bytes: usize) -> Target {
         CpuLevel::Baseline | CpuLevel::Avx2Fma | CpuLevel::Avx512 => 16,
         CpuLevel::Neon => 32,
     };
-    // Measured for the wide back end. Tile functions have wider vectors than code that Cranelift makes for x86-64.
-    let is_wide = Width::ALL.into_iter().any(|width| width.is_of(level) && width.bytes() <= vector_bytes);
-    let inlines = is_wide && cfg!(all(target_arch = "x86_64", unix));
-    Target { vector_bytes: VECTOR_BYTES, registers, inlines, ..Target::NOMINAL }
+    // Tile functions have wider vectors than code that Cranelift makes for x86-64.
+    let has_wide = |width: &Width| width.is_of(level) && width.bytes() <= vector_bytes;
+    let wide = Width::ALL.into_iter().filter(has_wide).map(Width::bytes).max();
+    let widest_bytes = match cfg!(all(target_arch = "x86_64", unix)) {
+        true => wide.unwrap_or(VECTOR_BYTES),
+        false => VECTOR_BYTES,
+    };
+    Target { vector_bytes: VECTOR_BYTES, widest_bytes, registers, ..Target::NOMINAL }
 }
 
 /// A kernel that does not belong to the compiled schedule.

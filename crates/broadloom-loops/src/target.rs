@@ -7,23 +7,28 @@
 /// because `broadloom-math` has each of them for every CPU level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Target {
-    /// The size in bytes of a vector register of the code generator.
+    /// The size in bytes of a vector register that every code generator supports, which lanes of loops follow.
     pub vector_bytes: usize,
+    /// The size in bytes of the widest vector register that code uses.
+    pub widest_bytes: usize,
     /// The number of vector registers that code can use.
     pub registers: usize,
     /// The size in bytes of a core's first-level data cache.
     pub l1: usize,
     /// The size in bytes of a core's second-level cache.
     pub l2: usize,
-    /// Whether loops may compute elementary functions themselves: their vectors are as wide as those of the tile
-    /// functions.
-    pub inlines: bool,
 }
 
 impl Target {
     /// The smallest common machine: sixteen registers of 128 bits, caches of 32 KiB and 256 KiB.
     pub const NOMINAL: Target =
-        Target { vector_bytes: 16, registers: 16, l1: 32 << 10, l2: 256 << 10, inlines: false };
+        Target { vector_bytes: 16, widest_bytes: 16, registers: 16, l1: 32 << 10, l2: 256 << 10 };
+
+    /// Returns whether loops may compute elementary functions themselves: their vectors are as wide as those of the tile
+    /// functions.
+    pub fn inlines(&self) -> bool {
+        self.widest_bytes > self.vector_bytes
+    }
 
     /// Returns the most bytes for the scratch rows of a strip: three quarters of the first-level cache, so that the
     /// arrays streaming through it have the rest.

@@ -60,7 +60,7 @@ impl Placement<'_, '_> {
         let sizes = || loads.iter().map(|load| nest.values[load.index()].dtype.size());
         let (widest, narrowest) = (sizes().max()?, sizes().min()?);
         let rows = match narrowest >= MIN_TILED_ELEMENT && read.len() <= MAX_TILED_VALUES {
-            true => self.target().vector_bytes.max(TILE_BYTES) / widest,
+            true => self.target().widest_bytes.max(TILE_BYTES) / widest,
             false => (BLOCK_BYTES / widest).min(MAX_BLOCK_ROWS),
         };
         (has_rows && loads.len() <= MAX_BLOCKED_LOADS).then_some(Blocks { inner, loads, rows })

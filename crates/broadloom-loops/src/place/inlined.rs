@@ -10,7 +10,7 @@ impl Placement<'_, '_> {
     /// Finds the functions that the loops around them compute themselves: no strip, no call, and no scratch rows for
     /// arguments and results.
     pub(super) fn find_inlined(&self) -> HashSet<ValueId> {
-        if !self.target().inlines || !self.is_vector() {
+        if !self.target().inlines() || !self.is_vector() {
             return HashSet::new();
         }
         let is_inlined = |call: &ValueId| {
@@ -29,7 +29,7 @@ impl Placement<'_, '_> {
                 && !self.forms.contains_key(&axis)
                 && self.vectorizes(axis, Some(axis), &[])
         };
-        self.target().inlines
+        self.target().inlines()
             && self.is_vector()
             && self.is_call(call)
             && self.position(call).is_some_and(is_outer)
