@@ -77,6 +77,13 @@ at_every_level! {
         }
     }
 
+    /// The same of natural numbers.
+    fn quotient_unsigned(a: &[u64], b: &[u64], c: &[u64], out: &mut [u64]) {
+        for (((out, a), b), c) in out.iter_mut().zip(a).zip(b).zip(c) {
+            *out = (a / b.wrapping_add(1)).wrapping_add(*c);
+        }
+    }
+
     /// `(a >> (b & 31)) + c`.
     fn shifted(a: &[i64], b: &[i64], c: &[i64], out: &mut [i64]) {
         for (((out, a), b), c) in out.iter_mut().zip(a).zip(b).zip(c) {

@@ -3,7 +3,7 @@
 use crate::by_hand::Level;
 use crate::by_hand::elementwise::{
     axpy, black_or_white, chain, choose, count_greater, horner, normalise, normalise_bytes, product_modulo,
-    quotient, shifted, thousands,
+    quotient, quotient_unsigned, shifted, thousands,
 };
 use crate::harness::contest::{Loop, Passed, agreeing, alone, array, is_close, kernel, numbers, of};
 use crate::harness::{Asked, Contender, Suite};
@@ -74,31 +74,46 @@ fn polynomial(suite: &mut Suite) {
 
 /// Quotients and shifts of integers of 8 bytes, for which AVX2 has few instructions, or none.
 fn long_integers(suite: &mut Suite) {
-    type Expression = fn([Tensor; 3]) -> Tensor;
-    type ByHand = fn(Level, &[i64], &[i64], &[i64], &mut [i64]);
-    let expressions: [(&str, Expression, ByHand); 4] = [
+    let signed: [(&str, Ternary, TernaryByHand<i64>); 4] = [
         ("(a * b + c) % 7", |[a, b, c]| (a * b + c).remainder(7), product_modulo),
         ("(a + b) // 1000 * c", |[a, b, c]| (a + b).floor_divide(1000) * c, thousands),
         ("a // (b + 1) + c", |[a, b, c]| a.floor_divide(b + 1) + c, quotient),
         ("(a >> b) + c", |[a, b, c]| (a >> (b & 31)) + c, shifted),
     ];
-    let (level, count) = (suite.level, suite.size(COUNT));
-    for (name, expression, by_hand) in expressions {
-        suite.ratio(&format!("{name}, i64, 64 Ki elements"), Asked::Ratio(1.0), || {
-            let g = Graph::new();
-            let n = g.symbol("n");
-            let compiled = alone(expression(["a", "b", "c"].map(|name| g.input::<i64>(name, shape![n]))));
-            let arrays = [(7, 1e9), (8, 1e5), (9, 1e6)]
-                .map(|(seed, most)| of(numbers(count, seed).map(|x| (x * most) as i64).collect(), &[count]));
-            let [a, b, c] = arrays.clone();
-            let broadloom = kernel(compiled, vec![a, b, c], &[count]);
-            let hand: Loop<i64> = Box::new(move |out| {
-                let [a, b, c] = arrays.each_ref().map(|array| array.as_slice());
-                by_hand(level, a, b, c, out);
-            });
-            agreeing(count, |a, b| a == b, vec![("broadloom", broadloom), ("by hand", hand)])
-        });
+    for (name, expression, by_hand) in signed {
+        three_inputs(suite, &format!("{name}, i64, 64 Ki elements"), expression, |x| x as i64, by_hand);
     }
+    let quotient: Ternary = |[a, b, c]| a.floor_divide(b + 1) + c;
+    let name = "a // (b + 1) + c, u64, 64 Ki elements";
+    three_inputs(suite, name, quotient, |x| x as u64, quotient_unsigned);
+}
+
+type Ternary = fn([Tensor; 3]) -> Tensor;
+type TernaryByHand<T> = fn(Level, &[T], &[T], &[T], &mut [T]);
+
+fn three_inputs<T: Element + PartialEq>(
+    suite: &mut Suite,
+    name: &str,
+    expression: Ternary,
+    number: fn(f64) -> T,
+    by_hand: TernaryByHand<T>,
+) {
+    let (level, count) = (suite.level, suite.size(COUNT));
+    suite.ratio(name, Asked::Ratio(1.0), || {
+        let g = Graph::new();
+        let n = g.symbol("n");
+        let compiled = alone(expression(["a", "b", "c"].map(|name| g.input::<T>(name, shape![n]))));
+        let arrays = [(7, 1e9), (8, 1e5), (9, 1e6)].map(|(seed, most)| {
+            of(numbers(count, seed).map(|x| number(f64::from(x) * most)).collect(), &[count])
+        });
+        let [a, b, c] = arrays.clone();
+        let broadloom = kernel(compiled, vec![a, b, c], &[count]);
+        let hand: Loop<T> = Box::new(move |out| {
+            let [a, b, c] = arrays.each_ref().map(|array| array.as_slice());
+            by_hand(level, a, b, c, out);
+        });
+        agreeing(count, |a, b| a == b, vec![("broadloom", broadloom), ("by hand", hand)])
+    });
 }
 
 /// Bytes that are black or white.

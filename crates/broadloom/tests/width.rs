@@ -249,18 +249,35 @@ fn loops_are_listed_with_what_they_call() {
     assert!(loops.iter().all(|each| each.axis == "m" && each.vector_bytes == widest() && each.unrolled == 1));
 }
 
-/// A loop around another one has no vectors: a call takes the factors of a whole strip together.
+/// A loop around another one has no vectors: the factors of a whole strip are computed together, by a loop of their own or,
+/// where vectors are short, by a call.
 #[test]
-fn functions_of_outer_loops_are_called() {
+fn functions_of_outer_loops_go_by_strips() {
     let factors: Family = ("factors of rows", |g| {
         let x = g.input::<f32>("x", shape![g.symbol("n"), 1]);
         vec![x.exp() * vector::<f32>(g, "y")]
     });
+    let exp = [(Op::Exp, DType::F32)];
     for limit in [16, usize::MAX] {
         let infos = compiled(&factors, limit).explain().kernel_infos();
-        assert_eq!(infos[0].called, [(Op::Exp, DType::F32)]);
-        assert!(infos[0].inner_loops.iter().all(|each| each.inlined.is_empty()));
+        let is_wide = limit.min(widest()) > 16;
+        assert_eq!(infos[0].called, if is_wide { &exp[..0] } else { &exp });
+        let inlined = infos[0].inner_loops.iter().find(|each| !each.inlined.is_empty());
+        assert_eq!(inlined.map(|each| &each.inlined[..]), is_wide.then_some(&exp[..]));
+        assert!(inlined.is_none_or(|each| each.lanes >= 16));
     }
+}
+
+/// A strip of rows that are merged with others' elements beside them computes its functions itself.
+#[test]
+fn functions_of_short_rows_are_inlined() {
+    let rows: Family = ("rows of a hundred", |g| {
+        let (x, y) = (g.input::<f32>("x", shape![g.symbol("n"), 1]), g.symbol("n"));
+        vec![(g.input::<f32>("z", shape![y, 100]) - x).exp().tanh()]
+    });
+    let infos = compiled(&rows, usize::MAX).explain().kernel_infos();
+    let called: Vec<Op> = infos[0].called.iter().map(|(op, _)| *op).collect();
+    assert_eq!(called, if widest() > 16 { vec![] } else { vec![Op::Exp, Op::Tanh] });
 }
 
 /// A call leaves no vector register as it was. What an inner loop behind it reads in each step, it reads back before.
@@ -268,11 +285,11 @@ fn functions_of_outer_loops_are_called() {
 fn loops_behind_calls_do_not_spill() {
     let beside: Family = ("constants beside factors of rows", |g| {
         let x = g.input::<f32>("x", shape![g.symbol("n"), 1]);
-        vec![(vector::<f32>(g, "y") * 0.5 + 0.25).maximum(x.tanh())]
+        vec![(vector::<f32>(g, "y") * 0.5 + 0.25).maximum(x.pow(2.7))]
     });
     for limit in [32, 64] {
         let infos = compiled(&beside, limit).explain().kernel_infos();
-        assert_eq!(infos[0].called, [(Op::Tanh, DType::F32)]);
+        assert_eq!(infos[0].called, [(Op::Pow, DType::F32)]);
         let loops: Vec<&LoopInfo> = infos.iter().flat_map(|info| &info.inner_loops).collect();
         assert!(loops.iter().any(|entry| entry.lanes > 1));
         assert!(loops.iter().all(|entry| matches!(entry.spills, None | Some(0))), "{loops:?}");

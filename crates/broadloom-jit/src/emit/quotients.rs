@@ -3,7 +3,7 @@
 //! ```text
 //! 1 to 4 bytes ───────────▶ a / b in floats of twice the size, corrected by one
 //! 8 bytes ─┬─ b constant ─▶ the upper half of a product
-//!          ├─ signed ─────▶ a / b in floats, then (a - q b) / b again, corrected by one
+//!          ├─ wide ───────▶ a / b in floats, then (a - q b) / b again, corrected by one
 //!          └─ otherwise ──▶ the machine's division, lane by lane
 //! ```
 
@@ -27,9 +27,7 @@ impl Emitter<'_, '_> {
             {
                 return self.divide_by_constant(op, &operands[0], divisor);
             }
-            if dtype.is_signed_integer() {
-                return self.divide_long(op, operands);
-            }
+            return self.divide_long(op, operands);
         }
         if is_scalar || dtype.size() == 8 {
             // A constant divisor becomes a product.
@@ -231,65 +229,97 @@ impl Emitter<'_, '_> {
         self.builder.ins().ushr_imm_u(high, i64::from(bits) - 1)
     }
 
-    /// Divides signed 8-byte integers by float arithmetic, in two steps.
+    /// Divides 8-byte integers by float arithmetic, in two steps.
     ///
-    /// The first quotient, a product with the inverse of b, is off by less than `2^63 * 2^-51 / |b|` from four roundings
-    /// and by a half from the last one. So the remainder is below `2^12 + |b| / 2`, and modulo 2^64 it is exact. Its own
-    /// quotient is off by little more than a half, and the last remainder below `|b| (1/2 + 2^-38)`: if it has the wrong
-    /// sign, the quotient is off by one. The result for a zero divisor is replaced.
+    /// The first quotient, a product with the inverse of b, is off by less than `2^64 * 2^-51 / |b|` from four roundings
+    /// and by a half from the last one. So the remainder is below `2^13 + |b| / 2`, and modulo 2^64 it is exact if that
+    /// is below 2^63. Its own quotient is off by little more than a half, and the last remainder below
+    /// `|b| (1/2 + 2^-37)`: if it has the wrong sign, the quotient is off by one. Unsigned divisors from 2^63 on go at most
+    /// once. The result for a zero divisor is replaced.
     fn divide_long(&mut self, op: Op, operands: &[Val]) -> Val {
+        let is_signed = operands[0].dtype.is_signed_integer();
         // The inverse of an invariant divisor is computed once, before the loop.
         let inverse = self.cast(&operands[1], DType::F64);
         let inverse = self.reciprocal(&inverse);
-        let args = self.spread(&[operands[0].clone(), operands[1].clone(), inverse]);
+        let a = self.cast(&operands[0], DType::F64);
+        let args = self.spread(&[operands[0].clone(), operands[1].clone(), a, inverse]);
         let ty = self.host.vector_type(DType::I64, 8);
         let zero = self.splat_bits(ty, 0);
-        self.in_vectors(&[&args[0], &args[1], &args[2]], |emitter, args| {
-            let (a, b, inverse) = (args[0], args[1], args[2]);
+        self.in_vectors(&[&args[0], &args[1], &args[2], &args[3]], |emitter, args| {
+            let (a, b, float, inverse) = (args[0], args[1], args[2], args[3]);
             let rest_of = |emitter: &mut Self, a, quotient| {
                 let product = emitter.builder.ins().imul(quotient, b);
                 emitter.builder.ins().isub(a, product)
             };
-            let first = emitter.float_quotient(a, inverse);
+            let first = emitter.builder.ins().fmul(float, inverse);
             let first = emitter.integer_of(first);
             let rest = rest_of(emitter, a, first);
-            let second = emitter.float_quotient(rest, inverse);
+            let ty = emitter.builder.func.dfg.value_type(inverse);
+            let float = emitter.builder.ins().fcvt_from_sint(ty, rest);
+            let second = emitter.builder.ins().fmul(float, inverse);
             let second = emitter.small_integer_of(second);
             let rest = rest_of(emitter, rest, second);
-
-            let signs = emitter.builder.ins().bxor(rest, if op == Op::Fmod { a } else { b });
-            let other = emitter.builder.ins().icmp(IntCC::SignedLessThan, signs, zero);
-            let some = emitter.builder.ins().icmp(IntCC::NotEqual, rest, zero);
-            let wrong = emitter.builder.ins().band(other, some);
-            let result = match op {
-                Op::FloorDivide => {
-                    let quotient = emitter.builder.ins().iadd(first, second);
-                    emitter.builder.ins().iadd(quotient, wrong)
-                }
-                Op::Remainder => {
-                    let step = emitter.builder.ins().band(wrong, b);
-                    emitter.builder.ins().iadd(rest, step)
-                }
-                _ => {
-                    // b with the other sign than the remainder.
-                    let signs = emitter.builder.ins().bxor(rest, b);
-                    let turns = emitter.builder.ins().icmp(IntCC::SignedGreaterThanOrEqual, signs, zero);
-                    let step = emitter.builder.ins().bxor(b, turns);
-                    let step = emitter.builder.ins().isub(step, turns);
-                    let step = emitter.builder.ins().band(wrong, step);
-                    emitter.builder.ins().iadd(rest, step)
-                }
+            let quotient = emitter.builder.ins().iadd(first, second);
+            let result = match is_signed {
+                true => emitter.signed_result(op, [a, b], [quotient, rest]),
+                false => emitter.unsigned_result(op, [a, b], [quotient, rest]),
             };
             let divisible = emitter.builder.ins().icmp(IntCC::NotEqual, b, zero);
             emitter.builder.ins().band(result, divisible)
         })
     }
 
-    /// Signed integers as floats, times the inverse of a divisor.
-    fn float_quotient(&mut self, a: ir::Value, inverse: ir::Value) -> ir::Value {
-        let ty = self.builder.func.dfg.value_type(inverse);
-        let a = self.builder.ins().fcvt_from_sint(ty, a);
-        self.builder.ins().fmul(a, inverse)
+    /// The result of an op from a quotient that may be one too large or too small, and its remainder.
+    fn signed_result(
+        &mut self,
+        op: Op,
+        [a, b]: [ir::Value; 2],
+        [quotient, rest]: [ir::Value; 2],
+    ) -> ir::Value {
+        let zero = self.splat_bits(self.builder.func.dfg.value_type(rest), 0);
+        let signs = self.builder.ins().bxor(rest, if op == Op::Fmod { a } else { b });
+        let other = self.builder.ins().icmp(IntCC::SignedLessThan, signs, zero);
+        let some = self.builder.ins().icmp(IntCC::NotEqual, rest, zero);
+        let wrong = self.builder.ins().band(other, some);
+        match op {
+            Op::FloorDivide => self.builder.ins().iadd(quotient, wrong),
+            Op::Remainder => {
+                let step = self.builder.ins().band(wrong, b);
+                self.builder.ins().iadd(rest, step)
+            }
+            _ => {
+                // b with the other sign than the remainder.
+                let signs = self.builder.ins().bxor(rest, b);
+                let turns = self.builder.ins().icmp(IntCC::SignedGreaterThanOrEqual, signs, zero);
+                let step = self.builder.ins().bxor(b, turns);
+                let step = self.builder.ins().isub(step, turns);
+                let step = self.builder.ins().band(wrong, step);
+                self.builder.ins().iadd(rest, step)
+            }
+        }
+    }
+
+    /// The same of unsigned integers.
+    fn unsigned_result(
+        &mut self,
+        op: Op,
+        [a, b]: [ir::Value; 2],
+        [quotient, rest]: [ir::Value; 2],
+    ) -> ir::Value {
+        let zero = self.splat_bits(self.builder.func.dfg.value_type(rest), 0);
+        let is_large = self.builder.ins().icmp(IntCC::SignedLessThan, b, zero);
+        let goes = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, a, b);
+        let wrong = self.builder.ins().icmp(IntCC::SignedLessThan, rest, zero);
+        if op == Op::FloorDivide {
+            let quotient = self.builder.ins().iadd(quotient, wrong);
+            let once = self.builder.ins().ineg(goes);
+            return self.blend(is_large, once, quotient);
+        }
+        let step = self.builder.ins().band(wrong, b);
+        let rest = self.builder.ins().iadd(rest, step);
+        let step = self.builder.ins().band(goes, b);
+        let left = self.builder.ins().isub(a, step);
+        self.blend(is_large, left, rest)
     }
 
     /// The nearest integer modulo 2^64 of a float below 2^83.
