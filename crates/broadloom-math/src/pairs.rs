@@ -1,13 +1,14 @@
 //! Pair tiles: the inner loops of reductions over pairs, compiled once per CPU level.
 //!
 //! ```text
-//! left   terms × len   rows in lanes          ┌ sums of ROWS vectors × STEP pairs, in registers
+//! left   terms × len   rows in lanes          ┌ sums of R vectors × STEP pairs, in registers
 //! right  count × terms one element, splatted ─┤   over the terms, in order, then
 //!                                             └ into the best pair and its index, in registers over count
 //! ```
 //!
 //! A fast fold is right only if no pair is NaN and, for the index of an extreme root, if no two roots are so close that
-//! rounding may make them equal. It detects these cases, and then the chunk of rows is folded again by the definition.
+//! rounding may make them equal. It detects these cases, and then the chunk of rows is folded again by the definition. A sum
+//! of few squares or magnitudes of differences is no NaN if all operands are finite, which is checked before the pairs then.
 #![allow(unsafe_code, reason = "entry points called by compiled kernels, and their dispatch by CPU level")]
 
 use crate::float::{Float, Value};
@@ -165,7 +166,7 @@ macro_rules! entry {
             }
         }
     };
-    ($(#[$attribute:meta])* $name:ident, $function:ident, $(#[$feature:meta])?) => {
+    ($(#[$attribute:meta])* $name:ident, $function:ident, $rows:literal, $(#[$feature:meta])?) => {
         entry!($(#[$attribute])* $name, $function);
 
         /// # Safety
@@ -187,15 +188,24 @@ macro_rules! entry {
         ) {
             let operands = Operands { left, left_stride, right, right_stride, right_step, terms, count };
             // SAFETY: by the contract of the caller.
-            unsafe { run::<V, K>(values, indices, operands, len) }
+            unsafe {
+                // Roots need more registers, and few pairs do not pay for a large chunk.
+                if K::ROOT || count < MANY {
+                    run::<V, K, 2>(values, indices, operands, len);
+                } else {
+                    run::<V, K, $rows>(values, indices, operands, len);
+                }
+            }
         }
     };
 }
 
-entry!(Portable, portable,);
-entry!(#[cfg(target_arch = "x86_64")] Avx2Fma, avx2_fma, #[target_feature(enable = "avx2,fma")]);
+// With vectors of rows in a chunk: each element that is loaded serves as many pairs, of which four make independent sums,
+// enough to hide the latency of `madd`. With 32 registers there are more.
+entry!(Portable, portable, 2,);
+entry!(#[cfg(target_arch = "x86_64")] Avx2Fma, avx2_fma, 2, #[target_feature(enable = "avx2,fma")]);
 entry!(
-    #[cfg(target_arch = "x86_64")] Avx512, avx512,
+    #[cfg(target_arch = "x86_64")] Avx512, avx512, 4,
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
 );
 
@@ -277,30 +287,84 @@ struct Operands {
     count: usize,
 }
 
-/// Vectors of rows in a chunk. Two by four pairs are eight independent sums, enough to hide the latency of
-/// `madd`, and each element that is loaded serves four or two of them.
-const ROWS: usize = 2;
-/// Pairs per step of a hot fold.
+impl Operands {
+    /// Returns whether all elements of the right are finite.
+    ///
+    /// # Safety
+    ///
+    /// As [`PairFn`].
+    #[inline(always)]
+    unsafe fn is_right_finite<V: Lanes>(self) -> bool {
+        let mut is_finite = true;
+        for j in 0..self.count {
+            let right = self.right.wrapping_offset(j as isize * self.right_stride);
+            for t in 0..self.terms {
+                // SAFETY: by the contract of the caller.
+                let x = unsafe {
+                    right.wrapping_offset(t as isize * self.right_step).cast::<V::Scalar>().read_unaligned()
+                };
+                is_finite &= x * V::Scalar::ZERO == V::Scalar::ZERO;
+            }
+        }
+        is_finite
+    }
+
+    /// Returns whether all elements of a chunk of rows are finite.
+    ///
+    /// # Safety
+    ///
+    /// As [`sums`].
+    #[inline(always)]
+    unsafe fn are_rows_finite<V: Lanes, const R: usize>(self) -> bool {
+        // SAFETY: by the contract of the caller.
+        unsafe {
+            let zero = V::splat(V::Scalar::ZERO);
+            let mut differences = zero;
+            for t in 0..self.terms {
+                let left = self.left.wrapping_add(t * self.left_stride);
+                for r in 0..R {
+                    let x = V::load(left.add(r * size_of::<V>()));
+                    differences = differences.add(x.sub(x));
+                }
+            }
+            !zero.any(differences.is_nan())
+        }
+    }
+}
+
+/// Pairs per step of a hot fold, and of one whose few terms stay in registers.
 const STEP: usize = 4;
+const STEP_OF_FEW: usize = 2;
 /// The most rows of a chunk.
-const MOST: usize = 16 * ROWS;
+const MOST: usize = 64;
+/// From how many pairs and chunks on it is worth to look first whether all operands are finite.
+const MANY: usize = 8;
 
 /// Computes all chunks of a strip. The last chunk overlaps the one before and gives the same bits for the common
 /// rows; a strip shorter than a chunk is padded.
-///
-/// The number of terms is not a constant: with 3 and 8 as constants, those sums took at least 0.9 of the time (AVX-512,
-/// f32), and the crate took four times as long to compile.
 ///
 /// # Safety
 ///
 /// As [`PairFn`], and the CPU must have the instructions of `V`.
 #[inline(always)]
-unsafe fn run<V: Lanes, K: Pairs>(values: *mut u8, indices: *mut i64, operands: Operands, len: usize) {
+unsafe fn run<V: Lanes, K: Pairs, const R: usize>(
+    values: *mut u8,
+    indices: *mut i64,
+    operands: Operands,
+    len: usize,
+) {
     if len == 0 || (values.is_null() && indices.is_null()) {
         return;
     }
     let size = size_of::<V::Scalar>();
-    let chunk = ROWS * V::COUNT;
+    let chunk = R * V::COUNT;
+    // SAFETY: by the contract of the caller.
+    let few = K::Summand::POSITIVE
+        && !K::ROOT
+        && matches!(operands.terms, 2 | 3)
+        && operands.count >= MANY
+        && len >= MANY * chunk
+        && unsafe { operands.is_right_finite::<V>() };
     let full = len >= chunk;
     // Distant rows share few sets of the cache: if there are many and they are used often, copy them.
     let packed = !full || (operands.terms > 16 && operands.count > 16);
@@ -333,15 +397,15 @@ unsafe fn run<V: Lanes, K: Pairs>(values: *mut u8, indices: *mut i64, operands: 
             None
         } else if indices.is_null() {
             // SAFETY: by the contract of the caller, for a whole chunk.
-            unsafe { hot::<V, K, false>(rows) }
+            unsafe { of_terms::<V, K, false, R>(rows, few) }
         } else {
             // SAFETY: by the contract of the caller, for a whole chunk.
-            unsafe { hot::<V, K, true>(rows) }
+            unsafe { of_terms::<V, K, true, R>(rows, few) }
         };
         let best = match hot {
             Some(best) => best,
             // SAFETY: by the contract of the caller, for a whole chunk.
-            None => unsafe { by_definition::<V, K>(rows) },
+            None => unsafe { by_definition::<V, K, R>(rows) },
         };
         // SAFETY: the results have room for a chunk from `start` on, or for `len` elements.
         unsafe { best.store(values, indices, start, if full { chunk } else { len }) };
@@ -354,12 +418,12 @@ unsafe fn run<V: Lanes, K: Pairs>(values: *mut u8, indices: *mut i64, operands: 
 
 /// The best pairs of a chunk's rows so far.
 #[derive(Clone, Copy)]
-struct Best<V: Lanes> {
-    value: [V; ROWS],
-    index: [V::Index; ROWS],
+struct Best<V: Lanes, const R: usize> {
+    value: [V; R],
+    index: [V::Index; R],
 }
 
-impl<V: Lanes> Best<V> {
+impl<V: Lanes, const R: usize> Best<V, R> {
     /// # Safety
     ///
     /// The CPU must have the instructions of `V`.
@@ -368,7 +432,7 @@ impl<V: Lanes> Best<V> {
         let identity = if K::GREATEST { -V::Scalar::INFINITY } else { V::Scalar::INFINITY };
         // SAFETY: by the contract of the caller.
         let identity = unsafe { V::splat(identity) };
-        Best { value: [identity; ROWS], index: [identity.index(0); ROWS] }
+        Best { value: [identity; R], index: [identity.index(0); R] }
     }
 
     /// Writes the first `count` elements to those from `start` on.
@@ -379,48 +443,68 @@ impl<V: Lanes> Best<V> {
     #[inline(always)]
     unsafe fn store(self, values: *mut u8, indices: *mut i64, start: usize, count: usize) {
         let size = size_of::<V::Scalar>();
-        let mut value = [V::Scalar::ZERO; MOST];
-        let mut index = [0i64; MOST];
-        let full = count == ROWS * V::COUNT;
         // SAFETY: by the contract of the caller; the arrays have room for a chunk.
         unsafe {
+            if count == R * V::COUNT {
+                self.store_all(
+                    values.wrapping_add(start * size),
+                    indices.wrapping_add(start),
+                    values,
+                    indices,
+                );
+                return;
+            }
+            let (mut value, mut index) = ([V::Scalar::ZERO; MOST], [0i64; MOST]);
+            let short: (*mut u8, *mut i64) = (value.as_mut_ptr().cast(), index.as_mut_ptr());
+            self.store_all(short.0, short.1, values, indices);
             if !values.is_null() {
-                let (to, short) = (values.add(start * size), value.as_mut_ptr().cast());
-                for r in 0..ROWS {
-                    self.value[r].store((if full { to } else { short }).add(r * V::COUNT * size));
-                }
-                if !full {
-                    short.copy_to_nonoverlapping(to, count * size);
-                }
+                short.0.copy_to_nonoverlapping(values.add(start * size), count * size);
             }
             if !indices.is_null() {
-                let (to, short) = (indices.cast::<u8>().add(start * 8), index.as_mut_ptr());
-                for r in 0..ROWS {
-                    let to = if full { to.cast() } else { short };
-                    self.value[r].store_index(self.index[r], to.add(r * V::COUNT));
+                short.1.cast::<u8>().copy_to_nonoverlapping(indices.add(start).cast(), count * 8);
+            }
+        }
+    }
+
+    /// Writes all elements, of what is wanted.
+    ///
+    /// # Safety
+    ///
+    /// There must be room for a chunk at `to_values` if `values` is not null, and at `to_indices` if `indices` is not.
+    #[inline(always)]
+    unsafe fn store_all(self, to_values: *mut u8, to_indices: *mut i64, values: *mut u8, indices: *mut i64) {
+        // SAFETY: by the contract of the caller.
+        unsafe {
+            for r in 0..R {
+                if !values.is_null() {
+                    self.value[r].store(to_values.add(r * size_of::<V>()));
                 }
-                if !full {
-                    short.cast::<u8>().copy_to_nonoverlapping(to, count * 8);
+                if !indices.is_null() {
+                    self.value[r].store_index(self.index[r], to_indices.add(r * V::COUNT));
                 }
             }
         }
     }
 }
 
-/// The sums of a chunk's rows and `N` pairs from `j` on, without the last addition of +0.
+/// The sums of a chunk's rows and `N` pairs from `j` on, without the last addition of +0. There are `T` terms, or any number
+/// of them if `T` is 0.
 ///
 /// # Safety
 ///
-/// The operands must be as in [`PairFn`] for a whole chunk, `j + N` at most the count, and the CPU must have
-/// the instructions of `V`.
+/// The operands must be as in [`PairFn`] for a whole chunk, `j + N` at most the count, `T` 0 or the number of terms, and the
+/// CPU must have the instructions of `V`.
 #[inline(always)]
-unsafe fn sums<V: Lanes, K: Pairs, const N: usize>(operands: Operands, j: usize) -> [[V; ROWS]; N] {
+unsafe fn sums<V: Lanes, K: Pairs, const N: usize, const T: usize, const R: usize>(
+    operands: Operands,
+    j: usize,
+) -> [[V; R]; N] {
     // SAFETY: by the contract of the caller.
     unsafe {
-        let mut sums = [[V::splat(-V::Scalar::ZERO); ROWS]; N];
+        let mut sums = [[V::splat(-V::Scalar::ZERO); R]; N];
         let mut left = operands.left;
         let mut right = operands.right.wrapping_offset(j as isize * operands.right_stride);
-        for _ in 0..operands.terms {
+        for _ in 0..if T > 0 { T } else { operands.terms } {
             let mut rows = sums[0];
             for (r, row) in rows.iter_mut().enumerate() {
                 *row = V::load(left.add(r * size_of::<V>()));
@@ -440,17 +524,17 @@ unsafe fn sums<V: Lanes, K: Pairs, const N: usize>(operands: Operands, j: usize)
 }
 
 /// A fold that detects when its result may be wrong.
-struct Hot<V: Lanes> {
-    best: Best<V>,
+struct Hot<V: Lanes, const R: usize> {
+    best: Best<V, R>,
     /// The sum of all pairs, to detect a NaN.
-    total: [V; ROWS],
+    total: [V; R],
     /// The rows in which a pair won by so little that its root may be equal.
     near: V::Mask,
 }
 
-impl<V: Lanes> Hot<V> {
+impl<V: Lanes, const R: usize> Hot<V, R> {
     #[inline(always)]
-    fn take<K: Pairs, const INDEXED: bool>(&mut self, pairs: [V; ROWS], j: usize) {
+    fn take<K: Pairs, const INDEXED: bool, const FINITE: bool>(&mut self, pairs: [V; R], j: usize) {
         let best = &mut self.best;
         for (r, pair) in pairs.into_iter().enumerate() {
             if INDEXED {
@@ -462,43 +546,74 @@ impl<V: Lanes> Hot<V> {
                 best.index[r] = pair.select_index(wins, pair.index(j), best.index[r]);
             }
             best.value[r] = better::<V, K>(pair, best.value[r]);
-            self.total[r] = self.total[r].add(pair);
+            if !FINITE {
+                self.total[r] = self.total[r].add(pair);
+            }
         }
     }
 }
 
+/// As [`hot`], with the number of terms as a constant for the `few` of them that stay in registers beside rows that are
+/// finite, as the right is.
+///
+/// # Safety
+///
+/// As [`hot`].
+#[inline(always)]
+unsafe fn of_terms<V: Lanes, K: Pairs, const INDEXED: bool, const R: usize>(
+    operands: Operands,
+    few: bool,
+) -> Option<Best<V, R>> {
+    // SAFETY: by the contract of the caller.
+    unsafe {
+        if few && operands.are_rows_finite::<V, R>() {
+            return match operands.terms {
+                2 => hot::<V, K, INDEXED, STEP_OF_FEW, 2, R>(operands),
+                _ => hot::<V, K, INDEXED, STEP_OF_FEW, 3, R>(operands),
+            };
+        }
+        hot::<V, K, INDEXED, STEP, 0, R>(operands)
+    }
+}
+
 /// Returns the best pair of each row, and its index if `INDEXED`; `None` if a pair may be NaN, or if the root of a
-/// beaten pair may equal the best root.
+/// beaten pair may equal the best root. With a constant number of terms `T`, no pair is NaN.
 ///
 /// # Safety
 ///
 /// As [`sums`], for all pairs.
 #[inline(always)]
-unsafe fn hot<V: Lanes, K: Pairs, const INDEXED: bool>(operands: Operands) -> Option<Best<V>> {
+unsafe fn hot<V: Lanes, K: Pairs, const INDEXED: bool, const N: usize, const T: usize, const R: usize>(
+    operands: Operands,
+) -> Option<Best<V, R>> {
     // SAFETY: by the contract of the caller.
     let zero = unsafe { V::splat(V::Scalar::ZERO) };
     // SAFETY: by the contract of the caller.
-    let mut hot = Hot { best: unsafe { Best::<V>::new::<K>() }, total: [zero; ROWS], near: zero.is_nan() };
+    let mut hot = Hot { best: unsafe { Best::<V, R>::new::<K>() }, total: [zero; R], near: zero.is_nan() };
+    let mut take = |pairs: [V; R], j: usize| match T {
+        0 => hot.take::<K, INDEXED, false>(pairs, j),
+        _ => hot.take::<K, INDEXED, true>(pairs, j),
+    };
     let mut j = 0;
-    while j + STEP <= operands.count {
+    while j + N <= operands.count {
         // SAFETY: by the contract of the caller.
-        let pairs = unsafe { sums::<V, K, STEP>(operands, j) };
+        let pairs = unsafe { sums::<V, K, N, T, R>(operands, j) };
         for (n, pairs) in pairs.into_iter().enumerate() {
-            hot.take::<K, INDEXED>(pairs, j + n);
+            take(pairs, j + n);
         }
-        j += STEP;
+        j += N;
     }
     while j < operands.count {
         // SAFETY: by the contract of the caller.
-        let [pairs] = unsafe { sums::<V, K, 1>(operands, j) };
-        hot.take::<K, INDEXED>(pairs, j);
+        let [pairs] = unsafe { sums::<V, K, 1, T, R>(operands, j) };
+        take(pairs, j);
         j += 1;
     }
     if INDEXED && K::ROOT && zero.any(hot.near) {
         return None;
     }
     let mut best = hot.best;
-    for r in 0..ROWS {
+    for r in 0..R {
         if zero.any(hot.total[r].is_nan()) {
             return None;
         }
@@ -527,12 +642,12 @@ fn slack<T: Float, K: Pairs>() -> T {
 ///
 /// As [`sums`], for all pairs.
 #[inline(always)]
-unsafe fn by_definition<V: Lanes, K: Pairs>(operands: Operands) -> Best<V> {
+unsafe fn by_definition<V: Lanes, K: Pairs, const R: usize>(operands: Operands) -> Best<V, R> {
     // SAFETY: by the contract of the caller.
-    let (zero, mut best) = unsafe { (V::splat(V::Scalar::ZERO), Best::<V>::new::<K>()) };
+    let (zero, mut best) = unsafe { (V::splat(V::Scalar::ZERO), Best::<V, R>::new::<K>()) };
     for j in 0..operands.count {
         // SAFETY: by the contract of the caller.
-        let [sums] = unsafe { sums::<V, K, 1>(operands, j) };
+        let [sums] = unsafe { sums::<V, K, 1, 0, R>(operands, j) };
         for (r, sum) in sums.into_iter().enumerate() {
             let sum = sum.add(zero);
             let pair = if K::ROOT { sum.sqrt() } else { sum };
