@@ -295,6 +295,11 @@ impl Operands {
     /// As [`PairFn`].
     #[inline(always)]
     unsafe fn is_right_finite<V: Lanes>(self) -> bool {
+        let size = size_of::<V::Scalar>();
+        if self.right_step == size as isize && self.right_stride == (self.terms * size) as isize {
+            // SAFETY: by the contract of the caller: all elements lie together.
+            return unsafe { self.are_together_finite::<V>() };
+        }
         let mut is_finite = true;
         for j in 0..self.count {
             let right = self.right.wrapping_offset(j as isize * self.right_stride);
@@ -307,6 +312,33 @@ impl Operands {
             }
         }
         is_finite
+    }
+
+    /// The same of elements that lie together.
+    ///
+    /// # Safety
+    ///
+    /// As [`PairFn`].
+    #[inline(always)]
+    unsafe fn are_together_finite<V: Lanes>(self) -> bool {
+        let (length, mut at) = (self.count * self.terms, 0);
+        // SAFETY: by the contract of the caller.
+        unsafe {
+            let zero = V::splat(V::Scalar::ZERO);
+            let mut differences = zero;
+            while at + V::COUNT <= length {
+                let x = V::load(self.right.add(at * size_of::<V::Scalar>()));
+                differences = differences.add(x.sub(x));
+                at += V::COUNT;
+            }
+            let mut is_finite = !zero.any(differences.is_nan());
+            while at < length {
+                let x = self.right.cast::<V::Scalar>().add(at).read_unaligned();
+                is_finite &= x * V::Scalar::ZERO == V::Scalar::ZERO;
+                at += 1;
+            }
+            is_finite
+        }
     }
 
     /// Returns whether all elements of a chunk of rows are finite.
@@ -339,6 +371,7 @@ const STEP_OF_FEW: usize = 2;
 const MOST: usize = 64;
 /// From how many pairs and chunks on it is worth to look first whether all operands are finite.
 const MANY: usize = 8;
+const CHUNKS: usize = 4;
 
 /// Computes all chunks of a strip. The last chunk overlaps the one before and gives the same bits for the common
 /// rows; a strip shorter than a chunk is padded.
@@ -363,7 +396,7 @@ unsafe fn run<V: Lanes, K: Pairs, const R: usize>(
         && !K::ROOT
         && matches!(operands.terms, 2 | 3)
         && operands.count >= MANY
-        && len >= MANY * chunk
+        && len >= CHUNKS * chunk
         && unsafe { operands.is_right_finite::<V>() };
     let full = len >= chunk;
     // Distant rows share few sets of the cache: if there are many and they are used often, copy them.
