@@ -4,12 +4,12 @@ use broadloom::prelude::*;
 use broadloom::{CompileOptions, CpuLevel, Element, Threads};
 
 /// The sum of the elements of each row, each times its number, of small integers: exact in every dtype.
-fn weighed<T: Element + Clone + PartialEq + std::fmt::Debug>(number: fn(i64) -> T) {
+fn weighed<T: Element, R: Element + PartialEq + std::fmt::Debug>(number: fn(i64) -> T, result: fn(i64) -> R) {
     for columns in 2..=9_usize {
         for options in ways() {
             let g = Graph::new();
             let x = g.input::<T>("x", shape![g.symbol("n"), columns]);
-            let columns_of = (0..columns as i64).map(|column| x.index(-1, column) * (column + 1));
+            let columns_of = (0..columns as i64).map(|column| x.index(-1, column).cast::<R>() * (column + 1));
             let total = columns_of.reduce(|total, column| total + column).unwrap();
             let kernel = total.compile_with(&options).unwrap();
             for rows in [0, 1, 3, 4, 15, 16, 17, 63, 64, 65, 200_usize] {
@@ -17,15 +17,15 @@ fn weighed<T: Element + Clone + PartialEq + std::fmt::Debug>(number: fn(i64) -> 
                 let mut elements = Vec::with_capacity(rows * columns);
                 elements
                     .extend((0..rows * columns).map(|index| number(at(index / columns, index % columns))));
-                let mut totals = vec![number(0); rows];
+                let mut totals = vec![result(0); rows];
                 let view = ArrayView::new(&elements, &[rows, columns]).unwrap();
                 kernel.run_into([view], &mut totals).unwrap();
                 for (row, total) in totals.into_iter().enumerate() {
                     let of_row: Vec<i64> = (0..columns).map(|column| at(row, column)).collect();
                     let expected: i64 =
                         of_row.iter().zip(1..).map(|(element, weight)| element * weight).sum();
-                    let case = format!("{:?} of {columns}, row {row} of {rows}", T::DTYPE);
-                    assert_eq!(total, number(expected), "{case}");
+                    let case = format!("{:?} of {columns} as {:?}, row {row} of {rows}", T::DTYPE, R::DTYPE);
+                    assert_eq!(total, result(expected), "{case}");
                 }
             }
         }
@@ -52,17 +52,24 @@ fn ways() -> Vec<CompileOptions> {
 
 #[test]
 fn of_4_bytes() {
-    weighed::<f32>(|x| x as f32);
-    weighed::<i32>(|x| x as i32);
+    weighed(|x| x as f32, |x| x as f32);
+    weighed(|x| x as i32, |x| x as i32);
+}
+
+/// Rows in parts of a register, because results are longer.
+#[test]
+fn of_4_bytes_as_8() {
+    weighed(|x| x as f32, |x| x);
+    weighed(|x| x as i32, |x| x as f64);
 }
 
 #[test]
 fn of_8_bytes() {
-    weighed::<f64>(|x| x as f64);
-    weighed::<i64>(|x| x);
+    weighed(|x| x as f64, |x| x as f64);
+    weighed(|x| x, |x| x);
 }
 
 #[test]
 fn of_fewer_bytes() {
-    weighed::<i16>(|x| x as i16);
+    weighed(|x| x as i16, |x| x as i16);
 }

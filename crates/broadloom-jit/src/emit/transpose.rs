@@ -52,7 +52,7 @@ impl Emitter<'_, '_> {
 
     /// Loads rows of `count` contiguous elements, one after the other from `address` on, with a row for each lane. Returns a
     /// value for each element of a row. [Rows of this size](Emitter::loads_short_rows) can be loaded, and the lanes fill whole
-    /// registers.
+    /// registers, or parts of 16 bytes of a single one.
     pub(crate) fn load_short_rows(
         &mut self,
         address: ir::Value,
@@ -78,7 +78,7 @@ impl Emitter<'_, '_> {
             // As many rows as 16 bytes have elements are as many times 16 bytes as a row has elements.
             let registers: SmallVec<[ir::Value; 4]> = (0..count)
                 .map(|chunk| {
-                    let parts: Regs = (first..first + of_register)
+                    let parts: Regs = (first..lanes.min(first + of_register))
                         .step_by(elements)
                         .map(|lane| {
                             let offset = (lane * bytes + chunk * VECTOR_BYTES) as i32;

@@ -1,7 +1,7 @@
 //! Computes the addresses of accesses and rows at the current position, and loads and stores there.
 
 use super::{Dealt, Generator};
-use crate::emit::{LaneStride, Val};
+use crate::emit::{LaneStride, VECTOR_BYTES, Val};
 use crate::thresholds::{LINE, MAX_SHORT_ROW};
 use broadloom_ir::dtype::DType;
 use broadloom_loops::kernel::*;
@@ -129,7 +129,9 @@ impl Generator<'_, '_, '_> {
         let Some((lanes, LaneStride::Bytes(bytes))) = self.lane_stride(access) else { return Vec::new() };
         let host = self.emit.host;
         let count = bytes / dtype.size() as i64;
-        let fills = lanes.is_multiple_of(host.vector_bytes / dtype.size())
+        // Several registers are full, and one has parts of 16 bytes at least.
+        let part = host.vector_bytes.min((lanes * dtype.size()).max(VECTOR_BYTES)) / dtype.size();
+        let fills = lanes.is_multiple_of(part)
             && lanes as i64 * bytes < (host.vector_registers() * host.vector_bytes) as i64;
         if !(2..=MAX_SHORT_ROW).contains(&count)
             || !fills
