@@ -70,24 +70,35 @@ impl Generator<'_, '_, '_> {
     /// Returns the lanes of the first loop over an axis: as many registers of a value as the kernel means, which is written
     /// for those of 16 bytes, as long as the values that are alive at once stay in registers. They are steps that do not
     /// wait for each other: with one register of 64 bytes for each value, formulas of functions took up to 1.5 times as long as
-    /// with four. Without functions, elements that are gathered or change their size gain nothing from longer vectors, and
-    /// neither does what is done for each lane.
+    /// with four. Without functions, elements that are gathered or change their size gain nothing from that, and have only one full
+    /// register for the shortest; what is done for each lane gains nothing at all.
     pub(super) fn lanes_at_once(&self, axis: AxisId, lanes: usize, body: &[Stmt]) -> usize {
         let is_plain = |stmt: &Stmt| match stmt {
             Stmt::Let(id) => !is_by_lane(&self.kernel.values[id.index()].def),
             Stmt::Store { .. } | Stmt::Put { .. } => true,
             _ => false,
         };
-        let is_worth = || self.computes_functions(body) || self.is_contiguous(axis, body);
-        if lanes == 1 || body.len() > MAX_WIDE_STATEMENTS || !body.iter().all(is_plain) || !is_worth() {
+        if lanes == 1 || body.len() > MAX_WIDE_STATEMENTS || !body.iter().all(is_plain) {
             return lanes;
         }
         let host = self.emit.host;
+        let is_worth = self.computes_functions(body) || self.is_contiguous(axis, body);
         let bytes = self.most_alive(body);
         let fits = |lanes: &usize| lanes * bytes <= host.vector_registers() * host.vector_bytes;
         let wider = std::iter::successors(Some(2 * lanes), |lanes| Some(2 * lanes));
-        let most = lanes * host.vector_bytes / VECTOR_BYTES;
+        let most = match is_worth {
+            true => lanes * host.vector_bytes / VECTOR_BYTES,
+            false => self.lanes_of_register(body).unwrap_or(lanes),
+        };
         wider.take_while(|lanes| *lanes <= most).take_while(fits).last().unwrap_or(lanes)
+    }
+
+    /// Returns how many of the shortest numbers that the ops of a step compute a register has.
+    fn lanes_of_register(&self, body: &[Stmt]) -> Option<usize> {
+        let values = computed(body).map(|id| &self.kernel.values[id.index()]);
+        let of_ops = values.filter(|value| matches!(value.def, Def::Op { .. }) && value.dtype != DType::Bool);
+        let size = of_ops.map(|value| value.dtype.arithmetic().size()).min()?;
+        Some(self.emit.host.vector_bytes / size)
     }
 
     /// Returns whether elements that are neighbours along an axis are neighbours in all arrays, or the same, and all values
