@@ -35,6 +35,7 @@ const KERNELS_OF_RESHAPES: &[&str] = &["-p", "broadloom-jit", "--test", "kernels
 const REPORTED_INDICES: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "out_of_range"];
 const EMITTED_OPS: &[&str] = &["-p", "broadloom-jit", "--lib", "ops_are_those_of_the_table"];
 const EMITTED_CASTS: &[&str] = &["-p", "broadloom-jit", "--lib", "casts_convert"];
+const EMITTED_QUOTIENTS: &[&str] = &["-p", "broadloom-jit", "--lib", "long_integers_are_divided"];
 const EMITTED_REDUCTIONS: &[&str] = &["-p", "broadloom-jit", "--lib", "emit::tests::reductions"];
 const WIDE_FLOATS: &[&str] = &["-p", "broadloom-jit", "--lib", "wide::tests::instructions::scalar_floats"];
 const WIDE_FUNCTIONS: &[&str] = &["-p", "broadloom-jit", "--lib", "wide::tests::random"];
@@ -77,6 +78,27 @@ pub const FAULTS: &[Fault] = &[
         place: "⟦difference.madd(difference, sum)⟧",
         new: "difference.madd(difference, difference.sub(difference)).add(sum)",
         test: MATH_PAIRS,
+    },
+    Fault {
+        what: "rows that are not finite are folded as if they were",
+        file: "crates/broadloom-math/src/pairs.rs",
+        place: "⟦!zero.any(differences.is_nan())⟧\n        }\n    }\n}\n",
+        new: "true",
+        test: MATH_PAIRS,
+    },
+    Fault {
+        what: "pairs that are not finite are folded as if they were",
+        file: "crates/broadloom-math/src/pairs.rs",
+        place: "is_finite &= ⟦x * V::Scalar::ZERO == V::Scalar::ZERO⟧;\n            }\n        }",
+        new: "true",
+        test: MATH_PAIRS,
+    },
+    Fault {
+        what: "a quotient of large numbers that is one too large stays",
+        file: "crates/broadloom-jit/src/emit/quotients.rs",
+        place: "let quotient = ⟦self.builder.ins().iadd(quotient, wrong)⟧;",
+        new: "{ let _ = wrong; quotient }",
+        test: EMITTED_QUOTIENTS,
     },
     Fault {
         what: "the last columns of a transposed block are left out",

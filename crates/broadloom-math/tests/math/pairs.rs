@@ -275,6 +275,29 @@ macro_rules! pair_tests {
                 }
             }
 
+            /// Rows and pairs that are so many that finite operands are told from others before.
+            #[test]
+            fn long_strips_with_a_special_value() {
+                let mut random = Random(5);
+                let specials = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 3e38, -1e308, -0.0];
+                for (round, len) in [255, 256, 257, 300, 515].into_iter().cycle().take(30).enumerate() {
+                    let shape = ([2, 3][round % 2], [7, 8, 9, 20][round % 4], len);
+                    let layout = LAYOUTS[round / 2 % LAYOUTS.len()];
+                    let mut problem = Problem::<$float>::new(shape, layout, || tame(&mut random));
+                    let special = specials[round / 3 % specials.len()] as $float;
+                    let operand = match round % 3 {
+                        0 => &mut problem.left,
+                        1 => &mut problem.right,
+                        _ => &mut vec![0.0],
+                    };
+                    let at = random.bits() as usize % operand.len();
+                    operand[at] = special;
+                    for pairing in pairings() {
+                        levels().into_iter().for_each(|level| problem.check(pairing, level));
+                    }
+                }
+            }
+
             #[test]
             fn roots_that_round_to_the_same() {
                 // Sums in units in the last place of a few around a random one, some of them subnormal.
