@@ -94,6 +94,13 @@ pub const FAULTS: &[Fault] = &[
         test: MATH_PAIRS,
     },
     Fault {
+        what: "pairs that lie together are folded as if they were finite",
+        file: "crates/broadloom-math/src/pairs.rs",
+        place: "let mut is_finite = ⟦!zero.any(differences.is_nan())⟧;",
+        new: "true",
+        test: MATH_PAIRS,
+    },
+    Fault {
         what: "a quotient of large numbers that is one too large stays",
         file: "crates/broadloom-jit/src/emit/quotients.rs",
         place: "let quotient = ⟦self.builder.ins().iadd(quotient, wrong)⟧;",

@@ -53,8 +53,8 @@ pub(crate) const ALIGNED_BLOCKS: usize = 8;
 pub(crate) const AHEAD: i64 = 4 * LINE as i64;
 
 /// The distance in steps at which arrays read across rows are prefetched. Each step reads another cache line, and often
-/// another page: the same loop took 0.75 to 0.8 of the time. Half of the distance took
-/// 1.00 to 1.06 of the time (2000 x 2000, Zen 5), twice of it as long.
+/// another page: the same loop took 0.75 to 0.8 of the time. Half of the distance took 1.00 to 1.06 of the time (2000 x 2000,
+/// Zen 5), twice of it as long.
 pub(crate) const STEPS_AHEAD: i64 = 64;
 
 /// The distance between steps, in bytes, whose multiples are not prefetched. Their lines share so few sets of the

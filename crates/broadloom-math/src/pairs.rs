@@ -189,8 +189,9 @@ macro_rules! entry {
             let operands = Operands { left, left_stride, right, right_stride, right_step, terms, count };
             // SAFETY: by the contract of the caller.
             unsafe {
-                // Roots need more registers, and few pairs do not pay for a large chunk.
-                if K::ROOT || count < MANY {
+                // Roots need more registers, few pairs do not pay for a large chunk, and few rows do not fill it.
+                let chunk = $rows * V::COUNT;
+                if K::ROOT || count < MANY || len < chunk || terms * chunk > MOST_COPIED {
                     run::<V, K, 2>(values, indices, operands, len);
                 } else {
                     run::<V, K, $rows>(values, indices, operands, len);
@@ -200,8 +201,8 @@ macro_rules! entry {
     };
 }
 
-// With vectors of rows in a chunk: each element that is loaded serves as many pairs, of which four make independent sums,
-// enough to hide the latency of `madd`. With 32 registers there are more.
+// The last number is that of vectors of rows in a chunk. Each element of the right that is loaded serves as many pairs, and
+// four elements at a time make enough independent sums to hide the latency of `madd`. With 32 registers there are more.
 entry!(Portable, portable, 2,);
 entry!(#[cfg(target_arch = "x86_64")] Avx2Fma, avx2_fma, 2, #[target_feature(enable = "avx2,fma")]);
 entry!(
@@ -369,6 +370,8 @@ const STEP: usize = 4;
 const STEP_OF_FEW: usize = 2;
 /// The most rows of a chunk.
 const MOST: usize = 64;
+/// The most elements of a copied chunk that stay on the stack.
+const MOST_COPIED: usize = 2048;
 /// From how many pairs and chunks on it is worth to look first whether all operands are finite.
 const MANY: usize = 8;
 const CHUNKS: usize = 4;
@@ -401,8 +404,8 @@ unsafe fn run<V: Lanes, K: Pairs, const R: usize>(
     let full = len >= chunk;
     // Distant rows share few sets of the cache: if there are many and they are used often, copy them.
     let packed = !full || (operands.terms > 16 && operands.count > 16);
-    // Up to 64 terms, the most of a sum in index order, stay on the stack, so that kernels allocate nothing.
-    let mut copy: SmallVec<[V::Scalar; 2048]> = SmallVec::new();
+    // Up to 64 terms of two vectors, the most of a sum in index order, stay on the stack, so that kernels allocate nothing.
+    let mut copy: SmallVec<[V::Scalar; MOST_COPIED]> = SmallVec::new();
     if packed {
         // Fill it in place: moving a finished vector here would cost as much as the work.
         copy.resize(operands.terms * chunk, V::Scalar::ONE);
@@ -476,6 +479,7 @@ impl<V: Lanes, const R: usize> Best<V, R> {
     #[inline(always)]
     unsafe fn store(self, values: *mut u8, indices: *mut i64, start: usize, count: usize) {
         let size = size_of::<V::Scalar>();
+        const { assert!(R * V::COUNT <= MOST, "a chunk fits the arrays") };
         // SAFETY: by the contract of the caller; the arrays have room for a chunk.
         unsafe {
             if count == R * V::COUNT {

@@ -8,7 +8,8 @@ use smallvec::SmallVec;
 
 impl Emitter<'_, '_> {
     /// Loads as many contiguous elements as 16 bytes have from each address. Returns a value for each of these elements,
-    /// with a lane for each address. Elements have 4 or 8 bytes, and the lanes fill whole registers.
+    /// with a lane for each address. Elements have 4 or 8 bytes, and the lanes fill whole registers, or
+    /// parts of 16 bytes of a single one.
     pub(crate) fn load_transposed(&mut self, addresses: &[ir::Value], dtype: DType) -> Vec<Val> {
         let elements = VECTOR_BYTES / dtype.size();
         let mut rows: Vec<Regs> = vec![Regs::new(); elements];

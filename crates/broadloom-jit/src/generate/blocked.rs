@@ -97,7 +97,7 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Returns where the first block ends. If there are many, it is as short as aligns the others in the first array that is
-    /// read across rows: elements of one cache line are not read with two then.
+    /// read across rows, at its first step: at all steps, if they are a multiple of a block's bytes apart.
     fn first_block(&mut self, blocked: &Blocked<'_>, start: ir::Value, end: ir::Value) -> ir::Value {
         let whole = self.ins().iadd_imm_s(start, blocked.count as i64);
         let whole = self.least(whole, end);

@@ -69,9 +69,9 @@ impl Generator<'_, '_, '_> {
 
     /// Returns the lanes of the first loop over an axis: as many registers of a value as the kernel means, which is written
     /// for those of 16 bytes, as long as the values that are alive at once stay in registers. They are steps that do not
-    /// wait for each other: with one register of 64 bytes for each value, formulas of functions took up to 1.5 times as long as
-    /// with four. Without functions, elements that are gathered or change their size gain nothing from that, and have only one full
-    /// register for the shortest; what is done for each lane gains nothing at all.
+    /// wait for each other: with one register of 64 bytes for each value, formulas of functions took up to 1.5 times as long
+    /// as with four. Without functions, elements that are gathered or change their size gain nothing from that, and have only
+    /// one full register for the shortest; what is done for each lane gains nothing at all.
     pub(super) fn lanes_at_once(&self, axis: AxisId, lanes: usize, body: &[Stmt]) -> usize {
         let is_plain = |stmt: &Stmt| match stmt {
             Stmt::Let(id) => !is_by_lane(&self.kernel.values[id.index()].def),

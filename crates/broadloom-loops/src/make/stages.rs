@@ -52,8 +52,12 @@ impl Maker<'_, '_, '_> {
             for item in &row_items {
                 match item {
                     Item::Value(call) => {
+                        // A loop of its own also reads what is no row.
+                        let in_loop = self.placement.is_computed_in_strips(*call);
                         for source in self.placement.sources(*call) {
-                            if self.operand(source, strip).is_none() && !for_rows.contains(&source) {
+                            let is_read = self.operand(source, strip).is_some()
+                                || in_loop && (self.is_leaf(source) || self.env.contains_key(&source));
+                            if !is_read && !for_rows.contains(&source) {
                                 for_rows.push(source);
                             }
                         }
