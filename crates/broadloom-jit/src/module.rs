@@ -89,12 +89,9 @@ pub fn target_of(level: CpuLevel, vector_bytes: usize) -> Target {
         CpuLevel::Neon => 32,
     };
     // Tile functions have wider vectors than code that Cranelift makes for x86-64.
-    let has_wide = |width: &Width| width.is_of(level) && width.bytes() <= vector_bytes;
-    let wide = Width::ALL.into_iter().filter(has_wide).map(Width::bytes).max();
-    let widest_bytes = match cfg!(all(target_arch = "x86_64", unix)) {
-        true => wide.unwrap_or(VECTOR_BYTES),
-        false => VECTOR_BYTES,
-    };
+    let has_code = cfg!(all(target_arch = "x86_64", unix));
+    let is_used = |width: &Width| has_code && width.is_of(level) && width.bytes() <= vector_bytes;
+    let widest_bytes = Width::ALL.into_iter().filter(is_used).map(Width::bytes).max().unwrap_or(VECTOR_BYTES);
     Target { vector_bytes: VECTOR_BYTES, widest_bytes, registers, ..Target::NOMINAL }
 }
 

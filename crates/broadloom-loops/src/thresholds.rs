@@ -147,7 +147,7 @@ pub(crate) const MIN_OPS_OF_SCATTER: usize = 2;
 pub(crate) const MAX_TILE_STRIP: usize = 1024;
 
 /// The same for those on pairs, which read and write less per unit of work: while one strip is computed, the next is read and
-/// the last one written. The nearest of 4 of 3 coordinates took 0.6 of the time that it takes with 1024, and of 16 0.75.
+/// the last one written. The nearest of 4 codes of 3 coordinates took 0.6 of the time with 1024, and that of 16 codes 0.75.
 pub(crate) const MAX_PAIR_STRIP: usize = 256;
 
 /// The longest other strip: of columns that are summed while their table is read row by row. The part of a table
@@ -169,7 +169,7 @@ pub(crate) const PARTS_OF_SCRATCH: usize = 2;
 /// The number of contiguous bytes that a block takes at once where an array is read against its order, if vectors are not
 /// longer. A block goes through registers: of the widest elements, these are the rows that it has. More rows of the other
 /// arrays at once are more streams than the CPU predicts: in a hand-written loop with AVX2 (Zen 3), 16 rows of `f32` took
-/// 1.15 times as long as 8. With AVX-512 (Zen 5), whole cache lines took 0.8 to 0.9 of the time of halves.
+/// 1.15 times as long as 8. With AVX-512 (Zen 5), whole cache lines took 0.8 to 0.95 of the time of halves.
 pub(crate) const TILE_BYTES: usize = 32;
 
 /// The smallest elements of which blocks are transposed in registers.

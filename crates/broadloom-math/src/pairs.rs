@@ -297,48 +297,18 @@ impl Operands {
     #[inline(always)]
     unsafe fn is_right_finite<V: Lanes>(self) -> bool {
         let size = size_of::<V::Scalar>();
-        if self.right_step == size as isize && self.right_stride == (self.terms * size) as isize {
-            // SAFETY: by the contract of the caller: all elements lie together.
-            return unsafe { self.are_together_finite::<V>() };
-        }
-        let mut is_finite = true;
-        for j in 0..self.count {
-            let right = self.right.wrapping_offset(j as isize * self.right_stride);
-            for t in 0..self.terms {
-                // SAFETY: by the contract of the caller.
-                let x = unsafe {
-                    right.wrapping_offset(t as isize * self.right_step).cast::<V::Scalar>().read_unaligned()
-                };
-                is_finite &= x * V::Scalar::ZERO == V::Scalar::ZERO;
-            }
-        }
-        is_finite
-    }
-
-    /// The same of elements that lie together.
-    ///
-    /// # Safety
-    ///
-    /// As [`PairFn`].
-    #[inline(always)]
-    unsafe fn are_together_finite<V: Lanes>(self) -> bool {
-        let (length, mut at) = (self.count * self.terms, 0);
+        let is_together =
+            self.right_step == size as isize && self.right_stride == (self.terms * size) as isize;
         // SAFETY: by the contract of the caller.
         unsafe {
-            let zero = V::splat(V::Scalar::ZERO);
-            let mut differences = zero;
-            while at + V::COUNT <= length {
-                let x = V::load(self.right.add(at * size_of::<V::Scalar>()));
-                differences = differences.add(x.sub(x));
-                at += V::COUNT;
+            if is_together {
+                return are_finite::<V>(self.right, self.count * self.terms);
             }
-            let mut is_finite = !zero.any(differences.is_nan());
-            while at < length {
-                let x = self.right.cast::<V::Scalar>().add(at).read_unaligned();
-                is_finite &= x * V::Scalar::ZERO == V::Scalar::ZERO;
-                at += 1;
-            }
-            is_finite
+            (0..self.count).all(|j| {
+                let right = self.right.wrapping_offset(j as isize * self.right_stride);
+                (0..self.terms)
+                    .all(|t| are_finite::<V>(right.wrapping_offset(t as isize * self.right_step), 1))
+            })
         }
     }
 
@@ -349,19 +319,33 @@ impl Operands {
     /// As [`sums`].
     #[inline(always)]
     unsafe fn are_rows_finite<V: Lanes, const R: usize>(self) -> bool {
+        let left = |t: usize| self.left.wrapping_add(t * self.left_stride);
         // SAFETY: by the contract of the caller.
-        unsafe {
-            let zero = V::splat(V::Scalar::ZERO);
-            let mut differences = zero;
-            for t in 0..self.terms {
-                let left = self.left.wrapping_add(t * self.left_stride);
-                for r in 0..R {
-                    let x = V::load(left.add(r * size_of::<V>()));
-                    differences = differences.add(x.sub(x));
-                }
-            }
-            !zero.any(differences.is_nan())
+        (0..self.terms).all(|t| unsafe { are_finite::<V>(left(t), R * V::COUNT) })
+    }
+}
+
+/// Returns whether all of `count` elements that lie together are finite.
+///
+/// # Safety
+///
+/// They must be valid for reads, and the CPU must have the instructions of `V`.
+#[inline(always)]
+unsafe fn are_finite<V: Lanes>(from: *const u8, count: usize) -> bool {
+    // SAFETY: by the contract of the caller.
+    unsafe {
+        // The difference of a number from itself is a NaN if it is not finite.
+        let mut differences = V::splat(V::Scalar::ZERO);
+        let whole = count / V::COUNT;
+        for at in 0..whole {
+            let x = V::load(from.add(at * size_of::<V>()));
+            differences = differences.add(x.sub(x));
         }
+        let rest = (whole * V::COUNT..count).all(|at| {
+            let x = from.cast::<V::Scalar>().add(at).read_unaligned();
+            x * V::Scalar::ZERO == V::Scalar::ZERO
+        });
+        rest && !differences.any(differences.is_nan())
     }
 }
 
@@ -372,7 +356,8 @@ const STEP_OF_FEW: usize = 2;
 const MOST: usize = 64;
 /// The most elements of a copied chunk that stay on the stack.
 const MOST_COPIED: usize = 2048;
-/// From how many pairs and chunks on it is worth to look first whether all operands are finite.
+/// From how many pairs on large chunks are worth their while, and so it is, from some chunks on, to look first whether all
+/// operands are finite.
 const MANY: usize = 8;
 const CHUNKS: usize = 4;
 

@@ -260,66 +260,57 @@ impl Emitter<'_, '_> {
             let second = emitter.small_integer_of(second);
             let rest = rest_of(emitter, rest, second);
             let quotient = emitter.builder.ins().iadd(first, second);
-            let result = match is_signed {
-                true => emitter.signed_result(op, [a, b], [quotient, rest]),
-                false => emitter.unsigned_result(op, [a, b], [quotient, rest]),
-            };
+            let mut result = emitter.corrected(op, is_signed, [a, b], [quotient, rest]);
+            if !is_signed {
+                let is_large = emitter.builder.ins().icmp(IntCC::SignedLessThan, b, zero);
+                let once = emitter.divided_once(op, a, b);
+                result = emitter.blend(is_large, once, result);
+            }
             let divisible = emitter.builder.ins().icmp(IntCC::NotEqual, b, zero);
             emitter.builder.ins().band(result, divisible)
         })
     }
 
-    /// The result of an op from a quotient that may be one too large or too small, and its remainder.
-    fn signed_result(
+    /// The result of an op from a quotient that may be one too large or, if they are signed, too small, and its remainder.
+    fn corrected(
         &mut self,
         op: Op,
+        is_signed: bool,
         [a, b]: [ir::Value; 2],
         [quotient, rest]: [ir::Value; 2],
     ) -> ir::Value {
         let zero = self.splat_bits(self.builder.func.dfg.value_type(rest), 0);
-        let signs = self.builder.ins().bxor(rest, if op == Op::Fmod { a } else { b });
-        let other = self.builder.ins().icmp(IntCC::SignedLessThan, signs, zero);
-        let some = self.builder.ins().icmp(IntCC::NotEqual, rest, zero);
-        let wrong = self.builder.ins().band(other, some);
-        match op {
-            Op::FloorDivide => self.builder.ins().iadd(quotient, wrong),
-            Op::Remainder => {
-                let step = self.builder.ins().band(wrong, b);
-                self.builder.ins().iadd(rest, step)
-            }
-            _ => {
+        let wrong = if is_signed {
+            let signs = self.builder.ins().bxor(rest, if op == Op::Fmod { a } else { b });
+            let other = self.builder.ins().icmp(IntCC::SignedLessThan, signs, zero);
+            let some = self.builder.ins().icmp(IntCC::NotEqual, rest, zero);
+            self.builder.ins().band(other, some)
+        } else {
+            self.builder.ins().icmp(IntCC::SignedLessThan, rest, zero)
+        };
+        let step = match op {
+            Op::FloorDivide => return self.builder.ins().iadd(quotient, wrong),
+            Op::Fmod if is_signed => {
                 // b with the other sign than the remainder.
                 let signs = self.builder.ins().bxor(rest, b);
                 let turns = self.builder.ins().icmp(IntCC::SignedGreaterThanOrEqual, signs, zero);
                 let step = self.builder.ins().bxor(b, turns);
-                let step = self.builder.ins().isub(step, turns);
-                let step = self.builder.ins().band(wrong, step);
-                self.builder.ins().iadd(rest, step)
+                self.builder.ins().isub(step, turns)
             }
-        }
+            _ => b,
+        };
+        let step = self.builder.ins().band(wrong, step);
+        self.builder.ins().iadd(rest, step)
     }
 
-    /// The same of unsigned integers.
-    fn unsigned_result(
-        &mut self,
-        op: Op,
-        [a, b]: [ir::Value; 2],
-        [quotient, rest]: [ir::Value; 2],
-    ) -> ir::Value {
-        let zero = self.splat_bits(self.builder.func.dfg.value_type(rest), 0);
-        let is_large = self.builder.ins().icmp(IntCC::SignedLessThan, b, zero);
+    /// The result of an op on unsigned integers of which the second goes into the first once at most.
+    fn divided_once(&mut self, op: Op, a: ir::Value, b: ir::Value) -> ir::Value {
         let goes = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, a, b);
-        let wrong = self.builder.ins().icmp(IntCC::SignedLessThan, rest, zero);
         if op == Op::FloorDivide {
-            let quotient = self.builder.ins().iadd(quotient, wrong);
-            let once = self.builder.ins().ineg(goes);
-            return self.blend(is_large, once, quotient);
+            return self.builder.ins().ineg(goes);
         }
-        let step = self.builder.ins().band(wrong, b);
-        let rest = self.builder.ins().iadd(rest, step);
         let step = self.builder.ins().band(goes, b);
-        let left = self.builder.ins().isub(a, step);
-        self.blend(is_large, left, rest)
+        self.builder.ins().isub(a, step)
     }
 
     /// The nearest integer modulo 2^64 of a float below 2^83.

@@ -158,24 +158,25 @@ impl Maker<'_, '_, '_> {
     }
 
     /// Returns a loop over a strip that computes an elementary function and nothing else.
-    fn function_loop(&mut self, value: ValueId, strip: AxisId) -> Stmt {
-        let outer = self.env.clone();
-        let mut body = Vec::new();
-        let result = self.get(value, &mut body);
-        self.env = outer;
-        body.push(match self.target(value, strip) {
-            Operand::Row(row) => Stmt::Put { row, part: 0, axis: strip, value: result },
-            Operand::Array { access, delta } => Stmt::Store { access, delta, value: result },
-        });
+    fn function_loop(&mut self, value: ValueId, strip: AxisId) -> Result<Stmt, LowerError> {
+        let body = self.scoped(|maker| {
+            let mut body = Vec::new();
+            let result = maker.get(value, &mut body);
+            body.push(match maker.target(value, strip) {
+                Operand::Row(row) => Stmt::Put { row, part: 0, axis: strip, value: result },
+                Operand::Array { access, delta } => Stmt::Store { access, delta, value: result },
+            });
+            Ok(body)
+        })?;
         let values = self.placement.sources(value).into_iter().chain([value]);
-        Stmt::For { axis: strip, lanes: self.placement.lanes(strip, Some(strip), values), body }
+        Ok(Stmt::For { axis: strip, lanes: self.placement.lanes(strip, Some(strip), values), body })
     }
 
     fn row_item(&mut self, item: Item, strip: AxisId, before: &mut Vec<Stmt>) -> Result<(), LowerError> {
         match item {
             Item::Value(scan) if self.nest.scans.contains_key(&scan) => self.scan_along(scan, strip, before),
             Item::Value(value) if self.placement.is_computed_in_strips(value) => {
-                let stmt = self.function_loop(value, strip);
+                let stmt = self.function_loop(value, strip)?;
                 before.push(stmt);
             }
             Item::Value(value) => {

@@ -10,15 +10,8 @@ impl Placement<'_, '_> {
     /// Finds the functions that the loops around them compute themselves: no strip, no call, and no scratch rows for
     /// arguments and results.
     pub(super) fn find_inlined(&self) -> HashSet<ValueId> {
-        if !self.target().inlines() || !self.is_vector() {
-            return HashSet::new();
-        }
-        let is_inlined = |call: &ValueId| {
-            self.is_call(*call)
-                && self.position(*call).is_some_and(|axis| self.inlines_along(axis))
-                && self.is_short_function(*call)
-        };
-        self.live_values().filter(is_inlined).collect()
+        let is_part = |call: &ValueId| self.position(*call).is_some_and(|axis| self.inlines_along(axis));
+        self.live_values().filter(|call| self.may_inline(*call) && is_part(call)).collect()
     }
 
     /// Returns whether a loop of its own over strips computes the function of a call. The loops inside its level have the
@@ -29,16 +22,16 @@ impl Placement<'_, '_> {
                 && !self.forms.contains_key(&axis)
                 && self.vectorizes(axis, Some(axis), &[])
         };
+        self.may_inline(call) && self.position(call).is_some_and(is_outer)
+    }
+
+    /// Returns whether code of kernels may compute the function of a call: its operations are known and few. A call whose row
+    /// is kept fills the row.
+    fn may_inline(&self, call: ValueId) -> bool {
         self.target().inlines()
             && self.is_vector()
             && self.is_call(call)
-            && self.position(call).is_some_and(is_outer)
-            && self.is_short_function(call)
-    }
-
-    /// Returns whether the operations of a function are known, few, and not those of a call whose row is kept, which fills it.
-    fn is_short_function(&self, call: ValueId) -> bool {
-        self.kept.values().all(|kept| kept.call != call)
+            && self.kept.values().all(|kept| kept.call != call)
             && self.operations(call).is_some_and(|count| count <= MAX_INLINED_OPERATIONS)
     }
 
