@@ -304,11 +304,15 @@ impl Operands {
             if is_together {
                 return are_finite::<V>(self.right, self.count * self.terms);
             }
-            (0..self.count).all(|j| {
+            // No closures: they would not have the instructions of the level.
+            let mut finite = true;
+            for j in 0..self.count {
                 let right = self.right.wrapping_offset(j as isize * self.right_stride);
-                (0..self.terms)
-                    .all(|t| are_finite::<V>(right.wrapping_offset(t as isize * self.right_step), 1))
-            })
+                for t in 0..self.terms {
+                    finite &= are_finite::<V>(right.wrapping_offset(t as isize * self.right_step), 1);
+                }
+            }
+            finite
         }
     }
 
@@ -319,9 +323,13 @@ impl Operands {
     /// As [`sums`].
     #[inline(always)]
     unsafe fn are_rows_finite<V: Lanes, const R: usize>(self) -> bool {
-        let left = |t: usize| self.left.wrapping_add(t * self.left_stride);
-        // SAFETY: by the contract of the caller.
-        (0..self.terms).all(|t| unsafe { are_finite::<V>(left(t), R * V::COUNT) })
+        let mut finite = true;
+        for t in 0..self.terms {
+            let left = self.left.wrapping_add(t * self.left_stride);
+            // SAFETY: by the contract of the caller.
+            finite &= unsafe { are_finite::<V>(left, R * V::COUNT) };
+        }
+        finite
     }
 }
 
@@ -341,10 +349,11 @@ unsafe fn are_finite<V: Lanes>(from: *const u8, count: usize) -> bool {
             let x = V::load(from.add(at * size_of::<V>()));
             differences = differences.add(x.sub(x));
         }
-        let rest = (whole * V::COUNT..count).all(|at| {
+        let mut rest = true;
+        for at in whole * V::COUNT..count {
             let x = from.cast::<V::Scalar>().add(at).read_unaligned();
-            x * V::Scalar::ZERO == V::Scalar::ZERO
-        });
+            rest &= x * V::Scalar::ZERO == V::Scalar::ZERO;
+        }
         rest && !differences.any(differences.is_nan())
     }
 }
@@ -556,7 +565,7 @@ struct Hot<V: Lanes, const R: usize> {
 
 impl<V: Lanes, const R: usize> Hot<V, R> {
     #[inline(always)]
-    fn take<K: Pairs, const INDEXED: bool, const FINITE: bool>(&mut self, pairs: [V; R], j: usize) {
+    fn take<K: Pairs, const INDEXED: bool, const T: usize>(&mut self, pairs: [V; R], j: usize) {
         let best = &mut self.best;
         for (r, pair) in pairs.into_iter().enumerate() {
             if INDEXED {
@@ -568,7 +577,8 @@ impl<V: Lanes, const R: usize> Hot<V, R> {
                 best.index[r] = pair.select_index(wins, pair.index(j), best.index[r]);
             }
             best.value[r] = better::<V, K>(pair, best.value[r]);
-            if !FINITE {
+            // No sum of few terms is NaN.
+            if T == 0 {
                 self.total[r] = self.total[r].add(pair);
             }
         }
@@ -612,23 +622,19 @@ unsafe fn hot<V: Lanes, K: Pairs, const INDEXED: bool, const N: usize, const T: 
     let zero = unsafe { V::splat(V::Scalar::ZERO) };
     // SAFETY: by the contract of the caller.
     let mut hot = Hot { best: unsafe { Best::<V, R>::new::<K>() }, total: [zero; R], near: zero.is_nan() };
-    let mut take = |pairs: [V; R], j: usize| match T {
-        0 => hot.take::<K, INDEXED, false>(pairs, j),
-        _ => hot.take::<K, INDEXED, true>(pairs, j),
-    };
     let mut j = 0;
     while j + N <= operands.count {
         // SAFETY: by the contract of the caller.
         let pairs = unsafe { sums::<V, K, N, T, R>(operands, j) };
         for (n, pairs) in pairs.into_iter().enumerate() {
-            take(pairs, j + n);
+            hot.take::<K, INDEXED, T>(pairs, j + n);
         }
         j += N;
     }
     while j < operands.count {
         // SAFETY: by the contract of the caller.
         let [pairs] = unsafe { sums::<V, K, 1, T, R>(operands, j) };
-        take(pairs, j);
+        hot.take::<K, INDEXED, T>(pairs, j);
         j += 1;
     }
     if INDEXED && K::ROOT && zero.any(hot.near) {
