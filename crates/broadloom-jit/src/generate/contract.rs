@@ -27,7 +27,7 @@ use super::Generator;
 use super::reduce::State;
 use super::stream::ByBlocks;
 use crate::emit::{LaneStride, Val};
-use crate::thresholds::{ACCUMULATOR_REGISTERS, STEPS_AT_ONCE};
+use crate::thresholds::{ACCUMULATOR_REGISTERS, LONGEST_UNPACKED, STEPS_AT_ONCE};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::{BLOCK, LANES};
@@ -58,6 +58,8 @@ struct Tile<'k> {
     /// The number of steps of the axis of rows, and of the axis of the strip.
     steps: usize,
     lanes: usize,
+    /// The number of lanes of the fixed tree whose accumulators are in registers at once.
+    lanes_at_once: usize,
     /// For each accumulator, its dtype in registers, and the number of elements that such lanes can add without overflow.
     lane_dtypes: Vec<DType>,
     narrow: Option<i64>,
@@ -205,14 +207,16 @@ impl Generator<'_, '_, '_> {
         let bytes = lane_dtypes.iter().map(|dtype| dtype.size()).max();
         let most = ACCUMULATOR_REGISTERS * self.emit.host.vector_bytes / bytes.unwrap_or(1);
         let lanes = contract.lanes.min(most).max(LEAST_LANES);
+        let lanes_at_once = if registers > 16 && !several { 2 } else { 1 };
         let slots = match contract.order {
             Order::Tree => {
+                let elements = LANES / lanes_at_once * steps * lanes;
                 let sizes = contract.accumulators.iter().map(|entry| entry.accumulator.dtype.size());
-                sizes.map(|size| self.stack_of_lines((LANES * steps * lanes * size) as u32)).collect()
+                sizes.map(|size| self.stack_of_lines((elements * size) as u32)).collect()
             }
             _ => Vec::new(),
         };
-        let is_packed = self.is_packed(contract, &beside);
+        let is_packed = self.is_packed(contract, &beside, lanes_at_once);
         let (first, _) = self.bounds(contract.rows);
         Tile {
             contract,
@@ -223,6 +227,7 @@ impl Generator<'_, '_, '_> {
             own,
             steps,
             lanes,
+            lanes_at_once,
             lane_dtypes,
             narrow: fitting,
             first,
@@ -232,14 +237,21 @@ impl Generator<'_, '_, '_> {
 
     /// Returns whether rows of a block are too long to be read from their arrays; `None` if these are not contiguous, or
     /// there are none.
-    fn is_packed(&mut self, contract: &Contract, beside: &[Beside]) -> Option<ir::Value> {
+    fn is_packed(
+        &mut self,
+        contract: &Contract,
+        beside: &[Beside],
+        lanes_at_once: usize,
+    ) -> Option<ir::Value> {
         if !beside.iter().all(|beside| beside.array.is_some()) {
             return None;
         }
         let sizes = beside.iter().map(|beside| self.kernel.rows[beside.row.index()].dtype.size());
-        let longest = (MAX_UNPACKED_BYTES / sizes.max()?) as i64;
+        let longest = (LONGEST_UNPACKED[usize::from(lanes_at_once > 1)] / sizes.max()?) as i64;
         let (start, end) = self.bounds(contract.axis);
         let length = self.ins().isub(end, start);
+        let block = self.constant(BLOCK as i64);
+        let length = self.least(length, block);
         Some(self.ins().icmp_imm_s(IntCC::SignedGreaterThan, length, longest))
     }
 

@@ -3,7 +3,7 @@
 use super::{Beside, Place, Tile, accumulators, dtypes};
 use crate::emit::{LaneStride, Val};
 use crate::generate::reduce::State;
-use crate::generate::{Dealt, Generator};
+use crate::generate::{Dealt, Generator, Looped};
 use broadloom_ir::reduce::LANES;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -31,7 +31,8 @@ impl Generator<'_, '_, '_> {
         let zero = self.constant(0);
         offsets.extend(sources.iter().map(|_| zero));
         let one = self.constant(1);
-        self.along(tile, place, (range, one), &offsets, &sources, begin)
+        let offsets: Vec<ir::Value> = std::iter::once(range.0).chain(offsets).collect();
+        self.along(tile, place, (range.1, one), &offsets, &sources, begin).carried
     }
 
     /// Returns the addresses of what a tile reads from rows over the strip at a step of the axis.
@@ -79,45 +80,29 @@ impl Generator<'_, '_, '_> {
         sources
     }
 
-    /// Adds the elements of a range of the axis, at a distance from each other. The rows over the strip for these steps
-    /// follow one another, from the first addresses on; what is beside is read so many bytes after the starts.
+    /// Adds the elements of the axis from a position on, before an end, at a distance from each other. The rows over the
+    /// strip for these steps follow one another, from the addresses behind the position on; what is beside is read so many
+    /// bytes after the starts. With accumulators for several lanes, the others are as far apart as the tree combines them.
     fn along(
         &mut self,
         tile: &Tile<'_>,
         place: Place<'_>,
-        ((start, end), apart): ((ir::Value, ir::Value), ir::Value),
-        offsets: &[ir::Value],
+        (end, apart): (ir::Value, ir::Value),
+        begins: &[ir::Value],
         sources: &[Source],
         begin: State,
-    ) -> State {
-        let Contract { axis, strip, rows, .. } = *tile.contract;
-        let accumulators = accumulators(tile.contract);
+    ) -> Looped {
         let is_before = |generator: &mut Self, state: &[ir::Value]| {
             generator.ins().icmp(IntCC::SignedLessThan, state[0], end)
         };
-        let begins: Vec<ir::Value> = std::iter::once(start).chain(offsets.iter().copied()).collect();
-        let looped = self.loop_while(&begins, &begin, is_before, |generator, at, state| {
+        let of_lane = tile.steps * tile.contract.accumulators.len();
+        self.loop_while(begins, &begin, is_before, |generator, at, state| {
             let mut new = State::new();
+            for (lane, state) in state.chunks(of_lane).enumerate() {
+                let at = generator.in_lane(tile, at, sources, lane);
+                new.extend(generator.one_step(tile, place, &at, sources, state));
+            }
             let (filled, beside) = at[1..].split_at(tile.filled.len());
-            generator.at(axis, at[0], 1, |generator| {
-                generator.at(strip, place.lane, tile.lanes, |generator| {
-                    for ((value, row), address) in tile.filled.iter().zip(filled) {
-                        generator.read_behind(*value, *row, *address, tile.lanes);
-                    }
-                    generator.define(&tile.shared);
-                    for (step, state) in state.chunks(accumulators.len()).enumerate() {
-                        generator.at(rows, place.rows[step], 1, |generator| {
-                            let read = tile.beside.iter().zip(sources).zip(beside);
-                            for ((Beside { value, row, .. }, source), offset) in read {
-                                let address = generator.ins().iadd(source.starts[step], *offset);
-                                generator.read_behind(*value, *row, address, 1);
-                            }
-                            generator.define(&tile.own);
-                            new.extend(generator.accumulate(axis, &accumulators, state));
-                        });
-                    }
-                });
-            });
             let mut next = vec![generator.ins().iadd(at[0], apart)];
             for ((_, row), address) in tile.filled.iter().zip(filled) {
                 let bytes = generator.row_bytes(*row);
@@ -127,8 +112,63 @@ impl Generator<'_, '_, '_> {
                 next.push(generator.ins().iadd(*offset, source.of_step));
             }
             (next, new)
+        })
+    }
+
+    /// Returns where another lane of those in registers reads what the first one reads at these places.
+    fn in_lane(
+        &mut self,
+        tile: &Tile<'_>,
+        at: &[ir::Value],
+        sources: &[Source],
+        lane: usize,
+    ) -> Vec<ir::Value> {
+        let number = (lane * (LANES / tile.lanes_at_once)) as i64;
+        if number == 0 {
+            return at.to_vec();
+        }
+        let mut distances = vec![self.constant(number)];
+        for (_, row) in &tile.filled {
+            let of_lane = ROWS_OF_LANE as i64 * self.row_bytes(*row);
+            distances.push(self.constant(number * of_lane));
+        }
+        distances.extend(sources.iter().map(|source| self.ins().imul_imm_s(source.of_lane, number)));
+        at.iter().zip(distances).map(|(at, distance)| self.ins().iadd(*at, distance)).collect()
+    }
+
+    /// Adds one step of the axis to the accumulators of one lane, and returns them.
+    fn one_step(
+        &mut self,
+        tile: &Tile<'_>,
+        place: Place<'_>,
+        at: &[ir::Value],
+        sources: &[Source],
+        state: &[Val],
+    ) -> State {
+        let Contract { axis, strip, rows, .. } = *tile.contract;
+        let accumulators = accumulators(tile.contract);
+        let (filled, beside) = at[1..].split_at(tile.filled.len());
+        let mut new = State::new();
+        self.at(axis, at[0], 1, |generator| {
+            generator.at(strip, place.lane, tile.lanes, |generator| {
+                for ((value, row), address) in tile.filled.iter().zip(filled) {
+                    generator.read_behind(*value, *row, *address, tile.lanes);
+                }
+                generator.define(&tile.shared);
+                for (step, state) in state.chunks(accumulators.len()).enumerate() {
+                    generator.at(rows, place.rows[step], 1, |generator| {
+                        let read = tile.beside.iter().zip(sources).zip(beside);
+                        for ((Beside { value, row, .. }, source), offset) in read {
+                            let address = generator.ins().iadd(source.starts[step], *offset);
+                            generator.read_behind(*value, *row, address, 1);
+                        }
+                        generator.define(&tile.own);
+                        new.extend(generator.accumulate(axis, &accumulators, state));
+                    });
+                }
+            });
         });
-        looped.carried
+        new
     }
 
     /// Reads one or more elements of a row. Elements beyond the end of a strip can be read, because there are at least as
@@ -146,7 +186,8 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// Reduces a block of the tree: lane after lane, then folds all lanes, unless there is only one.
+    /// Reduces a block of the tree: one lane after the other, or two, which are folded in registers, then folds all of
+    /// them, unless there is only one.
     pub(super) fn by_lanes(
         &mut self,
         tile: &Tile<'_>,
@@ -154,22 +195,38 @@ impl Generator<'_, '_, '_> {
         (first, last): (ir::Value, ir::Value),
         dealt: Dealt,
     ) -> State {
-        let limit = self.ins().iadd(first, dealt.lanes);
+        let apart = (LANES / tile.lanes_at_once) as i64;
+        let are_several = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, dealt.lanes, 1);
+        let turns = self.constant(apart);
+        let turns = self.least(dealt.lanes, turns);
+        let limit = self.ins().iadd(first, turns);
+        // Before this step of the first lane, the second one has a step as well.
+        let last_of_both = self.ins().iadd_imm_s(last, -apart);
+        let last_of_both = self.ins().select(are_several, last_of_both, first);
         let sources = self.sources(tile, place, first);
         let zero = self.constant(0);
         let mut begins = vec![first];
         begins.extend(self.behind_rows(tile, place, first));
         begins.extend(sources.iter().map(|_| zero));
-        let carried = begins.len() - 1;
+        let carried = begins.len();
         begins.extend(&tile.slots);
         let is_before = |generator: &mut Self, state: &[ir::Value]| {
             generator.ins().icmp(IntCC::SignedLessThan, state[0], limit)
         };
         self.loop_while(&begins, &[], is_before, |generator, at, _| {
-            let (offsets, slots) = at[1..].split_at(carried);
+            let (begins, slots) = at.split_at(carried);
             let begin = generator.begin_tile(tile);
-            let steps = ((at[0], last), dealt.lanes);
-            let state = generator.along(tile, place, steps, offsets, &sources, begin);
+            let state = if tile.lanes_at_once == 1 {
+                generator.along(tile, place, (last, dealt.lanes), begins, &sources, begin).carried
+            } else {
+                let both = [begin.as_slice(), &begin].concat();
+                let until = (last_of_both, dealt.lanes);
+                let mut both = generator.along(tile, place, until, begins, &sources, both);
+                let second = both.carried.split_off(begin.len());
+                let until = (last, dealt.lanes);
+                let first = generator.along(tile, place, until, &both.state, &sources, both.carried).carried;
+                generator.combine_lanes(tile, &first, &second)
+            };
             for ((address, offset), value) in slot_places(tile, slots).into_iter().zip(&state) {
                 generator.emit.store(address, offset, value, LaneStride::Unit);
             }
@@ -185,7 +242,6 @@ impl Generator<'_, '_, '_> {
             let next = at.iter().zip(bytes).map(|(at, bytes)| generator.ins().iadd(*at, bytes));
             (next.collect(), Vec::new())
         });
-        let are_several = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, dealt.lanes, 1);
         self.when(are_several, |generator| generator.fold_slots(tile));
         slot_places(tile, &tile.slots)
             .into_iter()
@@ -194,6 +250,13 @@ impl Generator<'_, '_, '_> {
                 self.emit.load(address, offset, dtype, tile.lanes, LaneStride::Unit)
             })
             .collect()
+    }
+
+    /// Combines the accumulators of two lanes.
+    fn combine_lanes(&mut self, tile: &Tile<'_>, first: &[Val], second: &[Val]) -> State {
+        let accumulators = accumulators(tile.contract);
+        let pairs = first.chunks(accumulators.len()).zip(second.chunks(accumulators.len()));
+        pairs.flat_map(|(first, second)| self.combine(&accumulators, first, second)).collect()
     }
 
     /// Combines the lanes of a block: the first with the ninth, the fifth with the thirteenth, the two results, and so on.
@@ -210,27 +273,27 @@ impl Generator<'_, '_, '_> {
                 let read = |generator: &mut Self, lane: usize| {
                     generator.emit.load(address, (lane * of_lane) as i32, dtype, tile.lanes, LaneStride::Unit)
                 };
-                let folded = generator.fold_lanes(accumulator, 0, 1, &read);
+                let folded = generator.fold_lanes(accumulator, (0, 1), LANES / tile.lanes_at_once, &read);
                 generator.emit.store(address, 0, &folded, LaneStride::Unit);
                 Vec::new()
             });
         }
     }
 
-    /// Combines the lanes `first`, `first + apart`, .. of a block; the lanes combined last are the closest to each other.
+    /// Combines the lanes `first`, `first + apart`, .. of so many; the lanes combined last are the closest to each other.
     /// It works depth first, so that few lanes are in registers at once.
     fn fold_lanes(
         &mut self,
         accumulator: &[Accumulator],
-        first: usize,
-        apart: usize,
+        (first, apart): (usize, usize),
+        lanes: usize,
         read: &dyn Fn(&mut Self, usize) -> Val,
     ) -> Val {
-        if apart == LANES {
+        if apart == lanes {
             return read(self, first);
         }
-        let halves =
-            [first, first + apart].map(|first| vec![self.fold_lanes(accumulator, first, 2 * apart, read)]);
+        let halves = [first, first + apart]
+            .map(|first| vec![self.fold_lanes(accumulator, (first, 2 * apart), lanes, read)]);
         self.combine(accumulator, &halves[0], &halves[1]).remove(0)
     }
 }
