@@ -322,7 +322,7 @@ pub(crate) fn flags(verify: bool) -> Option<settings::Flags> {
 }
 
 /// Extensions that tile functions or our own back end use, and that Cranelift does not know.
-const UNUSED: &[&str] = &["avx512bw", "f16c"];
+const UNUSED: &[&str] = &["avx512bw", "avx512cd", "f16c"];
 
 /// Returns Cranelift's name of an extension: `has_sse41` for `sse4.1`.
 fn setting(feature: &str) -> String {

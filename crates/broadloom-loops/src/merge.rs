@@ -14,6 +14,7 @@ use crate::kernel::{AccessId, AxisId, Def, Value};
 use crate::nest::{AxisSet, Gathered, MAX_AXES, Nest, NestAxis, NestStore, Part, bit};
 use crate::thresholds::{
     LOADS_OF_STORE, LONG_GATHERED_ROW, LONG_LOOP, LONG_ROW, MAX_GATHERED, MAX_PERIOD, MAX_PERIOD_INSIDE,
+    MAX_UNROLLED_TRAILING, MIN_WORD,
 };
 use broadloom_ir::dim::Dim;
 
@@ -162,6 +163,7 @@ impl Nest<'_> {
         // or than loops over a few elements.
         let shorter_than = if calls { merge.long_row() } else { LONG_LOOP };
         let may_stretch = extent.map_or(calls, |extent| (2..shorter_than).contains(&extent))
+            && !self.is_row_of_words(inner)
             && !of(bit(outer)).any(is_called);
         // The same holds for gathered rows, at a higher cost.
         let may_gather = calls && may_stretch;
@@ -193,6 +195,15 @@ impl Nest<'_> {
             && self.stores.iter().all(stores)
             && self.axes.len() + 2 <= MAX_AXES;
         may.then_some(recurring)
+    }
+
+    /// Returns whether rows along a short axis are loaded and stored as a whole if it is unrolled: their elements are
+    /// vectors along the axis around it then, and so is what would be stretched.
+    fn is_row_of_words(&self, inner: AxisId) -> bool {
+        let extent = self.axes[inner.index()].extent.as_constant();
+        let mut along = self.accesses.iter().filter(|access| !access.stride(inner).is_zero());
+        extent.is_some_and(|extent| extent <= MAX_UNROLLED_TRAILING)
+            && along.all(|access| access.dtype.size() >= MIN_WORD)
     }
 
     /// Merges two axes, with separate axes for operands that move along only one of them.

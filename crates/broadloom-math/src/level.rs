@@ -166,4 +166,10 @@ const AVX2: &[Feature] = features![
 ];
 
 /// The further extensions of [`CpuLevel::Avx512`].
-const AVX512: &[Feature] = features!["avx512f" "avx512dq" "avx512bw" "avx512vl"];
+const AVX512: &[Feature] = features!["avx512f" "avx512cd" "avx512dq" "avx512bw" "avx512vl"];
+
+/// Returns whether this CPU counts the set bits of all lanes of a vector at once, which not every CPU of
+/// [`CpuLevel::Avx512`] does.
+pub fn counts_bits() -> bool {
+    features!["avx512bitalg" "avx512vpopcntdq"].iter().all(|feature: &Feature| (feature.is_present)())
+}

@@ -57,7 +57,7 @@ mod trig;
 pub use best::{BestFn, BestRowsFn, best_function, best_rows_function};
 pub use element::ElementType;
 pub use functions::{Function, trace};
-pub use level::{CpuLevel, Fused, Level, Unfused};
+pub use level::{CpuLevel, Fused, Level, Unfused, counts_bits};
 pub use order::{SearchFn, SortFn, Sorting, search_function, sort_function};
 pub use pairs::{Extreme, PairFn, Pairing, Term, pair_function};
 pub use tile::{Precision, TileFn, tile_f32, tile_f64, tile_function};

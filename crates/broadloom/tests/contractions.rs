@@ -220,8 +220,10 @@ fn reductions_of_all_sizes_have_the_bits_of_the_interpreter() {
 #[test]
 fn reductions_over_constant_axes_have_the_bits_of_the_interpreter() {
     for (name, expression) in REDUCED {
-        for r in [1, 2, 5, 8, 9, 17, 64, 65] {
-            for sizes in [["n", "k"], ["40", "k"], ["n", "20"], ["5", "k"], ["n", "3"]] {
+        for r in [1, 2, 5, 8, 9, 17, 64, 65, 129] {
+            for sizes in
+                [["n", "k"], ["40", "k"], ["n", "20"], ["5", "k"], ["n", "3"], ["n", "7"], ["n", "8"]]
+            {
                 let kernels = options().map(|options| {
                     let g = Graph::new();
                     let [n, k] = sizes.map(|size| match size.parse::<i64>() {
@@ -241,6 +243,19 @@ fn reductions_over_constant_axes_have_the_bits_of_the_interpreter() {
                 compare(&format!("{name} of {n}, {k}, {r}"), &kernels, &views, &arrays);
             }
         }
+    }
+}
+
+/// The distances to a few codes are sums of one loop, which reads an observation once.
+#[test]
+fn distances_to_few_codes_are_sums_of_one_loop() {
+    for (k, sums) in [(2, 2), (4, 4), (5, 1), (8, 1)] {
+        let g = Graph::new();
+        let (x, y) = (g.input::<f32>("x", shape![g.symbol("n"), 128]), g.input::<f32>("y", shape![k, 128]));
+        let nearest = (x.unsqueeze(1) - y).square().sum(-1).sqrt().argmin(-1);
+        let explained = compiled(&g, vec![nearest], &CompileOptions::default()).explain().to_string();
+        assert_eq!(explained.matches(" = sum v").count(), sums, "{explained}");
+        assert_eq!(explained.contains("contract 128"), k == 8, "{explained}");
     }
 }
 

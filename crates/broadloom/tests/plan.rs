@@ -147,27 +147,39 @@ fn what_lies_across_is_transposed_block_by_block() {
     }
 }
 
+/// Rows of a few words are vectors of each of their elements; longer rows, and those of shorter elements, run as one.
 #[test]
 fn loops_run_over_whole_arrays_beside_short_operands() {
-    let g = Graph::new();
-    let n = g.symbol("n");
-    let (x, w, c) = (
-        g.input::<f32>("x", shape![n, 3]),
-        g.input::<f32>("w", shape![n, 1]),
-        g.input::<f32>("c", shape![3]),
-    );
-    let kernel = (x * w + c).compile().unwrap();
-    let text = kernel.explain().to_string();
-    assert!(text.contains("for 3*n vector 16"), "{text}");
-    assert!(text.contains(", over and over]") && text.contains(", stretched]"), "{text}");
-    for n in [0, 1, 170, 171, 1000] {
-        let (xs, ws, cs) = (vector(1, 3 * n), vector(2, n), vector(3, 3));
-        let x = ArrayView::new(&xs, &[n, 3]).unwrap();
-        let w = ArrayView::new(&ws, &[n, 1]).unwrap();
-        let found: Vec<f32> = kernel.run((x, w, &cs)).unwrap().try_into().unwrap();
-        let expected = (0..3 * n).map(|at| xs[at] * ws[at / 3] + cs[at % 3]);
-        assert_eq!(found, expected.collect::<Vec<f32>>());
+    fn check<T: Element + From<u8> + std::ops::Mul<Output = T> + std::ops::Add<Output = T> + PartialEq>(
+        columns: usize,
+        texts: &[&str],
+    ) {
+        let g = Graph::new();
+        let n = g.symbol("n");
+        let (x, w, c) = (
+            g.input::<T>("x", shape![n, columns]),
+            g.input::<T>("w", shape![n, 1]),
+            g.input::<T>("c", shape![columns]),
+        );
+        let kernel = (x * w + c).compile().unwrap();
+        let text = kernel.explain().to_string();
+        assert!(texts.iter().all(|wanted| text.contains(wanted)), "{text}");
+        for n in [0, 1, 170, 171, 1000] {
+            let numbers =
+                |seed: usize, count: usize| (0..count).map(|at| T::from(((at * seed) % 15) as u8)).collect();
+            let (xs, ws, cs): (Vec<T>, Vec<T>, Vec<T>) =
+                (numbers(7, columns * n), numbers(4, n), numbers(11, columns));
+            let x = ArrayView::new(&xs, &[n, columns]).unwrap();
+            let w = ArrayView::new(&ws, &[n, 1]).unwrap();
+            let found: Vec<T> = kernel.run((x, w, &cs)).unwrap().try_into().unwrap();
+            let expected = (0..columns * n).map(|at| xs[at] * ws[at / columns] + cs[at % columns]);
+            assert!(found == expected.collect::<Vec<T>>(), "{columns} columns of {n}");
+        }
     }
+    check::<f32>(5, &["for 5*n vector 16", ", over and over]", ", stretched]"]);
+    check::<u8>(3, &["for 3*n vector", ", over and over]", ", stretched]"]);
+    check::<f32>(3, &["for n vector 16", "store out[n by 3, +2]"]);
+    check::<f64>(2, &["for n vector 8", "store out[n by 2, +1]"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Rows of a few elements, which vector loops read as a whole and shuffle.
+//! Rows of a few elements, which vector loops read and write as a whole and shuffle.
 
 use broadloom::prelude::*;
 use broadloom::{CompileOptions, CpuLevel, Element, Threads};
@@ -32,6 +32,33 @@ fn weighed<T: Element, R: Element + PartialEq + std::fmt::Debug>(number: fn(i64)
     }
 }
 
+/// Each row turned around, every element times its new number, as another dtype. Nothing is written behind the rows.
+fn turned<T: Element, R: Element + PartialEq + std::fmt::Debug>(number: fn(i64) -> T, result: fn(i64) -> R) {
+    for columns in 2..=9_usize {
+        for options in ways() {
+            let g = Graph::new();
+            let x = g.input::<T>("x", shape![g.symbol("n"), columns]);
+            let numbers = (g.iota(columns) + 1).cast::<R>();
+            let kernel = (x.flip(-1).cast::<R>() * numbers).compile_with(&options).unwrap();
+            for rows in [0, 1, 3, 4, 15, 16, 17, 63, 64, 65, 200_usize] {
+                let at = |row: usize, column: usize| ((7 * row + 5 * column) % 11) as i64;
+                let elements: Vec<T> =
+                    (0..rows * columns).map(|index| number(at(index / columns, index % columns))).collect();
+                let mut written: Vec<R> = (0..rows * columns + 5).map(|_| result(-1)).collect();
+                let view = ArrayView::new(&elements, &[rows, columns]).unwrap();
+                let out = ArrayViewMut::new(&mut written[..rows * columns], &[rows, columns]).unwrap();
+                kernel.run_into([view], out).unwrap();
+                let expected = (0..rows * columns).map(|index| {
+                    let (row, column) = (index / columns, index % columns);
+                    result(at(row, columns - 1 - column) * (column as i64 + 1))
+                });
+                let expected: Vec<R> = expected.chain((0..5).map(|_| result(-1))).collect();
+                assert!(written == expected, "{:?} of {columns} as {:?}, {rows} rows", T::DTYPE, R::DTYPE);
+            }
+        }
+    }
+}
+
 /// Every width of vectors, and no vectors.
 fn ways() -> Vec<CompileOptions> {
     let way = |level: Option<CpuLevel>, vectorize, vector_bytes| CompileOptions {
@@ -54,6 +81,8 @@ fn ways() -> Vec<CompileOptions> {
 fn of_4_bytes() {
     weighed(|x| x as f32, |x| x as f32);
     weighed(|x| x as i32, |x| x as i32);
+    turned(|x| x as f32, |x| x as f32);
+    turned(|x| x as i32, |x| x as i32);
 }
 
 /// Rows in parts of a register, because results are longer.
@@ -61,15 +90,47 @@ fn of_4_bytes() {
 fn of_4_bytes_as_8() {
     weighed(|x| x as f32, |x| x);
     weighed(|x| x as i32, |x| x as f64);
+    turned(|x| x as f32, |x| x);
+    turned(|x| x as i32, |x| x as f64);
+}
+
+#[test]
+fn of_8_bytes_as_4() {
+    weighed(|x| x as f64, |x| x as f32);
+    turned(|x| x, |x| x as i32);
 }
 
 #[test]
 fn of_8_bytes() {
     weighed(|x| x as f64, |x| x as f64);
     weighed(|x| x, |x| x);
+    turned(|x| x as f64, |x| x as f64);
+    turned(|x| x, |x| x);
 }
 
 #[test]
 fn of_fewer_bytes() {
     weighed(|x| x as i16, |x| x as i16);
+    turned(|x| x as i16, |x| x as i16);
+}
+
+/// An update in place reads each row before it writes it.
+#[test]
+fn of_an_array_that_is_updated() {
+    for columns in 2..=5_usize {
+        for options in ways() {
+            let g = Graph::new();
+            let x = g.input::<f32>("x", shape![g.symbol("n"), columns]);
+            x.assign(x.flip(-1) * x.index(-1, 0).unsqueeze(-1) + 1);
+            let kernel = g.compile_with([], &options).unwrap();
+            for rows in [0, 1, 15, 16, 100_usize] {
+                let mut elements: Vec<f32> = (0..rows * columns).map(|index| (index % 13) as f32).collect();
+                let rows_of = elements.chunks(columns);
+                let expected: Vec<f32> =
+                    rows_of.flat_map(|row| row.iter().rev().map(|element| element * row[0] + 1.0)).collect();
+                kernel.run(ArrayViewMut::new(&mut elements, &[rows, columns]).unwrap()).unwrap();
+                assert_eq!(elements, expected, "{rows} rows of {columns}");
+            }
+        }
+    }
 }

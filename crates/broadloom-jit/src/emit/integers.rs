@@ -153,7 +153,7 @@ impl Emitter<'_, '_> {
 
     /// The number of set bits of unsigned numbers, in their dtype.
     fn set_bits(&mut self, x: &Val) -> Val {
-        if x.lanes == 1 {
+        if x.lanes == 1 || self.host.counts_bits() {
             return self.map(x, |builder, x| builder.ins().popcnt(x));
         }
         let ty = self.host.register_type(x);
@@ -189,6 +189,12 @@ impl Emitter<'_, '_> {
         if x.lanes == 1 {
             let zeros = self.map(x, |builder, x| builder.ins().clz(x));
             return Val::scalar(DType::U8, self.resize_int(&zeros, 1));
+        }
+        if x.width >= 4 && self.host.has_avx512() {
+            let ty = self.host.register_type(x);
+            let zeros = x.regs.iter().map(|reg| self.intrinsic(Intrinsic::LeadingZeros, &[*reg], ty));
+            let zeros = x.with_regs(zeros.collect::<Regs>());
+            return self.cast(&zeros, DType::U8);
         }
         if x.width == 8 {
             return self.by_lane(std::slice::from_ref(x), |emitter, x| emitter.leading_zeros(&x[0]));

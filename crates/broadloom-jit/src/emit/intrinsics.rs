@@ -28,6 +28,8 @@ pub(crate) enum Intrinsic {
     Bytes,
     /// Within each 8 bytes, the sum of the distances of the bytes of two operands, as one number, like `psadbw`.
     Distances,
+    /// The number of zeros above the highest set bit of each lane of 4 or 8 bytes, in registers of 64 bytes.
+    LeadingZeros,
     /// The `f32` of the lower half as `f64`.
     Promote,
     /// `f64` as `f32` in the lower half; the upper one is unspecified.
@@ -81,6 +83,7 @@ impl Intrinsic {
             Intrinsic::Tile => [14, 0],
             Intrinsic::ShiftEach { left } => [15, left.into()],
             Intrinsic::Distances => [16, 0],
+            Intrinsic::LeadingZeros => [17, 0],
         };
         UserExternalName::new(Intrinsic::NAMESPACE, u16::from_le_bytes(index).into())
     }
@@ -117,6 +120,7 @@ impl Intrinsic {
             [14, 0, 0, 0] => Some(Intrinsic::Tile),
             [15, left @ 0..2, 0, 0] => Some(Intrinsic::ShiftEach { left: left == 1 }),
             [16, 0, 0, 0] => Some(Intrinsic::Distances),
+            [17, 0, 0, 0] => Some(Intrinsic::LeadingZeros),
             _ => None,
         }
     }

@@ -24,35 +24,39 @@ impl Emitter<'_, '_> {
                     self.filled(&parts)[0]
                 })
                 .collect();
-            let transposed: SmallVec<[ir::Value; 4]> = match registers[..] {
-                [a, b, c, d] => {
-                    let [low, high] = [[0, 1, 4, 5], [2, 3, 6, 7]]
-                        .map(|halves| [(a, b), (c, d)].map(|(x, y)| self.shuffle_words(x, y, halves)));
-                    let pairs = [low, low, high, high]
-                        .into_iter()
-                        .zip([[0, 2, 4, 6], [1, 3, 5, 7]].into_iter().cycle());
-                    pairs.map(|([x, y], words)| self.shuffle_words(x, y, words)).collect()
-                }
-                [a, b] => [[0, 1, 4, 5], [2, 3, 6, 7]]
-                    .map(|words| self.shuffle_words(a, b, words))
-                    .into_iter()
-                    .collect(),
-                _ => registers,
-            };
+            let transposed = self.transposed(&registers);
             rows.iter_mut().zip(transposed).for_each(|(row, register)| row.push(register));
         }
         rows.into_iter().map(|row| Val::vector(dtype, addresses.len(), row)).collect()
     }
 
-    /// Returns whether rows of so many elements can be loaded as a whole.
-    pub(crate) fn loads_short_rows(&self, dtype: DType, count: usize) -> bool {
+    /// Transposes each 16 bytes of as many registers as elements fill these.
+    fn transposed(&mut self, registers: &[ir::Value]) -> SmallVec<[ir::Value; 4]> {
+        match *registers {
+            [a, b, c, d] => {
+                let [low, high] = [[0, 1, 4, 5], [2, 3, 6, 7]]
+                    .map(|halves| [(a, b), (c, d)].map(|(x, y)| self.shuffle_words(x, y, halves)));
+                let pairs = [low, low, high, high].into_iter();
+                let pairs = pairs.zip([[0, 2, 4, 6], [1, 3, 5, 7]].into_iter().cycle());
+                pairs.map(|([x, y], words)| self.shuffle_words(x, y, words)).collect()
+            }
+            [a, b] => {
+                let words = [[0, 1, 4, 5], [2, 3, 6, 7]].into_iter();
+                words.map(|words| self.shuffle_words(a, b, words)).collect()
+            }
+            _ => registers.into(),
+        }
+    }
+
+    /// Returns whether rows of so many elements can be loaded and stored as a whole.
+    pub(crate) fn has_short_rows(&self, dtype: DType, count: usize) -> bool {
         let size = dtype.size();
         [4, 8].contains(&size)
-            && (!networks(size, count).is_empty() || (count * size).is_multiple_of(VECTOR_BYTES))
+            && (!taking(size, count).is_empty() || (count * size).is_multiple_of(VECTOR_BYTES))
     }
 
     /// Loads rows of `count` contiguous elements, one after the other from `address` on, with a row for each lane. Returns a
-    /// value for each element of a row. [Rows of this size](Emitter::loads_short_rows) can be loaded, and the lanes fill whole
+    /// value for each element of a row. [Rows of this size](Emitter::has_short_rows) can be loaded, and the lanes fill whole
     /// registers, or parts of 16 bytes of a single one.
     pub(crate) fn load_short_rows(
         &mut self,
@@ -62,7 +66,7 @@ impl Emitter<'_, '_> {
         lanes: usize,
     ) -> Vec<Val> {
         let bytes = count * dtype.size();
-        let networks = networks(dtype.size(), count);
+        let networks = taking(dtype.size(), count);
         if networks.is_empty() {
             let of_part = |part: usize| {
                 let offsets = (0..lanes).map(|lane| lane * bytes + part * VECTOR_BYTES);
@@ -90,14 +94,64 @@ impl Emitter<'_, '_> {
                 })
                 .collect();
             for (row, network) in rows.iter_mut().zip(networks) {
-                let mut known = registers.clone();
-                for (low, high, words) in *network {
-                    known.push(self.shuffle_words(known[*low], known[*high], *words));
-                }
-                row.extend(known.last().copied());
+                row.extend(self.shuffled(&registers, network));
             }
         }
         rows.into_iter().map(|row| Val::vector(dtype, lanes, row)).collect()
+    }
+
+    /// Stores rows of contiguous elements, one after the other from `address` on, with a row for each lane: the inverse of
+    /// [`Emitter::load_short_rows`], for the same rows and lanes.
+    pub(crate) fn store_short_rows(&mut self, address: ir::Value, elements: &[Val]) {
+        let [Val { dtype, lanes, .. }, ..] = *elements else { return };
+        let bytes = elements.len() * dtype.size();
+        let of_part = VECTOR_BYTES / dtype.size();
+        let networks = giving(dtype.size(), elements.len());
+        let of_register = self.host.per_register(width_of(dtype));
+        for (register, first) in (0..lanes).step_by(of_register).enumerate() {
+            let columns: SmallVec<[ir::Value; 4]> =
+                elements.iter().map(|element| element.regs[register]).collect();
+            // Registers of 16 bytes in every few rows, with the place of the first 16.
+            let mut stored: SmallVec<[(ir::Value, usize); 4]> = SmallVec::new();
+            if networks.is_empty() {
+                for (part, columns) in columns.chunks(of_part).enumerate() {
+                    let rows = self.transposed(columns).into_iter().enumerate();
+                    stored.extend(rows.map(|(row, register)| (register, row * bytes + part * VECTOR_BYTES)));
+                }
+            }
+            for (chunk, network) in networks.iter().enumerate() {
+                stored.extend(
+                    self.shuffled(&columns, network).map(|shuffled| (shuffled, chunk * VECTOR_BYTES)),
+                );
+            }
+            for (part, lane) in (first..lanes.min(first + of_register)).step_by(of_part).enumerate() {
+                for (register, place) in &stored {
+                    let rows = self.part(*register, part);
+                    let value = Val::vector(dtype, of_part, [rows].into_iter().collect());
+                    self.store(address, (lane * bytes + place) as i32, &value, LaneStride::Unit);
+                }
+            }
+        }
+    }
+
+    /// Returns a part of 16 bytes of a register in the first place.
+    fn part(&mut self, register: ir::Value, part: usize) -> ir::Value {
+        match part {
+            0 => register,
+            _ => {
+                let ty = self.builder.func.dfg.value_type(register);
+                self.intrinsic(Intrinsic::From(part as u8), &[register], ty)
+            }
+        }
+    }
+
+    /// Returns the result of a network, if it has shuffles.
+    fn shuffled(&mut self, registers: &[ir::Value], network: Network) -> Option<ir::Value> {
+        let mut known: SmallVec<[ir::Value; 8]> = registers.into();
+        for (low, high, words) in network {
+            known.push(self.shuffle_words(known[*low], known[*high], *words));
+        }
+        known.last().copied()
     }
 
     /// Asks for the cache line of an address. Any address is allowed.
@@ -114,7 +168,7 @@ type Network = &'static [(usize, usize, [usize; 4])];
 
 /// Returns the shuffles that take each element of rows of `count` elements of a size from the registers with these rows, for
 /// rows that are not a multiple of 16 bytes.
-fn networks(size: usize, count: usize) -> &'static [Network] {
+fn taking(size: usize, count: usize) -> &'static [Network] {
     match (size, count) {
         (4, 2) => &[&[(0, 1, [0, 2, 4, 6])], &[(0, 1, [1, 3, 5, 7])]],
         (4, 3) => &[
@@ -123,6 +177,23 @@ fn networks(size: usize, count: usize) -> &'static [Network] {
             &[(0, 1, [2, 2, 5, 5]), (3, 2, [0, 2, 4, 7])],
         ],
         (8, 3) => &[&[(0, 1, [0, 1, 6, 7])], &[(0, 2, [2, 3, 4, 5])], &[(1, 2, [0, 1, 6, 7])]],
+        _ => &[],
+    }
+}
+
+/// Returns the shuffles that give the registers with rows from those with each of their elements: the inverses of
+/// [`taking`].
+fn giving(size: usize, count: usize) -> &'static [Network] {
+    match (size, count) {
+        (4, 2) => {
+            &[&[(0, 1, [0, 1, 4, 5]), (2, 2, [0, 2, 5, 7])], &[(0, 1, [2, 3, 6, 7]), (2, 2, [0, 2, 5, 7])]]
+        }
+        (4, 3) => &[
+            &[(0, 1, [0, 2, 4, 6]), (2, 0, [0, 2, 5, 7]), (3, 4, [0, 2, 4, 6])],
+            &[(1, 2, [1, 3, 5, 7]), (0, 1, [0, 2, 4, 6]), (3, 4, [0, 2, 5, 7])],
+            &[(2, 0, [0, 2, 5, 7]), (1, 2, [1, 3, 5, 7]), (3, 4, [1, 3, 5, 7])],
+        ],
+        (8, 3) => &[&[(0, 1, [0, 1, 4, 5])], &[(2, 0, [0, 1, 6, 7])], &[(1, 2, [2, 3, 6, 7])]],
         _ => &[],
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Host;
 use broadloom_ir::dtype::DType;
+use broadloom_math::counts_bits;
 use cranelift_codegen::ir::{self, types};
 use smallvec::SmallVec;
 
@@ -128,6 +129,11 @@ impl Host {
     /// Whether there is AVX-512, which has more conversions and narrowings.
     pub(super) fn has_avx512(self) -> bool {
         self.vector_bytes == 64
+    }
+
+    /// Whether one instruction counts the set bits of all lanes of a register, whatever their width.
+    pub(super) fn counts_bits(self) -> bool {
+        self.has_avx512() && counts_bits()
     }
 
     /// Number of registers of a vector.

@@ -1,14 +1,13 @@
 //! Computes the addresses of accesses and rows at the current position, and loads and stores there.
 
 use super::{Dealt, Generator};
-use crate::emit::{LaneStride, VECTOR_BYTES, Val};
-use crate::thresholds::{LINE, MAX_SHORT_ROW};
+use crate::emit::{LaneStride, Val};
+use crate::thresholds::LINE;
 use broadloom_ir::dtype::DType;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, StackSlotData, StackSlotKind};
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
 
 impl Generator<'_, '_, '_> {
     /// Returns a stride in units of `size` bytes.
@@ -118,48 +117,6 @@ impl Generator<'_, '_, '_> {
         let address = self.origin(access);
         // Lowering makes only deltas whose number of bytes fits in 32 bits.
         self.emit.load(address, (delta * dtype.size() as i64) as i32, dtype, lanes, stride)
-    }
-
-    /// Returns the elements of rows that neighbouring lanes read one after the other, such as the columns of `x[n, 3]`, if
-    /// a value is one of them and statements from it on read all others. Rows are read as a whole and shuffled.
-    pub(super) fn short_rows(&mut self, value: ValueId, body: &[Stmt]) -> Vec<(ValueId, Val)> {
-        let kernel = self.kernel;
-        let Def::Load { access, delta: wanted } = kernel.values[value.index()].def else { return Vec::new() };
-        let dtype = kernel.accesses[access.index()].dtype;
-        let Some((lanes, LaneStride::Bytes(bytes))) = self.lane_stride(access) else { return Vec::new() };
-        let host = self.emit.host;
-        let count = bytes / dtype.size() as i64;
-        // Several registers are full, and one has parts of 16 bytes at least.
-        let part = host.vector_bytes.min((lanes * dtype.size()).max(VECTOR_BYTES)) / dtype.size();
-        let fills = lanes.is_multiple_of(part)
-            && lanes as i64 * bytes < (host.vector_registers() * host.vector_bytes) as i64;
-        if !(2..=MAX_SHORT_ROW).contains(&count)
-            || !fills
-            || !self.emit.loads_short_rows(dtype, count as usize)
-        {
-            return Vec::new();
-        }
-        // A store may write what is read after it, except to scratch rows.
-        let lets = body.iter().map_while(|stmt| match stmt {
-            Stmt::Let(id) => Some(Some(*id)),
-            Stmt::Put { .. } => Some(None),
-            _ => None,
-        });
-        let elements: BTreeMap<i64, ValueId> = lets
-            .flatten()
-            .filter_map(|id| match kernel.values[id.index()].def {
-                Def::Load { access: other, delta } if other == access => Some((delta, id)),
-                _ => None,
-            })
-            .collect();
-        let mut starts = wanted - (count - 1)..=wanted;
-        let Some(start) = starts.find(|start| elements.range(*start..start + count).count() as i64 == count)
-        else {
-            return Vec::new();
-        };
-        let address = self.address(access, start);
-        let read = self.emit.load_short_rows(address, dtype, count as usize, lanes);
-        elements.range(start..start + count).map(|(_, id)| *id).zip(read).collect()
     }
 
     pub(super) fn store(&mut self, access: AccessId, delta: i64, value: ValueId) {

@@ -192,7 +192,11 @@ impl Generator<'_, '_, '_> {
         let computes = own.iter().any(|id| !matches!(kernel.values[id.index()].def, Def::Load { .. }));
         let several = contract.accumulators.len() > 1;
         let registers = self.emit.host.vector_registers();
-        let steps = STEPS_AT_ONCE[usize::from(registers > 16)][usize::from(computes || several)];
+        let most = STEPS_AT_ONCE[usize::from(registers > 16)][usize::from(computes || several)];
+        let steps = match kernel.axes[contract.rows.index()].extent {
+            Extent::Constant(extent) => steps_of(most, extent as usize),
+            Extent::Param(_) => most,
+        };
         // The number of registers is the same for every width.
         let narrow = |entry: &Contracted| match contract.order {
             Order::Free => entry.accumulator.narrow(&kernel.values),
@@ -458,6 +462,14 @@ impl Generator<'_, '_, '_> {
         };
         if is_positive { value.clone() } else { self.finish(entry.accumulator.op, value) }
     }
+}
+
+/// Returns the number of steps of an axis of rows that a tile takes at once: of those that divide [`CONTRACTED_ROWS`], one
+/// with which the last tiles repeat the fewest.
+fn steps_of(most: usize, extent: usize) -> usize {
+    let numbers = STEPS_AT_ONCE.into_iter().flatten().filter(|steps| *steps <= most);
+    let computed = |steps: usize| extent.next_multiple_of(steps);
+    numbers.min_by_key(|steps| (computed(*steps), std::cmp::Reverse(*steps))).unwrap_or(most)
 }
 
 /// Returns the array whose elements along the axis are copied to rows of a part, if they are contiguous.

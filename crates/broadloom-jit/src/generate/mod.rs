@@ -32,6 +32,7 @@ mod reduce;
 mod rows;
 mod scan;
 mod scatter;
+mod short_rows;
 mod sort;
 mod stream;
 #[cfg(test)]
@@ -321,16 +322,21 @@ impl<'f> Generator<'_, 'f, '_> {
 
     fn body(&mut self, body: &[Stmt]) {
         let mut read: HashMap<ValueId, Val> = HashMap::new();
+        let rows = self.stored_rows(body);
         for (index, stmt) in body.iter().enumerate() {
             match stmt {
                 Stmt::Let(id) => {
                     if !read.contains_key(id) {
-                        read.extend(self.short_rows(*id, &body[index..]));
+                        read.extend(self.loaded_rows(*id, &body[index..]));
                     }
                     let value = read.remove(id).unwrap_or_else(|| self.value(*id));
                     self.env.insert(*id, value);
                 }
-                Stmt::Store { access, delta, value } => self.store(*access, *delta, *value),
+                Stmt::Store { access, delta, value } => match rows.get(&index) {
+                    Some(Some(row)) => self.store_rows(row),
+                    Some(None) => {}
+                    None => self.store(*access, *delta, *value),
+                },
                 Stmt::Scatter { access, delta, index, stride, size, op, value } => {
                     let (access, delta, index, stride, size) = (*access, *delta, *index, *stride, *size);
                     self.scatter(&Place { access, delta, index, stride, size }, *op, *value);

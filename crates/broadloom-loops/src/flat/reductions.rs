@@ -5,8 +5,8 @@ use super::{Flat, FlatId, FlatNode, Kind, Reduction};
 use crate::LowerError;
 use crate::kernel::{Group, HostSymbol};
 use crate::thresholds::{
-    MAX_GROUPED_RESULT, MAX_UNROLLED_NODES, MAX_UNROLLED_PAIRS, MAX_UNROLLED_REDUCTION, MIN_GROUPED_AXIS,
-    MIN_REDUCED_ROWS,
+    MAX_GROUPED_RESULT, MAX_UNROLLED_NODES, MAX_UNROLLED_PAIRS, MAX_UNROLLED_REDUCTION,
+    MAX_UNROLLED_TRAILING, MIN_GROUPED_AXIS, MIN_REDUCED_ROWS,
 };
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
@@ -30,6 +30,26 @@ impl Flat {
         // A table of sums over pairs is a contraction if it is long enough.
         let is_of_pairs = self.sums_pairs(reduction) && !self.is_long_table(reduction);
         self.is_short(reduction, if is_of_pairs { MAX_UNROLLED_PAIRS } else { MAX_UNROLLED_REDUCTION })
+            || self.is_over_few_sums(reduction)
+    }
+
+    /// Returns whether a reduction is over a few long sums over pairs, for which a contraction does not pay off: the
+    /// distances from an observation to each of four codes. Unrolled, they are sums of one loop, which reads the
+    /// observation once, and do not wait for each other.
+    fn is_over_few_sums(&self, reduction: &Reduction) -> bool {
+        self.is_brief(reduction, MAX_UNROLLED_TRAILING) && self.is_of_long_sums(reduction.operand)
+    }
+
+    /// Returns whether a node is computed from sums over pairs that are loops, and from no other reduction.
+    fn is_of_long_sums(&self, id: FlatId) -> bool {
+        match &self.node(id).kind {
+            Kind::Op { args, .. } => {
+                let mut nested = args.iter().filter(|arg| self.node(**arg).nested > 0).peekable();
+                nested.peek().is_some() && nested.all(|arg| self.is_of_long_sums(*arg))
+            }
+            Kind::Reduce(sum) => self.sums_pairs(sum) && !self.is_short(sum, MAX_UNROLLED_PAIRS),
+            _ => false,
+        }
     }
 
     /// Returns whether a reduction becomes a loop if that is a contraction, and is unrolled otherwise. A reduction
@@ -43,12 +63,17 @@ impl Flat {
             && (self.summed.contains(origin) || !self.unrolls(reduction))
     }
 
-    /// Returns whether a reduction has at most this many elements and computes little for each.
+    /// Returns whether a reduction has at most this many elements and computes little for each, without other
+    /// reductions.
     fn is_short(&self, reduction: &Reduction, longest: i64) -> bool {
+        self.is_brief(reduction, longest) && self.node(reduction.operand).nested == 0
+    }
+
+    /// Returns whether a reduction has at most this many elements and computes little for each.
+    fn is_brief(&self, reduction: &Reduction, longest: i64) -> bool {
         let operand = self.node(reduction.operand);
         reduction.group.is_none()
             && !reduction.combines
-            && operand.nested == 0
             && operand.shape[reduction.axis].as_constant().is_some_and(|extent| extent <= longest)
             && operand.weight <= MAX_UNROLLED_NODES
     }

@@ -253,6 +253,7 @@ fn intrinsics_are_known_by_their_names() {
             Intrinsic::Words(255),
             Intrinsic::Bytes,
             Intrinsic::Distances,
+            Intrinsic::LeadingZeros,
             Intrinsic::Promote,
             Intrinsic::Demote,
             Intrinsic::OfHalves,
@@ -274,6 +275,6 @@ fn intrinsics_are_known_by_their_names() {
                 assert_eq!(Intrinsic::called(func, inst), Some(intrinsic));
             }
         }
-        assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 25, "each is imported once");
+        assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 26, "each is imported once");
     });
 }

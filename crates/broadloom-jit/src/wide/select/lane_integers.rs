@@ -70,6 +70,15 @@ pub(super) const MAGNITUDE: BySize = [
     Both(Code::VEX_Vpabsd_ymm_ymmm256),
     Zmm(Code::EVEX_Vpabsq_zmm_k1z_zmmm512b64),
 ];
+/// Of CPUs that [count bits](broadloom_math::counts_bits).
+pub(super) const BIT_COUNTS: BySize = [
+    Zmm(Code::EVEX_Vpopcntb_zmm_k1z_zmmm512),
+    Zmm(Code::EVEX_Vpopcntw_zmm_k1z_zmmm512),
+    Zmm(Code::EVEX_Vpopcntd_zmm_k1z_zmmm512b32),
+    Zmm(Code::EVEX_Vpopcntq_zmm_k1z_zmmm512b64),
+];
+pub(super) const LEADING_ZEROS: BySize =
+    [No, No, Zmm(Code::EVEX_Vplzcntd_zmm_k1z_zmmm512b32), Zmm(Code::EVEX_Vplzcntq_zmm_k1z_zmmm512b64)];
 /// By a constant.
 const LEFT_BY: BySize = [
     No,

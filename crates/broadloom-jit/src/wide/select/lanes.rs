@@ -1,5 +1,6 @@
 //! Lanes of vectors: inserts, extracts and shuffles.
 
+use super::lane_integers::LEADING_ZEROS;
 use super::*;
 use crate::emit::Narrowing;
 
@@ -335,6 +336,10 @@ impl Selector<'_> {
             (Intrinsic::Distances, &[x, y]) => {
                 self.two(Code::VEX_Vpsadbw_ymm_ymm_ymmm256, target, x, y);
             }
+            (Intrinsic::LeadingZeros, &[x]) => match self.by_size(lane, LEADING_ZEROS) {
+                Some(code) => self.one(code, target, x),
+                None => return self.unsupported(inst),
+            },
             (Intrinsic::Promote, &[x]) => {
                 let x = self.fetch(x);
                 self.emit(Code::VEX_Vcvtps2pd_ymm_xmmm128, &[Arg::Def(target), x]);

@@ -1,8 +1,9 @@
 //! Vectors: arithmetic, comparisons, blends.
 
 use super::floats::{ByFloat, arithmetic, of, predicate, rounding};
-use super::lane_integers::{ADD, BySize, MAGNITUDE, SUBTRACT};
+use super::lane_integers::{ADD, BIT_COUNTS, BySize, MAGNITUDE, SUBTRACT};
 use super::*;
+use broadloom_math::counts_bits;
 use cranelift_codegen::ir::condcodes::FloatCC;
 
 /// `x * y + z` in the place of x, and in that of z: by the sign of the product, then by that of z.
@@ -117,7 +118,11 @@ impl Selector<'_> {
                     self.emit(Code::VEX_Vpsubq_ymm_ymm_ymmm256, &args);
                 }
             },
-            (Opcode::Popcnt, &[x]) if lane == types::I8 => self.count_bits(target, x),
+            (Opcode::Popcnt, &[x]) => match self.by_size(lane, BIT_COUNTS) {
+                Some(code) if counts_bits() => self.one(code, target, x),
+                _ if lane == types::I8 => self.count_bits(target, x),
+                _ => return self.unsupported(inst),
+            },
             (opcode @ (Opcode::Ishl | Opcode::Ushr | Opcode::Sshr), &[x, y]) => {
                 return self.shift_lanes(inst, opcode, lane, target, x, y);
             }

@@ -3,6 +3,7 @@
 use super::cases::{Cases, From, binary, bitcast};
 use super::numbers::*;
 use crate::wide::Width;
+use broadloom_math::counts_bits;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Opcode, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
@@ -313,6 +314,9 @@ fn vectors_of_integers() {
                         });
                     }
                 }
+            }
+            if cases.width() == Width::Zmm && counts_bits() {
+                cases.unary(Opcode::Popcnt, ty, ty);
             }
             lanes(cases, ty);
         }

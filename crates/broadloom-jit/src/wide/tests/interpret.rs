@@ -447,6 +447,10 @@ fn intrinsic_of(intrinsic: Intrinsic, ty: Type, from: Type, args: &[Bits]) -> Bi
         Intrinsic::Distances => Bits::of(types::I64X2.by(ty.bytes() / 16).expect("whole words"), |at| {
             (8 * at..8 * at + 8).map(|byte| u128::from(x.0[byte].abs_diff(args[1].0[byte]))).sum()
         }),
+        Intrinsic::LeadingZeros => {
+            let above = 128 - ty.lane_bits();
+            Bits::of(ty, |at| u128::from(x.lane(ty, at).leading_zeros() - above))
+        }
         Intrinsic::Promote => Bits::of(ty, |at| f64::from(single(x.lane(types::F32, at))).to_bits().into()),
         Intrinsic::Demote => lower(types::F32, &|lane| (double(lane) as f32).to_bits().into()),
         Intrinsic::OfHalves => {

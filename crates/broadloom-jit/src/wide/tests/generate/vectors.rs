@@ -2,6 +2,7 @@
 
 use super::super::hosts;
 use super::*;
+use broadloom_math::counts_bits;
 
 impl Generator<'_, '_> {
     fn vector_of(&self, lane: Type) -> Type {
@@ -27,6 +28,9 @@ impl Generator<'_, '_> {
                 self.binary(opcode, x, y)
             }
             5 if lane == types::I8 => self.unary(Opcode::Popcnt, ty, x),
+            5 if self.kinds.width == Width::Zmm && counts_bits() && self.random.in_hundred(50) => {
+                self.unary(Opcode::Popcnt, ty, x)
+            }
             5 => self.binary(Opcode::Imul, x, y),
             6 => {
                 let opcode = self.random.one_of(&[Opcode::Bnot, Opcode::Ineg, Opcode::Iabs]);
@@ -253,6 +257,9 @@ impl Generator<'_, '_> {
             (2, types::I8) => {
                 let one = if self.random.in_hundred(50) { Intrinsic::Bytes } else { Intrinsic::Distances };
                 self.emitter.intrinsic(one, &[x, y], ty)
+            }
+            (2, types::I32 | types::I64) if self.kinds.width == Width::Zmm && self.random.in_hundred(20) => {
+                self.emitter.intrinsic(Intrinsic::LeadingZeros, &[x], ty)
             }
             (3, _) => {
                 let order = self.random.next() as u8;
