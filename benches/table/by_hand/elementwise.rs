@@ -119,6 +119,20 @@ at_every_level! {
         }
     }
 
+    /// Rows of `M` divided by their lengths.
+    fn unit_rows<const M: usize>(x: &[f32], out: &mut [f32]) {
+        for (out, x) in out.as_chunks_mut::<M>().0.iter_mut().zip(x.as_chunks::<M>().0) {
+            let mut squares = 0.0;
+            for at in 0..M {
+                squares += x[at] * x[at];
+            }
+            let length = squares.sqrt();
+            for at in 0..M {
+                out[at] = x[at] / length;
+            }
+        }
+    }
+
     /// `sqrt(x * x + y * y)` of every pair.
     fn outer_norm(x: &[f32], y: &[f32], out: &mut [f32]) {
         for (out, x) in out.chunks_exact_mut(y.len()).zip(x) {

@@ -3,7 +3,7 @@
 use crate::by_hand::Level;
 use crate::by_hand::elementwise::{
     axpy, black_or_white, chain, choose, count_greater, horner, normalise, normalise_bytes, product_modulo,
-    quotient, quotient_unsigned, shifted, thousands,
+    quotient, quotient_unsigned, shifted, thousands, unit_rows,
 };
 use crate::harness::contest::{Loop, Passed, agreeing, alone, array, is_close, kernel, numbers, of};
 use crate::harness::{Asked, Contender, Suite};
@@ -36,6 +36,9 @@ pub fn entries(suite: &mut Suite) {
     trailing::<3, 48>(suite);
     trailing::<4, 64>(suite);
     trailing::<5, 80>(suite);
+    of_length_one::<2>(suite);
+    of_length_one::<3>(suite);
+    of_length_one::<4>(suite);
 }
 
 fn two_inputs(
@@ -197,6 +200,20 @@ fn trailing<const M: usize, const P: usize>(suite: &mut Suite) {
         let broadloom = kernel(compiled, vec![x.clone(), mean.clone(), scale.clone()], &[rows, M]);
         let [mean, scale] = [mean, scale].map(|array| repeated::<P>(array.as_slice()));
         let hand: Loop<f32> = Box::new(move |out| normalise(level, x.as_slice(), &mean, &scale, out));
+        agreeing(rows * M, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+    });
+}
+
+/// Rows of `M`, each divided by its length.
+fn of_length_one<const M: usize>(suite: &mut Suite) {
+    let (level, rows) = (suite.level, suite.size(64 << 10));
+    suite.ratio(&format!("x / the length of its row, x f32[n, {M}]"), FULL_WIDTH, || {
+        let g = Graph::new();
+        let x = g.input::<f32>("x", shape![g.symbol("n"), M]);
+        let compiled = alone(x / x.square().sum_keepdims(-1).sqrt());
+        let x = array(&[rows, M], 9);
+        let broadloom = kernel(compiled, vec![x.clone()], &[rows, M]);
+        let hand: Loop<f32> = Box::new(move |out| unit_rows::<M>(level, x.as_slice(), out));
         agreeing(rows * M, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
     });
 }

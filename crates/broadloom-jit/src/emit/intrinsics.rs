@@ -30,6 +30,9 @@ pub(crate) enum Intrinsic {
     Distances,
     /// The number of zeros above the highest set bit of each lane of 4 or 8 bytes, in registers of 64 bytes.
     LeadingZeros,
+    /// Lanes of 4 or 8 bytes of two registers of 64 bytes, by their numbers in the third operand: those of the second register
+    /// count on from those of the first.
+    Picked,
     /// The `f32` of the lower half as `f64`.
     Promote,
     /// `f64` as `f32` in the lower half; the upper one is unspecified.
@@ -84,6 +87,7 @@ impl Intrinsic {
             Intrinsic::ShiftEach { left } => [15, left.into()],
             Intrinsic::Distances => [16, 0],
             Intrinsic::LeadingZeros => [17, 0],
+            Intrinsic::Picked => [18, 0],
         };
         UserExternalName::new(Intrinsic::NAMESPACE, u16::from_le_bytes(index).into())
     }
@@ -121,6 +125,7 @@ impl Intrinsic {
             [15, left @ 0..2, 0, 0] => Some(Intrinsic::ShiftEach { left: left == 1 }),
             [16, 0, 0, 0] => Some(Intrinsic::Distances),
             [17, 0, 0, 0] => Some(Intrinsic::LeadingZeros),
+            [18, 0, 0, 0] => Some(Intrinsic::Picked),
             _ => None,
         }
     }

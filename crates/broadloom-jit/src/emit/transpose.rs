@@ -66,6 +66,21 @@ impl Emitter<'_, '_> {
         lanes: usize,
     ) -> Vec<Val> {
         let bytes = count * dtype.size();
+        if self.picks(dtype, count, lanes) {
+            let of_register = self.host.per_register(width_of(dtype));
+            let mut rows: Vec<Regs> = vec![Regs::new(); count];
+            for first in (0..lanes).step_by(of_register) {
+                let place = |chunk: usize| (first * bytes + chunk * self.host.vector_bytes) as i32;
+                let places: SmallVec<[i32; 4]> = (0..count).map(place).collect();
+                let loaded: SmallVec<[ir::Value; 4]> = places
+                    .into_iter()
+                    .map(|place| self.load(address, place, dtype, of_register, LaneStride::Unit).regs[0])
+                    .collect();
+                let picked = self.picked(&loaded, &|row, lane| count * lane + row);
+                rows.iter_mut().zip(picked).for_each(|(row, register)| row.push(register));
+            }
+            return rows.into_iter().map(|row| Val::vector(dtype, lanes, row)).collect();
+        }
         let networks = taking(dtype.size(), count);
         if networks.is_empty() {
             let of_part = |part: usize| {
@@ -111,6 +126,20 @@ impl Emitter<'_, '_> {
         for (register, first) in (0..lanes).step_by(of_register).enumerate() {
             let columns: SmallVec<[ir::Value; 4]> =
                 elements.iter().map(|element| element.regs[register]).collect();
+            if self.picks(dtype, elements.len(), lanes) {
+                let count = elements.len();
+                let number = |chunk: usize, lane: usize| chunk * of_register + lane;
+                let picked = self.picked(&columns, &|chunk, lane| {
+                    let place = number(chunk, lane);
+                    number(place % count, place / count)
+                });
+                for (chunk, rows) in picked.into_iter().enumerate() {
+                    let value = Val::vector(dtype, of_register, [rows].into_iter().collect());
+                    let place = first * bytes + chunk * self.host.vector_bytes;
+                    self.store(address, place as i32, &value, LaneStride::Unit);
+                }
+                continue;
+            }
             // Registers of 16 bytes in every few rows, with the place of the first 16.
             let mut stored: SmallVec<[(ir::Value, usize); 4]> = SmallVec::new();
             if networks.is_empty() {
@@ -132,6 +161,72 @@ impl Emitter<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Returns whether the elements of rows are picked from whole registers: AVX-512 picks lanes of two.
+    fn picks(&self, dtype: DType, count: usize, lanes: usize) -> bool {
+        self.host.has_avx512()
+            && (2..=4).contains(&count)
+            && lanes.is_multiple_of(self.host.per_register(width_of(dtype)))
+    }
+
+    /// Returns as many registers as there are sources, two to four, with lanes of these by their numbers: `of` gives that of
+    /// a lane of a result. The lanes of each two of four results come from either two sources in equal parts.
+    fn picked(
+        &mut self,
+        sources: &[ir::Value],
+        of: &dyn Fn(usize, usize) -> usize,
+    ) -> SmallVec<[ir::Value; 4]> {
+        let ty = self.builder.func.dfg.value_type(sources[0]);
+        let lanes = ty.lane_count() as usize;
+        let results = 0..sources.len();
+        match *sources {
+            [x, y] => results.map(|result| self.pick([x, y], |lane| of(result, lane))).collect(),
+            [x, y, z] => {
+                let of_third = |result: usize, lane: usize| of(result, lane).checked_sub(2 * lanes);
+                let mut each = |result: usize| {
+                    let two =
+                        self.pick([x, y], |lane| of_third(result, lane).map_or(of(result, lane), |_| 0));
+                    self.pick([two, z], |lane| of_third(result, lane).map_or(lane, |third| lanes + third))
+                };
+                results.map(&mut each).collect()
+            }
+            [w, x, y, z] => {
+                let mut picked = SmallVec::new();
+                for pair in [[0, 1], [2, 3]] {
+                    let numbers =
+                        || pair.into_iter().flat_map(|result| (0..lanes).map(move |lane| of(result, lane)));
+                    let [first, second]: [SmallVec<[usize; 16]>; 2] = [0, 2 * lanes].map(|start| {
+                        numbers().filter(|number| (start..start + 2 * lanes).contains(number)).collect()
+                    });
+                    let one = self.pick([w, x], |lane| first[lane]);
+                    let other = self.pick([y, z], |lane| second[lane] - 2 * lanes);
+                    for result in pair {
+                        let place = |lane: usize| {
+                            let number = of(result, lane);
+                            let among = |numbers: &[usize]| numbers.iter().position(|known| *known == number);
+                            among(&first).or_else(|| Some(lanes + among(&second)?)).unwrap_or(0)
+                        };
+                        picked.push(self.pick([one, other], place));
+                    }
+                }
+                picked
+            }
+            _ => sources.into(),
+        }
+    }
+
+    /// Returns a register with lanes of two by their numbers.
+    fn pick(&mut self, [x, y]: [ir::Value; 2], number: impl Fn(usize) -> usize) -> ir::Value {
+        let ty = self.builder.func.dfg.value_type(x);
+        let numbers = (0..ty.lane_count() as usize).flat_map(|lane| {
+            let number = (number(lane) as u64).to_le_bytes();
+            number.into_iter().take(ty.lane_bits() as usize / 8)
+        });
+        let numbers: Vec<u8> = numbers.collect();
+        let integers = ty.as_int();
+        let numbers = self.vector_constant(integers, numbers.into());
+        self.intrinsic(Intrinsic::Picked, &[x, y, numbers], ty)
     }
 
     /// Returns a part of 16 bytes of a register in the first place.

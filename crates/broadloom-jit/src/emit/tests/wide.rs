@@ -254,6 +254,7 @@ fn intrinsics_are_known_by_their_names() {
             Intrinsic::Bytes,
             Intrinsic::Distances,
             Intrinsic::LeadingZeros,
+            Intrinsic::Picked,
             Intrinsic::Promote,
             Intrinsic::Demote,
             Intrinsic::OfHalves,
@@ -275,6 +276,6 @@ fn intrinsics_are_known_by_their_names() {
                 assert_eq!(Intrinsic::called(func, inst), Some(intrinsic));
             }
         }
-        assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 26, "each is imported once");
+        assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 27, "each is imported once");
     });
 }

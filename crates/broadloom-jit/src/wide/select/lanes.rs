@@ -340,6 +340,15 @@ impl Selector<'_> {
                 Some(code) => self.one(code, target, x),
                 None => return self.unsupported(inst),
             },
+            (Intrinsic::Picked, &[x, y, numbers]) if self.width == Width::Zmm => {
+                let code = match lane.bytes() {
+                    4 => Code::EVEX_Vpermt2ps_zmm_k1z_zmm_zmmm512b32,
+                    8 => Code::EVEX_Vpermt2pd_zmm_k1z_zmm_zmmm512b64,
+                    _ => return self.unsupported(inst),
+                };
+                let (x, numbers, y) = (self.get(x), self.get(numbers), self.operand(y));
+                self.emit(code, &[Arg::Tied(target, x), Arg::Use(numbers), y]);
+            }
             (Intrinsic::Promote, &[x]) => {
                 let x = self.fetch(x);
                 self.emit(Code::VEX_Vcvtps2pd_ymm_xmmm128, &[Arg::Def(target), x]);

@@ -451,6 +451,11 @@ fn intrinsic_of(intrinsic: Intrinsic, ty: Type, from: Type, args: &[Bits]) -> Bi
             let above = 128 - ty.lane_bits();
             Bits::of(ty, |at| u128::from(x.lane(ty, at).leading_zeros() - above))
         }
+        Intrinsic::Picked => Bits::of(ty, |at| {
+            let lanes = ty.lane_count() as usize;
+            let number = args[2].lane(ty, at) as usize % (2 * lanes);
+            args[number / lanes].lane(ty, number % lanes)
+        }),
         Intrinsic::Promote => Bits::of(ty, |at| f64::from(single(x.lane(types::F32, at))).to_bits().into()),
         Intrinsic::Demote => lower(types::F32, &|lane| (double(lane) as f32).to_bits().into()),
         Intrinsic::OfHalves => {

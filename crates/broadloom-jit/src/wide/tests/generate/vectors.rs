@@ -261,6 +261,10 @@ impl Generator<'_, '_> {
             (2, types::I32 | types::I64) if self.kinds.width == Width::Zmm && self.random.in_hundred(20) => {
                 self.emitter.intrinsic(Intrinsic::LeadingZeros, &[x], ty)
             }
+            (2, types::I32 | types::I64) if self.kinds.width == Width::Zmm && self.random.in_hundred(30) => {
+                let numbers = self.value(ty);
+                self.emitter.intrinsic(Intrinsic::Picked, &[x, y, numbers], ty)
+            }
             (3, _) => {
                 let order = self.random.next() as u8;
                 self.emitter.intrinsic(Intrinsic::Parts(order), &[x], ty)
