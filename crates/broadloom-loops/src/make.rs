@@ -27,7 +27,8 @@ use crate::kernel::*;
 use crate::nest::{Gathered, Nest, NestScatter, NestStore, Part, bit};
 use crate::place::{Blocks, Form, Item, Pairing, Placement};
 use crate::thresholds::{
-    MAX_REPEATED_ACCUMULATORS, MAX_REPEATED_STATEMENTS, MIN_REDUCTION_LANES, STREAM_STEPS,
+    MAX_ACCUMULATORS_BEHIND, MAX_REPEATED_ACCUMULATORS, MAX_REPEATED_STATEMENTS, MIN_REDUCTION_LANES,
+    STREAM_STEPS,
 };
 use crate::{LowerError, rows};
 use broadloom_ir::dim::Dim;
@@ -532,7 +533,8 @@ fn steps(stream: &Stream, extent: Extent, width: Extent) -> usize {
     let short = matches!(extent, Extent::Constant(extent) if extent < STREAM_STEPS as i64);
     let repeatable =
         stream.prologue.is_empty() && stream.per_step.len() + stream.body.len() <= MAX_REPEATED_STATEMENTS;
-    let few = stream.accumulators.len() <= MAX_REPEATED_ACCUMULATORS;
+    let most = if stream.ahead.is_empty() { MAX_REPEATED_ACCUMULATORS } else { MAX_ACCUMULATORS_BEHIND };
+    let few = stream.accumulators.len() <= most;
     // Several steps are those of one lane.
     if repeatable && few && !short && !stream.is_in_order() { STREAM_STEPS } else { 1 }
 }

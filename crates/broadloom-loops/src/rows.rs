@@ -211,7 +211,9 @@ impl Met {
                     for row in contract.accumulators.iter().map(|entry| entry.target).chain(beside) {
                         met.levels[row.index()] = Level::Memory;
                     }
-                    met.steps.entry(contract.rows).or_insert(CONTRACTED_ROWS);
+                    let is_streamed = kernel.axes[contract.rows.index()].reduction;
+                    let steps = if is_streamed { STREAMED_STEPS } else { CONTRACTED_ROWS };
+                    met.steps.entry(contract.rows).or_insert(steps);
                     let steps = contract.filled(&kernel.values).map(|row| kernel.rows[row.index()].count);
                     let steps = steps.max().unwrap_or(BLOCK).min(BLOCK);
                     // Contractions that run one after another over the same strip have rows of their own. All of

@@ -36,12 +36,15 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use std::collections::HashSet;
 
-const _: () = assert!(
-    CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[0][0])
-        && CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[0][1])
-        && CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[1][0])
-        && CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[1][1])
-);
+const _: () = {
+    let mut of = 0;
+    while of < 4 {
+        let steps = STEPS_AT_ONCE[of / 2][of % 2];
+        assert!(CONTRACTED_ROWS.is_multiple_of(steps));
+        assert!(STREAMED_STEPS.next_multiple_of(steps) <= STREAMED_ROWS);
+        of += 1;
+    }
+};
 
 /// The steps of two axes that are computed at once.
 struct Tile<'k> {

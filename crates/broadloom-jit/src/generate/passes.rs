@@ -73,6 +73,11 @@ impl Generator<'_, '_, '_> {
     /// as with four. Without functions, elements that are gathered or change their size gain nothing from that, and have only
     /// one full register for the shortest; what is done for each lane gains nothing at all.
     pub(super) fn lanes_at_once(&self, axis: AxisId, lanes: usize, body: &[Stmt]) -> usize {
+        self.lanes_beside(axis, lanes, body, 0)
+    }
+
+    /// The same beside values of so many bytes per lane that are alive throughout.
+    pub(super) fn lanes_beside(&self, axis: AxisId, lanes: usize, body: &[Stmt], beside: usize) -> usize {
         let is_plain = |stmt: &Stmt| match stmt {
             Stmt::Let(id) => !is_by_lane(&self.kernel.values[id.index()].def),
             Stmt::Store { .. } | Stmt::Put { .. } => true,
@@ -83,7 +88,7 @@ impl Generator<'_, '_, '_> {
         }
         let host = self.emit.host;
         let is_worth = self.computes_functions(body) || self.is_contiguous(axis, body);
-        let bytes = self.most_alive(body);
+        let bytes = self.most_alive(body) + beside;
         let fits = |lanes: &usize| lanes * bytes <= host.vector_registers() * host.vector_bytes;
         let wider = std::iter::successors(Some(2 * lanes), |lanes| Some(2 * lanes));
         let most = match is_worth {

@@ -118,7 +118,9 @@ impl Generator<'_, '_, '_> {
             emit(self, (first, last));
             return;
         }
-        let length = self.constant(CONTRACTED_ROWS as i64);
+        let is_ranked = |stmt: &Stmt| matches!(stmt, Stmt::Contract(of) if of.is_ranked(&self.kernel.axes));
+        let steps = if ahead.iter().any(is_ranked) { CONTRACTED_ROWS } else { STREAMED_STEPS };
+        let length = self.constant(steps as i64);
         self.blocks(first, last, length, &[], |generator, steps, _| {
             generator.within(axis, steps, |generator| {
                 generator.body(ahead);
@@ -230,7 +232,12 @@ impl Generator<'_, '_, '_> {
     ) {
         let strip = self.bounds(stream.strip);
         let around = self.before_walk(stream, first, steps, apart);
-        let start = self.walk(stream, &around, strip, stream.lanes, targets);
+        let wide = self.lanes_of_walk(stream);
+        let start = self.walk(stream, &around, strip, wide, targets);
+        let start = match wide > stream.lanes {
+            true => self.walk(stream, &around, (start, strip.1), stream.lanes, targets),
+            false => start,
+        };
         let rest = |generator: &mut Self, around: &[Around]| {
             let passes = generator.passes(stream.strip, stream.lanes);
             let mut start = start;
@@ -259,6 +266,15 @@ impl Generator<'_, '_, '_> {
             Vec::new()
         };
         self.branch(left, &[], one_by_one, |_| Vec::new());
+    }
+
+    /// Returns the lanes of a walk along the strip: as many registers of each value as its body fills.
+    fn lanes_of_walk(&self, stream: &Stream) -> usize {
+        let accumulated = stream.accumulators.iter().map(|entry| entry.accumulator.dtype.size()).sum();
+        match self.computes_functions(&stream.body) {
+            true => self.lanes_beside(stream.strip, stream.lanes, &stream.body, accumulated),
+            false => stream.lanes,
+        }
     }
 
     /// Prepares steps of the reduction axis before they walk along the strip: the position of each, and the values that

@@ -1,6 +1,7 @@
 //! Reductions: into values, into scratch rows, and over pairs.
 
 use super::*;
+use crate::thresholds::STREAM_STEPS;
 
 /// The order in which a reduction combines elements. See [`broadloom_ir::reduce`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +96,7 @@ pub struct Stream {
     /// Whether several short rows of the table are walked at once, if the strip contains whole rows: everything
     /// read from them is contiguous, as along one axis. In tree order, they are steps of that many lanes.
     pub dense: bool,
-    /// Runs once before every [`CONTRACTED_ROWS`] steps of the reduction axis: a [`Contract`] that produces a row
+    /// Runs once before every [`STREAMED_STEPS`] steps of the reduction axis: a [`Contract`] that produces a row
     /// for each step. Empty if the steps need none.
     pub ahead: Vec<Stmt>,
     /// Runs per step of the reduction axis: everything that does not depend on the strip.
@@ -184,7 +185,11 @@ impl Contract {
 
     /// Returns the number of rows of results.
     pub fn results(&self, axes: &[Axis]) -> usize {
-        if self.is_ranked(axes) { CONTRACTED_ROWS * (1 + CONTRACTED_RANKS) } else { CONTRACTED_ROWS }
+        match self.is_ranked(axes) {
+            true => CONTRACTED_ROWS * (1 + CONTRACTED_RANKS),
+            false if axes[self.rows.index()].reduction => STREAMED_ROWS,
+            false => CONTRACTED_ROWS,
+        }
     }
 
     /// Returns the most steps of the strip with rows, if it is cut for this contraction alone. With ranks, all rows
@@ -199,6 +204,14 @@ impl Contract {
 /// The fewest rows of results of a [`Contract`]: a multiple of the number of steps computed at once, 4 or 6, and
 /// large enough that filling rows for a block costs little compared to the computation.
 pub const CONTRACTED_ROWS: usize = 36;
+
+/// The number of steps of the axis with rows that run behind a [`Contract`] at once, if that axis is reduced: several for each
+/// lane of the fixed tree, whose accumulators are loaded and stored once for all of them. With ranks, code runs
+/// [`CONTRACTED_ROWS`] at once.
+pub const STREAMED_STEPS: usize = STREAM_STEPS * LANES;
+
+/// The rows of results for these steps, and for those of tiles beyond the last one.
+pub const STREAMED_ROWS: usize = STREAMED_STEPS + 2;
 
 /// The number of steps of the axis with rows for which a [`Contract`] packs their operands at once: a multiple of the
 /// number of steps computed at once.

@@ -124,7 +124,7 @@ impl<'k> Loop<'k> {
             true => self,
             false => {
                 let axis = self.axis;
-                self.inside(axis, Turn::Strip(CONTRACTED_ROWS), ahead)
+                self.inside(axis, Turn::Strip(STREAMED_STEPS), ahead)
             }
         }
     }

@@ -64,11 +64,12 @@ impl Scope<'_> {
     }
 
     /// Returns the most steps of a strip with rows: more than [`CONTRACTED_ROWS`] only if the strip is cut for this
-    /// contraction, because the code then shortens it if ranks need rows.
+    /// contraction or runs behind it, because the code then shortens it if ranks need rows.
     fn most_steps(&self, contract: &Contract) -> usize {
         let mut stripped = self.kernel.statements().filter_map(Stmt::stripped);
         match stripped.any(|other| std::ptr::eq(other, contract)) {
             true => contract.most_steps(&self.kernel.axes),
+            false if self.kernel.axes[contract.rows.index()].reduction => STREAMED_STEPS,
             false => CONTRACTED_ROWS,
         }
     }
