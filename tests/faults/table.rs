@@ -23,6 +23,11 @@ const MATH_ORDER: &[&str] = &["-p", "broadloom-math", "--test", "math", "order"]
 const MATH_BEST: &[&str] = &["-p", "broadloom-math", "--test", "math", "best"];
 const VERIFIER: &[&str] = &["-p", "broadloom-loops", "--test", "verify"];
 const SCHEDULES: &[&str] = &["-p", "broadloom-loops", "--test", "schedules", "store_nothing"];
+const ALIGNED: &[&str] = &["-p", "broadloom", "--test", "aligned", "of_4_bytes"];
+const SHORT_ROWS: &[&str] = &["-p", "broadloom", "--test", "short_rows", "of_4_bytes"];
+const CONTRACTIONS: &[&str] = &["-p", "broadloom", "--test", "contractions", "all_sizes"];
+const CONTRACTIONS_OF_SUMS: &[&str] =
+    &["-p", "broadloom", "--test", "contractions", "reductions_of_all_sizes"];
 const COUNTS: &[&str] = &["-p", "broadloom", "--test", "counts", "of_bytes"];
 const FIRST_OF_EQUALS: &[&str] = &["-p", "broadloom", "--test", "regressions", "first_of_equal"];
 const KERNELS_OF_SCANS: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "running_results"];
@@ -333,6 +338,41 @@ pub const FAULTS: &[Fault] = &[
         place: "⟦rows.iter().map(|row| load(self, row.address)).collect()⟧",
         new: "rows.iter().map(|_| load(self, rows[0].address)).collect()",
         test: KERNELS_OF_SCANS,
+    },
+    Fault {
+        what: "with AVX-512, the second of two lanes of a block takes a step that it does not have",
+        file: "crates/broadloom-jit/src/generate/contract/steps.rs",
+        place: "let last_of_both = self.ins().iadd_imm_s(last, ⟦-apart⟧);",
+        new: "1 - apart",
+        test: CONTRACTIONS,
+    },
+    Fault {
+        what: "several steps behind a contraction are those of neighbouring lanes",
+        file: "crates/broadloom-jit/src/generate/stream.rs",
+        place: "position = self.ins().iadd(position, ⟦apart⟧);",
+        new: "self.constant(1)",
+        test: CONTRACTIONS_OF_SUMS,
+    },
+    Fault {
+        what: "the first row of four is stored with an element of the second",
+        file: "crates/broadloom-jit/src/emit/transpose.rs",
+        place: "&[(0, 1, [0, 2, 4, 6]), (2, 0, ⟦[0, 2, 5, 7]⟧), (3, 4, [0, 2, 4, 6])],",
+        new: "[0, 2, 4, 7]",
+        test: SHORT_ROWS,
+    },
+    Fault {
+        what: "with AVX-512, the last third of rows is picked from the wrong register",
+        file: "crates/broadloom-jit/src/emit/transpose.rs",
+        place: "of_third(result, lane).map_or(lane, |third| ⟦lanes + third⟧)",
+        new: "third",
+        test: SHORT_ROWS,
+    },
+    Fault {
+        what: "a loop ends where its vectors are aligned",
+        file: "crates/broadloom-jit/src/generate/passes.rs",
+        place: "(vec![state[1], ⟦end⟧], carried)",
+        new: "state[1]",
+        test: ALIGNED,
     },
     // The back end for wide vectors.
     Fault {

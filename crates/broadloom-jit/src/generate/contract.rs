@@ -14,9 +14,10 @@
 //! }
 //! ```
 //!
-//! For the tree, a tile processes the lanes of a block one after the other, each over its steps `r`, `r + 16`, .. Its
-//! results for each lane stay on the stack, in the first-level cache, until all lanes are folded at once. A short axis has
-//! a single lane. Where `rows_prologue` packs, the loop over `j` is around that over `i`.
+//! For the tree, a tile processes the lanes of a block one after the other, each over its steps `r`, `r + 16`, .., or two
+//! at once, which it folds, if there are registers for them. The results stay on the stack, in the first-level cache, until
+//! all lanes are folded at once. A short axis has a single lane. Where `rows_prologue` packs, the loop over `j` is around
+//! that over `i`.
 
 mod extremes;
 mod ranks;
@@ -467,12 +468,12 @@ impl Generator<'_, '_, '_> {
     }
 }
 
-/// Returns the number of steps of an axis of rows that a tile takes at once: of those that divide [`CONTRACTED_ROWS`], one
-/// with which the last tiles repeat the fewest.
+/// Returns the number of steps of an axis of rows that a tile takes at once: the fewest, if more of them would repeat more than
+/// a sixth in the last tile, as of few rows.
 fn steps_of(most: usize, extent: usize) -> usize {
-    let numbers = STEPS_AT_ONCE.into_iter().flatten().filter(|steps| *steps <= most);
+    let few = STEPS_AT_ONCE[0][1].min(most);
     let computed = |steps: usize| extent.next_multiple_of(steps);
-    numbers.min_by_key(|steps| (computed(*steps), std::cmp::Reverse(*steps))).unwrap_or(most)
+    if 5 * computed(most) > 6 * computed(few) { few } else { most }
 }
 
 /// Returns the array whose elements along the axis are copied to rows of a part, if they are contiguous.

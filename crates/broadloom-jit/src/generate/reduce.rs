@@ -326,7 +326,15 @@ impl Generator<'_, '_, '_> {
         turn: impl FnOnce(&mut Self, (ir::Value, ir::Value), &[Val]) -> State,
     ) -> State {
         if reduce.prologue.is_empty() {
-            return turn(self, range, begin);
+            // Passes over an axis of constant length may leave nothing to those with fewer lanes.
+            let aligned = match self.whole_extent(reduce.axis) {
+                None => self.begin_of_lines(reduce.axis, reduce.lanes, &reduce.body),
+                Some(_) => None,
+            };
+            return match aligned {
+                Some(aligned) => self.in_two_parts(reduce.axis, aligned, begin, turn),
+                None => turn(self, range, begin),
+            };
         }
         let length = self.constant(BLOCK as i64);
         self.blocks(range.0, range.1, length, begin, |generator, block, state| {
