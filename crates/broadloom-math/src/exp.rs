@@ -171,8 +171,7 @@ impl<V: Value> Scaled<V> {
     /// x 2^n, rounded once, also where it is subnormal.
     #[inline(always)]
     pub(crate) fn scale(self, x: V) -> V {
-        let (first, second) = self.exponent.two_to_in_halves();
-        x * first * second
+        x.times_two_to(self.exponent)
     }
 }
 

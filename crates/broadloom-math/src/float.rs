@@ -136,6 +136,13 @@ pub trait Value:
         (low.shifted_left(Self::Format::MANTISSA), high.shifted_left(Self::Format::MANTISSA))
     }
 
+    /// `self` times 2^n for `exponent = ROUND + 2 * BIAS + n`, rounded once, also where it is subnormal.
+    #[inline(always)]
+    fn times_two_to(self, exponent: Self) -> Self {
+        let (first, second) = exponent.two_to_in_halves();
+        self * first * second
+    }
+
     /// Whether n is odd, for `self = ROUND + n`.
     #[inline(always)]
     fn low_bit(self) -> Self::Mask {

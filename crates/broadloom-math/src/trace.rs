@@ -68,6 +68,9 @@ pub enum Step {
     Not(usize),
     /// The second where the mask, the first, holds, else the third.
     Select(usize, usize, usize),
+    /// The first times two to the power of the second, which is an integer, rounded once. The third is the same, for machines
+    /// without an instruction for that.
+    Scaled(usize, usize, usize),
 }
 
 impl Step {
@@ -98,6 +101,7 @@ impl Step {
             Step::Either(x, y) => Step::Either(of(x), of(y)),
             Step::Not(x) => Step::Not(of(x)),
             Step::Select(condition, x, y) => Step::Select(of(condition), of(x), of(y)),
+            Step::Scaled(x, n, product) => Step::Scaled(of(x), of(n), of(product)),
         }
     }
 }
@@ -406,6 +410,14 @@ impl<'r, F: Float> Value for Traced<'r, F> {
 
     fn shifted_right(self, by: u32) -> Self {
         Self::record([self], |[x]| x.shifted_right(by), |[x]| Step::ShiftRight(x, by))
+    }
+
+    fn times_two_to(self, exponent: Self) -> Self {
+        let (first, second) = exponent.two_to_in_halves();
+        let product = self * first * second;
+        let n = exponent - (Self::ROUND + (Self::BIAS + Self::BIAS));
+        let step = |[x, n, product]: [usize; 3]| Step::Scaled(x, n, product);
+        Self::record([self, n, product], |[_, _, product]| product, step)
     }
 }
 

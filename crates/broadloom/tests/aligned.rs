@@ -2,7 +2,7 @@
 //! begin.
 
 use broadloom::prelude::*;
-use broadloom::{CompileOptions, Element, Threads};
+use broadloom::{Array, CompileOptions, Element, Threads};
 use std::fmt::Debug;
 
 /// Around the shortest length of which a first part is aligned, and with all remainders of vectors.
@@ -29,20 +29,23 @@ fn begins_anywhere<T: Element + PartialEq + Debug>(number: fn(usize) -> T) {
             let arrays = numbers.each_ref().map(|of| of.iter().map(|of| number(*of)).collect::<Vec<T>>());
             for first in [0, 1, 3, 8, 16, 61] {
                 let starts = [first, first / 2];
-                let [x, y] = [0, 1].map(|of| &arrays[of][starts[of]..starts[of] + length]);
+                let view = |of: usize| {
+                    ArrayView::new(&arrays[of][starts[of]..starts[of] + length], &[length]).unwrap()
+                };
                 let [xs, ys] = [0, 1].map(|of| &numbers[of][starts[of]..starts[of] + length]);
                 let case = format!("{:?}, {length} from {first}, {vector_bytes} bytes", T::DTYPE);
                 let mut written: Vec<T> = vec![number(99); length + 70];
-                sums.run_into([x, y], &mut written[first..first + length]).unwrap();
+                let out = ArrayViewMut::new(&mut written[first..first + length], &[length]).unwrap();
+                sums.run_into([view(0), view(1)], out).unwrap();
                 let added = xs.iter().zip(ys).map(|(x, y)| number(x + y));
                 let beside = |count: usize| std::iter::repeat_n(number(99), count);
                 let expected: Vec<T> = beside(first).chain(added).chain(beside(70 - first)).collect();
                 assert!(written == expected, "{case}");
-                let found: T = greatest.run([x]).unwrap().try_into().unwrap();
-                assert_eq!(found, number(30), "{case}");
-                let found: i64 = place.run([x]).unwrap().try_into().unwrap();
+                let found: Array<T> = greatest.run([view(0)]).unwrap().take("out").unwrap();
+                assert_eq!(found.as_slice(), [number(30)], "{case}");
+                let found: i64 = place.run([view(0)]).unwrap().try_into().unwrap();
                 assert_eq!(Some(found as usize), xs.iter().position(|x| *x == 30), "{case}");
-                let found: i64 = count.run([x, y]).unwrap().try_into().unwrap();
+                let found: i64 = count.run([view(0), view(1)]).unwrap().try_into().unwrap();
                 assert_eq!(found as usize, xs.iter().zip(ys).filter(|(x, y)| x > y).count(), "{case}");
             }
         }

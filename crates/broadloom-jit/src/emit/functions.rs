@@ -152,6 +152,10 @@ impl Emitter<'_, '_> {
             Step::Either(x, y) => self.builder.ins().bor(of(x), of(y)),
             Step::Not(x) => self.builder.ins().bnot(of(x)),
             Step::Select(condition, x, y) => self.blend(of(condition), of(x), of(y)),
+            Step::Scaled(x, n, _) if self.host.has_avx512() => {
+                self.intrinsic(Intrinsic::Scaled, &[of(x), of(n)], lanes.floats)
+            }
+            Step::Scaled(_, _, product) => of(product),
         }
     }
 }

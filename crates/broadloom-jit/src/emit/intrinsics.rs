@@ -33,6 +33,8 @@ pub(crate) enum Intrinsic {
     /// Lanes of 4 or 8 bytes of two registers of 64 bytes, by their numbers in the third operand: those of the second register
     /// count on from those of the first.
     Picked,
+    /// Floats of 64 bytes times two to the power of the second operand, an integer, rounded once.
+    Scaled,
     /// The `f32` of the lower half as `f64`.
     Promote,
     /// `f64` as `f32` in the lower half; the upper one is unspecified.
@@ -88,6 +90,7 @@ impl Intrinsic {
             Intrinsic::Distances => [16, 0],
             Intrinsic::LeadingZeros => [17, 0],
             Intrinsic::Picked => [18, 0],
+            Intrinsic::Scaled => [19, 0],
         };
         UserExternalName::new(Intrinsic::NAMESPACE, u16::from_le_bytes(index).into())
     }
@@ -126,6 +129,7 @@ impl Intrinsic {
             [16, 0, 0, 0] => Some(Intrinsic::Distances),
             [17, 0, 0, 0] => Some(Intrinsic::LeadingZeros),
             [18, 0, 0, 0] => Some(Intrinsic::Picked),
+            [19, 0, 0, 0] => Some(Intrinsic::Scaled),
             _ => None,
         }
     }

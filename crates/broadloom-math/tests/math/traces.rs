@@ -31,6 +31,7 @@ macro_rules! program_test {
                         let mask = |truth: bool| $float::from(u8::from(truth));
                         let bits = |at: usize| numbers[at].to_bits();
                         numbers.push(match *step {
+                            Step::Scaled(_, _, product) => of(product),
                             Step::Argument(position) => [x, y][position],
                             Step::Constant(bits) => $float::from_bits(bits as $bits),
                             Step::Add(x, y) => of(x) + of(y),

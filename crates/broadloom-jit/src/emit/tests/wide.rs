@@ -255,6 +255,7 @@ fn intrinsics_are_known_by_their_names() {
             Intrinsic::Distances,
             Intrinsic::LeadingZeros,
             Intrinsic::Picked,
+            Intrinsic::Scaled,
             Intrinsic::Promote,
             Intrinsic::Demote,
             Intrinsic::OfHalves,
@@ -276,6 +277,6 @@ fn intrinsics_are_known_by_their_names() {
                 assert_eq!(Intrinsic::called(func, inst), Some(intrinsic));
             }
         }
-        assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 27, "each is imported once");
+        assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 28, "each is imported once");
     });
 }

@@ -349,6 +349,14 @@ impl Selector<'_> {
                 let (x, numbers, y) = (self.get(x), self.get(numbers), self.operand(y));
                 self.emit(code, &[Arg::Tied(target, x), Arg::Use(numbers), y]);
             }
+            (Intrinsic::Scaled, &[x, n]) if self.width == Width::Zmm => {
+                let code = match lane {
+                    types::F32 => Code::EVEX_Vscalefps_zmm_k1z_zmm_zmmm512b32_er,
+                    types::F64 => Code::EVEX_Vscalefpd_zmm_k1z_zmm_zmmm512b64_er,
+                    _ => return self.unsupported(inst),
+                };
+                self.two(code, target, x, n);
+            }
             (Intrinsic::Promote, &[x]) => {
                 let x = self.fetch(x);
                 self.emit(Code::VEX_Vcvtps2pd_ymm_xmmm128, &[Arg::Def(target), x]);

@@ -456,6 +456,20 @@ fn intrinsic_of(intrinsic: Intrinsic, ty: Type, from: Type, args: &[Bits]) -> Bi
             let number = args[2].lane(ty, at) as usize % (2 * lanes);
             args[number / lanes].lane(ty, number % lanes)
         }),
+        Intrinsic::Scaled => {
+            // In three steps, of which at most the last one rounds.
+            let scaled = |x: f64, n: f64| {
+                let third = (n / 3.0).trunc();
+                x * third.exp2() * third.exp2() * (n - 2.0 * third).exp2()
+            };
+            Bits::of(ty, |at| match ty.lane_type() {
+                types::F32 => {
+                    let [x, n] = [x, args[1]].map(|of| f64::from(single(of.lane(ty, at))));
+                    (scaled(x, n) as f32).to_bits().into()
+                }
+                _ => scaled(double(x.lane(ty, at)), double(args[1].lane(ty, at))).to_bits().into(),
+            })
+        }
         Intrinsic::Promote => Bits::of(ty, |at| f64::from(single(x.lane(types::F32, at))).to_bits().into()),
         Intrinsic::Demote => lower(types::F32, &|lane| (double(lane) as f32).to_bits().into()),
         Intrinsic::OfHalves => {
