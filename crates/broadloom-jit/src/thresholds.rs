@@ -33,6 +33,9 @@ pub(crate) const MIN_ALIGNED: i64 = 4096;
 /// address, and there are too few general-purpose registers for these.
 pub(crate) const STEPS_AT_ONCE: [[usize; 2]; 2] = [[6, 4], [6, 6]];
 
+/// The most steps along the axis of a contraction that are straight code instead of a loop.
+pub(crate) const MAX_UNROLLED_STEPS: i64 = 4;
+
 /// The number of registers of one accumulator, for each step. With four, and three steps at once, products with AVX-512
 /// took 1.1 to 1.3 times as long; with six steps, 0.9 to 1.1.
 pub(crate) const ACCUMULATOR_REGISTERS: usize = 2;

@@ -10,13 +10,15 @@
 //! * inside those loops it reads at most what the store writes: its other axes have the strides and lengths of axes
 //!   of the store, and both start at the same element.
 //!
-//! The store reaches every element once, so equal addresses mean equal steps of the common loops. This proves
-//! elementwise updates safe, and updates of whole rows of a table such as a softmax. It does not accept a
-//! transpose, a shift, or `x - x.mean(..)` over many rows.
+//! Several stores may write the elements of short rows, one after the other, by the same access: each read belongs to
+//! the store of the same element of the row. The stores reach every element once, so equal addresses mean equal steps of
+//! the common loops. This proves elementwise updates safe, and updates of whole rows of a table such as a softmax. It does
+//! not accept a transpose, a shift, or `x - x.mean(..)` over many rows.
 
 use crate::kernel::*;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::{InputId, SymbolId};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// The reason why an output is not written over its input.
@@ -64,19 +66,33 @@ pub fn in_place(schedule: &Schedule, output: usize, input: InputId) -> Result<()
     }
     let id = KernelId::new(writer);
     let Walk { kernel, stores, reads, .. } = &walks[writer];
-    let [store] = stores.as_slice() else { return Err(Hazard::Pieces) };
-    let Some(written) = store.address(kernel, &strides) else { return Err(Hazard::Pieces) };
-    let around = store.loops.iter().map(|(_, axis)| *axis).chain(kernel.parallel);
-    if around.into_iter().any(|axis| written.stride(axis).is_none()) {
-        return Err(Hazard::Pieces);
+    // By the place of the element in its row.
+    let mut written: BTreeMap<i64, (Address, usize)> = BTreeMap::new();
+    for store in stores {
+        let is_alike = |first: &Touch| {
+            first.loops == store.loops && first.access.map(|(of, _)| of) == store.access.map(|(of, _)| of)
+        };
+        let Some(address) = store.address(kernel, &strides) else { return Err(Hazard::Pieces) };
+        let around = store.loops.iter().map(|(_, axis)| *axis).chain(kernel.parallel);
+        let is_moved = around.into_iter().all(|axis| address.stride(axis).is_some());
+        if !is_moved
+            || !is_alike(&stores[0])
+            || written.insert(address.delta, (address, store.position)).is_some()
+        {
+            return Err(Hazard::Pieces);
+        }
     }
     for read in reads {
         let Some(address) = read.address(kernel, &strides) else { return Err(Hazard::Elsewhere(id)) };
-        let common = read.loops.iter().filter(|around| store.loops.contains(around)).map(|(_, axis)| *axis);
-        if !address.within(&written, &common.chain(kernel.parallel).collect::<Vec<_>>()) {
+        let Some((written, position)) = written.get(&address.delta) else {
+            return Err(Hazard::Elsewhere(id));
+        };
+        let common = read.loops.iter().filter(|around| stores[0].loops.contains(around));
+        let common = common.map(|(_, axis)| *axis).chain(kernel.parallel);
+        if !address.within(written, &common.collect::<Vec<_>>()) {
             return Err(Hazard::Elsewhere(id));
         }
-        if read.position > store.position {
+        if read.position > *position {
             return Err(Hazard::Again(id));
         }
     }

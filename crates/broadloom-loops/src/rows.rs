@@ -212,7 +212,7 @@ impl Met {
                         met.levels[row.index()] = Level::Memory;
                     }
                     let is_streamed = kernel.axes[contract.rows.index()].reduction;
-                    let steps = if is_streamed { STREAMED_STEPS } else { CONTRACTED_ROWS };
+                    let steps = if is_streamed { contract.steps_behind() } else { CONTRACTED_ROWS };
                     met.steps.entry(contract.rows).or_insert(steps);
                     let steps = contract.filled(&kernel.values).map(|row| kernel.rows[row.index()].count);
                     let steps = steps.max().unwrap_or(BLOCK).min(BLOCK);

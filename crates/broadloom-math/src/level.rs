@@ -62,7 +62,7 @@ pub enum CpuLevel {
     Baseline,
     /// x86-64 with AVX2 and FMA: 256-bit vectors.
     Avx2Fma,
-    /// x86-64 with AVX-512 F, DQ, BW and VL: 512-bit vectors.
+    /// x86-64 with AVX-512 F, CD, DQ, BW and VL: 512-bit vectors.
     Avx512,
     /// AArch64: 128-bit vectors, fused.
     Neon,

@@ -556,3 +556,27 @@ fn scratch_memory_stays_below_a_mebibyte() {
         }
     }
 }
+
+/// Behind a contraction, accumulators of up to five right-hand sides and of all ranks are added to its rows.
+#[test]
+fn scratch_memory_of_reductions_stays_below_one_and_a_half_mebibytes() {
+    fn check<T: Element>(name: &str, expression: Reduced, length: Option<i64>) {
+        let g = Graph::new();
+        let [n, k, r] = g.symbols(["n", "k", "r"]);
+        let r = length.map_or(r.into(), Dim::from);
+        let (x, y) = (g.input::<T>("x", shape![n, r]), g.input::<T>("y", shape![r, k]).t());
+        let w = weights(&g, k).cast::<T>();
+        let kernel = compiled(&g, expression(x.unsqueeze(1), y, w), &CompileOptions::default());
+        let explained = kernel.explain().to_string();
+        for before in explained.split(" bytes of scratch per thread") {
+            let bytes = before.rsplit(' ').next().and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
+            assert!(bytes < 3 << 19, "{name}: {explained}");
+        }
+    }
+    for (name, expression) in REDUCED {
+        for length in [None, Some(16), Some(64), Some(65), Some(1024), Some(1025)] {
+            check::<f32>(name, *expression, length);
+            check::<f64>(name, *expression, length);
+        }
+    }
+}

@@ -114,21 +114,36 @@ fn of_fewer_bytes() {
     turned(|x| x as i16, |x| x as i16);
 }
 
-/// An update in place reads each row before it writes it.
+/// An update in place reads each element before its store, also where rows are turned around or added up. Longer ones are computed
+/// aside.
 #[test]
 fn of_an_array_that_is_updated() {
-    for columns in 2..=5_usize {
+    for (columns, turns) in (2..=5_usize).flat_map(|columns| [false, true].map(|turns| (columns, turns))) {
         for options in ways() {
             let g = Graph::new();
-            let x = g.input::<f32>("x", shape![g.symbol("n"), columns]);
-            x.assign(x.flip(-1) * x.index(-1, 0).unsqueeze(-1) + 1);
+            let n = g.symbol("n");
+            let [x, w] =
+                [("x", columns), ("w", 1)].map(|(name, columns)| g.input::<f32>(name, shape![n, columns]));
+            x.assign(if turns { x.flip(-1) * w } else { x * w + x.sum_keepdims(-1) });
             let kernel = g.compile_with([], &options).unwrap();
+            let in_place = columns <= 4;
+            assert_eq!(kernel.explain().in_place("x"), Some(in_place), "{columns}: {}", kernel.explain());
             for rows in [0, 1, 15, 16, 100_usize] {
                 let mut elements: Vec<f32> = (0..rows * columns).map(|index| (index % 13) as f32).collect();
-                let rows_of = elements.chunks(columns);
-                let expected: Vec<f32> =
-                    rows_of.flat_map(|row| row.iter().rev().map(|element| element * row[0] + 1.0)).collect();
-                kernel.run(ArrayViewMut::new(&mut elements, &[rows, columns]).unwrap()).unwrap();
+                let weights: Vec<f32> = (0..rows).map(|index| (index % 7) as f32).collect();
+                let rows_of = elements.chunks(columns).zip(&weights);
+                let expected: Vec<f32> = rows_of
+                    .flat_map(|(row, weight)| {
+                        let sum: f32 = row.iter().sum();
+                        let new = |at: usize| match turns {
+                            true => row[columns - 1 - at] * weight,
+                            false => row[at] * weight + sum,
+                        };
+                        (0..columns).map(new).collect::<Vec<f32>>()
+                    })
+                    .collect();
+                let x = ArrayViewMut::new(&mut elements, &[rows, columns]).unwrap();
+                kernel.run((x, ArrayView::new(&weights, &[rows, 1]).unwrap())).unwrap();
                 assert_eq!(elements, expected, "{rows} rows of {columns}");
             }
         }

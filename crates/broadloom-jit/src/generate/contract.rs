@@ -38,12 +38,12 @@ use cranelift_codegen::ir::{self, InstBuilder};
 use std::collections::HashSet;
 
 const _: () = {
-    let mut of = 0;
-    while of < 4 {
-        let steps = STEPS_AT_ONCE[of / 2][of % 2];
+    let mut index = 0;
+    while index < 4 {
+        let steps = STEPS_AT_ONCE[index / 2][index % 2];
         assert!(CONTRACTED_ROWS.is_multiple_of(steps));
-        assert!(STREAMED_STEPS.next_multiple_of(steps) <= STREAMED_ROWS);
-        of += 1;
+        assert!(STREAMED_STEPS.next_multiple_of(steps) - STREAMED_STEPS <= MAX_STEPS_BEYOND);
+        index += 1;
     }
 };
 
@@ -196,10 +196,10 @@ impl Generator<'_, '_, '_> {
         let computes = own.iter().any(|id| !matches!(kernel.values[id.index()].def, Def::Load { .. }));
         let several = contract.accumulators.len() > 1;
         let registers = self.emit.host.vector_registers();
-        let most = STEPS_AT_ONCE[usize::from(registers > 16)][usize::from(computes || several)];
+        let at_once = STEPS_AT_ONCE[usize::from(registers > 16)][usize::from(computes || several)];
         let steps = match kernel.axes[contract.rows.index()].extent {
-            Extent::Constant(extent) => steps_of(most, extent as usize),
-            Extent::Param(_) => most,
+            Extent::Constant(extent) => steps_of(at_once, extent as usize),
+            Extent::Param(_) => at_once,
         };
         // The number of registers is the same for every width.
         let narrow = |entry: &Contracted| match contract.order {

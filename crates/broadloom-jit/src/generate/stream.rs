@@ -114,12 +114,10 @@ impl Generator<'_, '_, '_> {
         (first, last): (ir::Value, ir::Value),
         emit: impl FnOnce(&mut Self, (ir::Value, ir::Value)),
     ) {
-        if ahead.is_empty() {
+        let Some(steps) = ahead.iter().find_map(Stmt::steps_behind) else {
             emit(self, (first, last));
             return;
-        }
-        let is_ranked = |stmt: &Stmt| matches!(stmt, Stmt::Contract(of) if of.is_ranked(&self.kernel.axes));
-        let steps = if ahead.iter().any(is_ranked) { CONTRACTED_ROWS } else { STREAMED_STEPS };
+        };
         let length = self.constant(steps as i64);
         self.blocks(first, last, length, &[], |generator, steps, _| {
             generator.within(axis, steps, |generator| {

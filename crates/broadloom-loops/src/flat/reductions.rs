@@ -40,7 +40,8 @@ impl Flat {
         self.is_brief(reduction, MAX_UNROLLED_TRAILING) && self.is_of_long_sums(reduction.operand)
     }
 
-    /// Returns whether a node is computed from sums over pairs that are loops, and from no other reduction.
+    /// Returns whether a node is computed from sums over pairs that are loops, and from no other reduction. It calls itself
+    /// as often as the node has other nodes below it: at most [`MAX_UNROLLED_NODES`].
     fn is_of_long_sums(&self, id: FlatId) -> bool {
         match &self.node(id).kind {
             Kind::Op { args, .. } => {

@@ -96,8 +96,8 @@ pub struct Stream {
     /// Whether several short rows of the table are walked at once, if the strip contains whole rows: everything
     /// read from them is contiguous, as along one axis. In tree order, they are steps of that many lanes.
     pub dense: bool,
-    /// Runs once before every [`STREAMED_STEPS`] steps of the reduction axis: a [`Contract`] that produces a row
-    /// for each step. Empty if the steps need none.
+    /// Runs once before every [few steps](Contract::steps_behind) of the reduction axis: a [`Contract`] that produces a row for
+    /// each step. Empty if the steps need none.
     pub ahead: Vec<Stmt>,
     /// Runs per step of the reduction axis: everything that does not depend on the strip.
     pub per_step: Vec<Stmt>,
@@ -156,7 +156,7 @@ pub struct Contract {
     /// Runs once per block of the axis and [`PACKED_STEPS`] steps of the axis `rows`, and fills scratch rows over the
     /// block, one for each of these steps, with operands that the strip does not move. Reading these from their
     /// arrays instead would take a cache line, or a set of the cache, for each element. Code may do so nevertheless
-    /// if rows are contiguous and have at most [`MAX_UNPACKED_BYTES`].
+    /// if rows are contiguous and short.
     pub rows_prologue: Vec<Stmt>,
     /// Runs per element: computes with these rows, and with operands that the strip does not move.
     pub body: Vec<Stmt>,
@@ -185,11 +185,19 @@ impl Contract {
 
     /// Returns the number of rows of results.
     pub fn results(&self, axes: &[Axis]) -> usize {
+        let is_streamed = axes[self.rows.index()].reduction;
         match self.is_ranked(axes) {
             true => CONTRACTED_ROWS * (1 + CONTRACTED_RANKS),
-            false if axes[self.rows.index()].reduction => STREAMED_ROWS,
+            false if is_streamed => self.steps_behind() + MAX_STEPS_BEYOND,
             false => CONTRACTED_ROWS,
         }
+    }
+
+    /// Returns the number of steps of the axis with rows that run behind this at once, if that axis is reduced: behind short
+    /// sums, several for each lane of the fixed tree, whose accumulators are loaded and stored once for all of them. Long sums
+    /// take the time, and have rows of their own.
+    pub fn steps_behind(&self) -> usize {
+        if self.order == Order::Tree { CONTRACTED_ROWS } else { STREAMED_STEPS }
     }
 
     /// Returns the most steps of the strip with rows, if it is cut for this contraction alone. With ranks, all rows
@@ -197,21 +205,19 @@ impl Contract {
     /// number of groups of so many rows that there are for the results and each rank in use. The more steps, the
     /// less often a block is packed again.
     pub fn most_steps(&self, axes: &[Axis]) -> usize {
-        self.results(axes)
+        if self.is_ranked(axes) { self.results(axes) } else { CONTRACTED_ROWS }
     }
 }
+
+/// The number of steps behind a [`Contract`] of short sums.
+pub const STREAMED_STEPS: usize = STREAM_STEPS * LANES;
+
+/// The most steps of the last tile beyond these, each of which has a row.
+pub const MAX_STEPS_BEYOND: usize = 2;
 
 /// The fewest rows of results of a [`Contract`]: a multiple of the number of steps computed at once, 4 or 6, and
 /// large enough that filling rows for a block costs little compared to the computation.
 pub const CONTRACTED_ROWS: usize = 36;
-
-/// The number of steps of the axis with rows that run behind a [`Contract`] at once, if that axis is reduced: several for each
-/// lane of the fixed tree, whose accumulators are loaded and stored once for all of them. With ranks, code runs
-/// [`CONTRACTED_ROWS`] at once.
-pub const STREAMED_STEPS: usize = STREAM_STEPS * LANES;
-
-/// The rows of results for these steps, and for those of tiles beyond the last one.
-pub const STREAMED_ROWS: usize = STREAMED_STEPS + 2;
 
 /// The number of steps of the axis with rows for which a [`Contract`] packs their operands at once: a multiple of the
 /// number of steps computed at once.

@@ -120,11 +120,12 @@ impl Kernel {
 impl<'k> Loop<'k> {
     /// Returns the same loop with statements before every group of steps, if there are any.
     fn behind(self, ahead: &'k [Stmt]) -> Loop<'k> {
-        match ahead.is_empty() {
-            true => self,
-            false => {
+        let steps = ahead.iter().find_map(Stmt::steps_behind);
+        match steps {
+            None => self,
+            Some(steps) => {
                 let axis = self.axis;
-                self.inside(axis, Turn::Strip(STREAMED_STEPS), ahead)
+                self.inside(axis, Turn::Strip(steps), ahead)
             }
         }
     }
@@ -141,6 +142,11 @@ impl<'k> Loop<'k> {
 }
 
 impl Stmt {
+    /// Returns the number of steps that run behind a contraction at once.
+    pub fn steps_behind(&self) -> Option<usize> {
+        if let Stmt::Contract(contract) = self { Some(contract.steps_behind()) } else { None }
+    }
+
     /// Returns the loop in which the statement runs others.
     pub fn as_loop(&self) -> Option<Loop<'_>> {
         let steps = |axis: AxisId, lanes: usize, body| Loop {

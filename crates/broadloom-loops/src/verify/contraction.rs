@@ -69,7 +69,7 @@ impl Scope<'_> {
         let mut stripped = self.kernel.statements().filter_map(Stmt::stripped);
         match stripped.any(|other| std::ptr::eq(other, contract)) {
             true => contract.most_steps(&self.kernel.axes),
-            false if self.kernel.axes[contract.rows.index()].reduction => STREAMED_STEPS,
+            false if self.kernel.axes[contract.rows.index()].reduction => contract.steps_behind(),
             false => CONTRACTED_ROWS,
         }
     }

@@ -4,6 +4,7 @@ use super::{Beside, Place, Tile, accumulators, dtypes};
 use crate::emit::{LaneStride, Val};
 use crate::generate::reduce::State;
 use crate::generate::{Dealt, Generator, Looped};
+use crate::thresholds::MAX_UNROLLED_STEPS;
 use broadloom_ir::reduce::LANES;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -31,8 +32,15 @@ impl Generator<'_, '_, '_> {
         let zero = self.constant(0);
         offsets.extend(sources.iter().map(|_| zero));
         let one = self.constant(1);
-        let offsets: Vec<ir::Value> = std::iter::once(range.0).chain(offsets).collect();
-        self.along(tile, place, (range.1, one), &offsets, &sources, begin).carried
+        let mut begins: Vec<ir::Value> = std::iter::once(range.0).chain(offsets).collect();
+        match self.kernel.axes[tile.contract.axis.index()].extent {
+            Extent::Constant(steps @ 0..=MAX_UNROLLED_STEPS) => (0..steps).fold(begin, |state, _| {
+                let new = self.one_step(tile, place, &begins, &sources, &state);
+                begins = self.behind_step(tile, &begins, &sources, one);
+                new
+            }),
+            _ => self.along(tile, place, (range.1, one), &begins, &sources, begin).carried,
+        }
     }
 
     /// Returns the addresses of what a tile reads from rows over the strip at a step of the axis.
@@ -102,17 +110,28 @@ impl Generator<'_, '_, '_> {
                 let at = generator.in_lane(tile, at, sources, lane);
                 new.extend(generator.one_step(tile, place, &at, sources, state));
             }
-            let (filled, beside) = at[1..].split_at(tile.filled.len());
-            let mut next = vec![generator.ins().iadd(at[0], apart)];
-            for ((_, row), address) in tile.filled.iter().zip(filled) {
-                let bytes = generator.row_bytes(*row);
-                next.push(generator.ins().iadd_imm_s(*address, bytes));
-            }
-            for (source, offset) in sources.iter().zip(beside) {
-                next.push(generator.ins().iadd(*offset, source.of_step));
-            }
-            (next, new)
+            (generator.behind_step(tile, at, sources, apart), new)
         })
+    }
+
+    /// Returns the position of the next step, at a distance, and where a tile reads it.
+    fn behind_step(
+        &mut self,
+        tile: &Tile<'_>,
+        at: &[ir::Value],
+        sources: &[Source],
+        apart: ir::Value,
+    ) -> Vec<ir::Value> {
+        let (filled, beside) = at[1..].split_at(tile.filled.len());
+        let mut next = vec![self.ins().iadd(at[0], apart)];
+        for ((_, row), address) in tile.filled.iter().zip(filled) {
+            let bytes = self.row_bytes(*row);
+            next.push(self.ins().iadd_imm_s(*address, bytes));
+        }
+        for (source, offset) in sources.iter().zip(beside) {
+            next.push(self.ins().iadd(*offset, source.of_step));
+        }
+        next
     }
 
     /// Returns where another lane of those in registers reads what the first one reads at these places.
