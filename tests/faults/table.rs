@@ -187,7 +187,7 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "an update runs in place where a later loop reads the old value",
         file: "crates/broadloom-loops/src/alias.rs",
-        place: "⟦read.position > store.position⟧",
+        place: "⟦read.position > *position⟧",
         new: "false",
         test: IN_PLACE,
     },

@@ -72,9 +72,15 @@ impl Emitter<'_, '_> {
             for first in (0..lanes).step_by(of_register) {
                 let place = |chunk: usize| (first * bytes + chunk * self.host.vector_bytes) as i32;
                 let places: SmallVec<[i32; 4]> = (0..count).map(place).collect();
+                // In halves, of which every other one is in a single cache line wherever arrays begin.
+                let half = of_register / 2;
                 let loaded: SmallVec<[ir::Value; 4]> = places
                     .into_iter()
-                    .map(|place| self.load(address, place, dtype, of_register, LaneStride::Unit).regs[0])
+                    .map(|place| {
+                        let halves = [place, place + self.host.vector_bytes as i32 / 2]
+                            .map(|place| self.load(address, place, dtype, half, LaneStride::Unit).regs[0]);
+                        self.lower_halves(halves[0], halves[1])
+                    })
                     .collect();
                 let picked = self.picked(&loaded, &|row, lane| count * lane + row);
                 rows.iter_mut().zip(picked).for_each(|(row, register)| row.push(register));
