@@ -349,15 +349,15 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "several steps behind a contraction are those of neighbouring lanes",
         file: "crates/broadloom-jit/src/generate/stream.rs",
-        place: "position = self.ins().iadd(position, ⟦apart⟧);",
-        new: "self.constant(1)",
+        place: "⟦position = self.ins().iadd(position, apart)⟧;",
+        new: "position = self.ins().iadd_imm_s(position, 1)",
         test: CONTRACTIONS_OF_SUMS,
     },
     Fault {
-        what: "the first row of four is stored with an element of the second",
+        what: "shuffles of short rows have their last two words in each other's places",
         file: "crates/broadloom-jit/src/emit/transpose.rs",
-        place: "&[(0, 1, [0, 2, 4, 6]), (2, 0, ⟦[0, 2, 5, 7]⟧), (3, 4, [0, 2, 4, 6])],",
-        new: "[0, 2, 4, 7]",
+        place: "known.push(self.shuffle_words(known[*low], known[*high], ⟦*words⟧));",
+        new: "[words[0], words[1], words[3], words[2]]",
         test: SHORT_ROWS,
     },
     Fault {
