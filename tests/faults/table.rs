@@ -370,8 +370,8 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "a loop ends where its vectors are aligned",
         file: "crates/broadloom-jit/src/generate/passes.rs",
-        place: "(vec![state[1], ⟦end⟧], carried)",
-        new: "state[1]",
+        place: "(vec![⟦state[1]⟧, end], carried)",
+        new: "end",
         test: ALIGNED,
     },
     // The back end for wide vectors.
