@@ -122,13 +122,9 @@ at_every_level! {
     /// Rows of `M` divided by their lengths.
     fn unit_rows<const M: usize>(x: &[f32], out: &mut [f32]) {
         for (out, x) in out.as_chunks_mut::<M>().0.iter_mut().zip(x.as_chunks::<M>().0) {
-            let mut squares = 0.0;
-            for at in 0..M {
-                squares += x[at] * x[at];
-            }
-            let length = squares.sqrt();
-            for at in 0..M {
-                out[at] = x[at] / length;
+            let length = x.iter().map(|x| x * x).sum::<f32>().sqrt();
+            for (out, x) in out.iter_mut().zip(x) {
+                *out = x / length;
             }
         }
     }
