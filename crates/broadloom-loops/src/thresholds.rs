@@ -213,8 +213,7 @@ pub(crate) const MAX_INLINED_OPERATIONS: usize = 128;
 /// 0.6 to 0.8 of the time compared with half as many bytes.
 pub(crate) const CONTRACTED_BYTES: usize = 512;
 
-/// The most bytes of a row of a block that is contiguous in its array and is always read there. Longer ones are packed,
-/// unless the code for wide registers finds that they are short enough for it: a lane
+/// The most bytes of a row of a block that is contiguous in its array and always read there. Longer ones may be packed: a lane
 /// of the fixed tree reads every sixteenth element, and several rows do not stay in the first-level cache. Products
 /// of 512 x 512 `f32`, with as many bytes, took 1.07 of the time if they were packed, and of 1000 x 1000 0.9.
 pub const MAX_UNPACKED_BYTES: usize = 2048;

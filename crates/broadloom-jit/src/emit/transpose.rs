@@ -161,7 +161,7 @@ impl Emitter<'_, '_> {
             }
             for (part, lane) in (first..lanes.min(first + of_register)).step_by(of_part).enumerate() {
                 for (register, place) in &stored {
-                    let rows = self.part(*register, part);
+                    let rows = self.words_from(*register, part * VECTOR_BYTES / 4);
                     let value = Val::vector(dtype, of_part, [rows].into_iter().collect());
                     self.store(address, (lane * bytes + place) as i32, &value, LaneStride::Unit);
                 }
@@ -233,17 +233,6 @@ impl Emitter<'_, '_> {
         let integers = ty.as_int();
         let numbers = self.vector_constant(integers, numbers.into());
         self.intrinsic(Intrinsic::Picked, &[x, y, numbers], ty)
-    }
-
-    /// Returns a part of 16 bytes of a register in the first place.
-    fn part(&mut self, register: ir::Value, part: usize) -> ir::Value {
-        match part {
-            0 => register,
-            _ => {
-                let ty = self.builder.func.dfg.value_type(register);
-                self.intrinsic(Intrinsic::From(part as u8), &[register], ty)
-            }
-        }
     }
 
     /// Returns the result of a network, if it has shuffles.

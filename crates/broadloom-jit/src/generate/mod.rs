@@ -342,21 +342,7 @@ impl<'f> Generator<'_, 'f, '_> {
                     self.scatter(&Place { access, delta, index, stride, size }, *op, *value);
                 }
                 Stmt::Put { row, part, axis, value } => self.put(*row, *part, *axis, *value),
-                Stmt::For { axis, lanes, body } => {
-                    let wide = self.lanes_at_once(*axis, *lanes, body);
-                    let emit = |generator: &mut Self| {
-                        generator.steps(*axis, &[wide, *lanes], |generator| generator.body(body));
-                    };
-                    match self.begin_of_lines(*axis, *lanes, body) {
-                        Some(aligned) => {
-                            self.in_two_parts(*axis, aligned, &[], |generator, _, _| {
-                                emit(generator);
-                                Vec::new()
-                            });
-                        }
-                        None => emit(self),
-                    }
-                }
+                Stmt::For { axis, lanes, body } => self.vector_loop(*axis, *lanes, body),
                 Stmt::Strip { axis, length, body } => {
                     if let Some(blocked) = self.blocked(stmt) {
                         self.run_blocked(&blocked);

@@ -12,6 +12,19 @@ use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
 
 impl Generator<'_, '_, '_> {
+    /// Emits a loop over an axis, in two parts if the second is aligned then.
+    pub(super) fn vector_loop(&mut self, axis: AxisId, lanes: usize, body: &[Stmt]) {
+        let wide = self.lanes_at_once(axis, lanes, body);
+        let emit = |generator: &mut Self| {
+            generator.steps(axis, &[wide, lanes], |generator| generator.body(body));
+        };
+        let Some(aligned) = self.begin_of_lines(axis, lanes, body) else { return emit(self) };
+        self.in_two_parts(axis, aligned, &[], |generator, _, _| {
+            emit(generator);
+            Vec::new()
+        });
+    }
+
     /// Emits loops over an axis for several lanes at once: first for the most of them, then for the remainder.
     pub(super) fn steps(&mut self, axis: AxisId, lanes: &[usize], mut body: impl FnMut(&mut Self)) {
         let (mut start, end) = self.bounds(axis);
