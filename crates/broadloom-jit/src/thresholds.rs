@@ -23,7 +23,7 @@ pub(crate) const INTERLEAVED: usize = 2;
 /// The most statements of a loop that computes more lanes than its kernel says: its code is as many times as long.
 pub(crate) const MAX_WIDE_STATEMENTS: usize = 64;
 
-/// The shortest loop of which a first part is as long as aligns the stores of the rest.
+/// The shortest loop of which a first part is as long as aligns the vectors of the rest.
 pub(crate) const MIN_ALIGNED: i64 = 4096;
 
 // Contractions.

@@ -535,6 +535,10 @@ fn steps(stream: &Stream, extent: Extent, width: Extent) -> usize {
         stream.prologue.is_empty() && stream.per_step.len() + stream.body.len() <= MAX_REPEATED_STATEMENTS;
     let most = if stream.ahead.is_empty() { MAX_REPEATED_ACCUMULATORS } else { MAX_ACCUMULATORS_BEHIND };
     let few = stream.accumulators.len() <= most;
-    // Several steps are those of one lane.
+    // Several steps are those of one lane: all lanes have them only behind short sums.
+    let behind = stream.ahead.iter().find_map(Stmt::steps_behind);
+    if is_by_tree(stream.order) && behind.is_some_and(|behind| behind < STREAMED_STEPS) {
+        return 1;
+    }
     if repeatable && few && !short && !stream.is_in_order() { STREAM_STEPS } else { 1 }
 }

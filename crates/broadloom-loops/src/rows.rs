@@ -211,9 +211,7 @@ impl Met {
                     for row in contract.accumulators.iter().map(|entry| entry.target).chain(beside) {
                         met.levels[row.index()] = Level::Memory;
                     }
-                    let is_streamed = kernel.axes[contract.rows.index()].reduction;
-                    let steps = if is_streamed { contract.steps_behind() } else { CONTRACTED_ROWS };
-                    met.steps.entry(contract.rows).or_insert(steps);
+                    met.steps.entry(contract.rows).or_insert(contract.fewest_steps(&kernel.axes));
                     let steps = contract.filled(&kernel.values).map(|row| kernel.rows[row.index()].count);
                     let steps = steps.max().unwrap_or(BLOCK).min(BLOCK);
                     // Contractions that run one after another over the same strip have rows of their own. All of

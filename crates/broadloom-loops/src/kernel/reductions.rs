@@ -185,12 +185,16 @@ impl Contract {
 
     /// Returns the number of rows of results.
     pub fn results(&self, axes: &[Axis]) -> usize {
-        let is_streamed = axes[self.rows.index()].reduction;
-        match self.is_ranked(axes) {
-            true => CONTRACTED_ROWS * (1 + CONTRACTED_RANKS),
-            false if is_streamed => self.steps_behind() + MAX_STEPS_BEYOND,
-            false => CONTRACTED_ROWS,
+        match (self.is_ranked(axes), self.fewest_steps(axes)) {
+            (true, _) => CONTRACTED_ROWS * (1 + CONTRACTED_RANKS),
+            (false, STREAMED_STEPS) => STREAMED_STEPS + MAX_STEPS_BEYOND,
+            (false, steps) => steps,
         }
+    }
+
+    /// Returns the number of steps of a strip with rows that is not cut for this contraction alone.
+    pub fn fewest_steps(&self, axes: &[Axis]) -> usize {
+        if axes[self.rows.index()].reduction { self.steps_behind() } else { CONTRACTED_ROWS }
     }
 
     /// Returns the number of steps of the axis with rows that run behind this at once, if that axis is reduced: behind short

@@ -63,14 +63,13 @@ impl Scope<'_> {
         self.left_in_rows(contract.accumulators.iter().map(|entry| &entry.accumulator))
     }
 
-    /// Returns the most steps of a strip with rows: more than [`CONTRACTED_ROWS`] only if the strip is cut for this
-    /// contraction or runs behind it, because the code then shortens it if ranks need rows.
+    /// Returns the most steps of a strip with rows. With ranks, they are more if the strip is cut for this contraction, because
+    /// the code then shortens it if ranks need rows.
     fn most_steps(&self, contract: &Contract) -> usize {
         let mut stripped = self.kernel.statements().filter_map(Stmt::stripped);
         match stripped.any(|other| std::ptr::eq(other, contract)) {
             true => contract.most_steps(&self.kernel.axes),
-            false if self.kernel.axes[contract.rows.index()].reduction => contract.steps_behind(),
-            false => CONTRACTED_ROWS,
+            false => contract.fewest_steps(&self.kernel.axes),
         }
     }
 
