@@ -310,7 +310,10 @@ impl Fusion {
         let is_better = match pieces.iter().any(|piece| piece.reduces) {
             _ if !nest.has_short_axis && !nest.has_right_sides => true,
             true if nest.has_short_axis => {
-                nest.wanted.is_empty() && Placement::new(&nest, options).is_over_dense_rows()
+                nest.wanted.is_empty() && {
+                    let placement = Placement::new(&nest, options);
+                    placement.is_over_dense_rows() || placement.has_products_of_short_rows()
+                }
             }
             // If the loop over right-hand sides is unrolled, values that it would recompute for each are computed
             // once.

@@ -255,7 +255,7 @@ fn distances_to_few_codes_are_sums_of_one_loop() {
         let nearest = (x.unsqueeze(1) - y).square().sum(-1).sqrt().argmin(-1);
         let explained = compiled(&g, vec![nearest], &CompileOptions::default()).explain().to_string();
         assert_eq!(explained.matches(" = sum v").count(), sums, "{explained}");
-        assert_eq!(explained.contains("contract 128"), k == 8, "{explained}");
+        assert_eq!(explained.contains("contract 128"), k > 4, "{explained}");
     }
 }
 
@@ -296,7 +296,9 @@ fn short_axes_are_no_contractions() {
         let (x, y) = (g.input::<f32>("x", shape![n, r]), g.input::<f32>("y", shape![k, r]));
         compiled(&g, vec![(x.unsqueeze(1) * y).sum(-1)], &options)
     });
-    for (n, k) in [(1, 1), (1, 1100), (7, 160), (80, 15), (1100, 1), (8, 16), (100, 16), (0, 0), (100, 0)] {
+    let shapes =
+        [(1, 1), (1, 1100), (1100, 1), (2, 1100), (1100, 2), (7, 160), (80, 15), (100, 16), (0, 0), (100, 0)];
+    for (n, k) in shapes {
         for r in [0, 1, 3, 64, 65, 1030] {
             let (x, y) = (numbers(n * r, 1), numbers(k * r, 2));
             let views = [ArrayView::new(&x, &[n, r]).unwrap(), ArrayView::new(&y, &[k, r]).unwrap()];
@@ -304,7 +306,7 @@ fn short_axes_are_no_contractions() {
             compare(&format!("{n}, {k}, {r}"), &kernels, &views, &arrays);
             let bound =
                 kernels[0].bind(inputs! { "x" => views[0].clone(), "y" => views[1].clone() }).unwrap();
-            let is_long = (n >= 8 || n == 0) && (k >= 16 || k == 0);
+            let is_long = n != 1 && k != 1;
             // With so few elements, a call takes no longer than what surrounds it.
             let is_little = [n * k, n * r, k * r].into_iter().all(|count| count < 1024);
             let is_contraction = bound.explain().to_string().contains("contract");

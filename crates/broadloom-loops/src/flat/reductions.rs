@@ -6,7 +6,7 @@ use crate::LowerError;
 use crate::kernel::{Group, HostSymbol};
 use crate::thresholds::{
     MAX_GROUPED_RESULT, MAX_UNROLLED_NODES, MAX_UNROLLED_PAIRS, MAX_UNROLLED_REDUCTION,
-    MAX_UNROLLED_TRAILING, MIN_GROUPED_AXIS, MIN_REDUCED_ROWS,
+    MAX_UNROLLED_TRAILING, MIN_CONTRACTED_AXIS, MIN_GROUPED_AXIS,
 };
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
@@ -79,38 +79,41 @@ impl Flat {
             && operand.weight <= MAX_UNROLLED_NODES
     }
 
-    /// Returns whether the result of a reduction has several axes, none of them short.
+    /// Returns whether each tensor of a sum over pairs stretches along a long axis of the other.
     fn is_long_table(&self, reduction: &Reduction) -> bool {
-        let shape = self.node(reduction.operand).shape.iter().enumerate();
-        let mut axes = shape.filter(|(axis, size)| *axis != reduction.axis && !size.is_one());
-        let is_long = |size: &Dim| size.as_constant().map_or(self.long_rows, |size| size >= MIN_REDUCED_ROWS);
-        axes.clone().count() > 1 && axes.all(|(_, size)| is_long(size))
+        let is_long =
+            |size: &Dim| size.as_constant().map_or(self.long_rows, |size| size >= MIN_CONTRACTED_AXIS);
+        self.stretches_of_pairs(reduction)
+            .is_some_and(|sides| sides.iter().all(|sizes| sizes.iter().any(is_long)))
     }
 
     /// Returns whether a reduction sums products or differences of two tensors, each of which stretches along an
     /// axis of the other.
     fn sums_pairs(&self, reduction: &Reduction) -> bool {
-        let pair = match (reduction.op, reduction.factors) {
-            (ReduceOp::Sum, Some([x, y])) if x != y => Some([x, y]),
-            (ReduceOp::Sum, Some([x, _])) => self.difference(x),
+        self.stretches_of_pairs(reduction).is_some_and(|sides| sides.iter().all(|sizes| !sizes.is_empty()))
+    }
+
+    /// Returns the sizes along which each of the two tensors stretches whose products or differences a reduction sums.
+    fn stretches_of_pairs(&self, reduction: &Reduction) -> Option<[Vec<Dim>; 2]> {
+        let [x, y] = match (reduction.op, reduction.factors) {
+            (ReduceOp::Sum, Some([x, y])) if x != y => [x, y],
+            (ReduceOp::Sum, Some([x, _])) => self.difference(x)?,
             (ReduceOp::Sum, None) => match &self.node(reduction.operand).kind {
-                Kind::Op { op: Op::Abs, args } => self.difference(args[0]),
-                _ => None,
+                Kind::Op { op: Op::Abs, args } => self.difference(args[0])?,
+                _ => return None,
             },
-            _ => None,
+            _ => return None,
         };
-        let Some([x, y]) = pair else { return false };
         let shape = &self.node(reduction.operand).shape;
-        let present = |id: FlatId| -> Vec<bool> {
-            let missing = shape.rank() - self.node(id).shape.rank();
-            (0..shape.rank())
-                .map(|axis| axis >= missing && !self.node(id).shape[axis - missing].is_one())
-                .collect()
+        let is_present = |id: FlatId, axis: usize| {
+            let own = &self.node(id).shape;
+            (axis + own.rank()).checked_sub(shape.rank()).is_some_and(|axis| !own[axis].is_one())
         };
-        let (x, y) = (present(x), present(y));
-        let alone =
-            |these: &[bool], others: &[bool]| these.iter().zip(others).any(|(this, other)| *this && !*other);
-        alone(&x, &y) && alone(&y, &x)
+        let stretches = |this: FlatId, other: FlatId| {
+            let axes = (0..shape.rank()).filter(|&axis| is_present(other, axis) && !is_present(this, axis));
+            axes.map(|axis| shape[axis].clone()).collect()
+        };
+        Some([stretches(x, y), stretches(y, x)])
     }
 
     /// Returns the sum over pairs, or its square root, whose extreme a reduction finds.

@@ -51,7 +51,11 @@ impl Maker<'_, '_, '_> {
             let narrow = accumulator.narrow(&self.kernel.values);
             narrow.map_or(accumulator.dtype, |narrow| narrow.dtype).size()
         });
-        let lanes = (CONTRACTED_VECTOR / added.max().unwrap_or(1)).clamp(LEAST_LANES, 4 * LANES);
+        let most = (CONTRACTED_VECTOR / added.max().unwrap_or(1)).clamp(LEAST_LANES, 4 * LANES);
+        // A short strip fills narrower vectors.
+        let strip_extent = self.nest.axes[strip.index()].extent.as_constant();
+        let lanes = strip_extent
+            .map_or(most, |extent| (extent.max(1) as usize).next_power_of_two().clamp(LEAST_LANES, most));
         let accumulators = Vec::new();
         let mut contract =
             Contract { axis, rows, strip, order, lanes, prologue, rows_prologue, body, accumulators };

@@ -4,10 +4,7 @@ use super::{Form, Item, Placement};
 use crate::flat::FlatId;
 use crate::kernel::{AxisId, Def, MAX_CONTRACTED_AXIS, Order, ValueId};
 use crate::nest::{NestAxis, bit};
-use crate::thresholds::{
-    MAX_CONTRACTED, MAX_CONTRACTED_OPS, MAX_UNPACKED_BYTES, MIN_CONTRACTED_ROWS, MIN_CONTRACTED_STRIP,
-    MIN_REDUCED_ROWS,
-};
+use crate::thresholds::{MAX_CONTRACTED, MAX_CONTRACTED_OPS, MAX_UNPACKED_BYTES, MIN_CONTRACTED_AXIS};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::reduce::BLOCK;
 use std::collections::{BTreeMap, HashSet};
@@ -83,6 +80,16 @@ impl Placement<'_, '_> {
         again.map(|(node, _)| node)
     }
 
+    /// Returns whether a contraction produces a table over two loops by short sums, as a product of matrices does. Long sums
+    /// fill vectors along their own axis: of two to four columns and 1000 terms, they took 0.4 to 0.6 of the time unrolled.
+    pub fn has_products_of_short_rows(&self) -> bool {
+        let is_free = |axis: AxisId| !self.nest.axes[axis.index()].reduction;
+        let is_short = |axis: AxisId| self.orders.get(&axis) == Some(&Order::Sequential);
+        let mut found = self.contractions.iter();
+        self.rows_of_contractions.is_empty()
+            && found.any(|(rows, found)| is_free(*rows) && is_free(found.strip) && is_short(found.reduction))
+    }
+
     /// Returns whether short sums over pairs are loops here but not contractions.
     pub fn leaves_pairs(&self) -> bool {
         let pairs = self.nest.looped_pairs.iter().filter(|sum| self.live[sum.index()]);
@@ -112,8 +119,7 @@ impl Placement<'_, '_> {
                 .extent
                 .as_constant()
                 .is_some_and(|size| size > MAX_CONTRACTED_AXIS)
-            || !self.is_long(rows, self.least_rows(rows, reduction))
-            || !self.is_long(strip, MIN_CONTRACTED_STRIP)
+            || ![rows, strip].into_iter().all(|axis| self.is_long(axis, MIN_CONTRACTED_AXIS))
         {
             return None;
         }
@@ -217,8 +223,8 @@ impl Placement<'_, '_> {
         let mut sizes = Vec::new();
         for (rows, Contraction { strip, reduction, .. }) in &self.contractions {
             for (axis, range) in [
-                (*rows, self.least_rows(*rows, *reduction)..=i64::MAX),
-                (*strip, MIN_CONTRACTED_STRIP..=i64::MAX),
+                (*rows, MIN_CONTRACTED_AXIS..=i64::MAX),
+                (*strip, MIN_CONTRACTED_AXIS..=i64::MAX),
                 (*reduction, 0..=MAX_CONTRACTED_AXIS),
             ] {
                 let extent = &self.nest.axes[axis.index()].extent;
@@ -228,13 +234,6 @@ impl Placement<'_, '_> {
             }
         }
         sizes
-    }
-
-    /// Returns the fewest steps of the axis with rows for which a contraction is worthwhile.
-    fn least_rows(&self, rows: AxisId, reduction: AxisId) -> i64 {
-        let is_short = self.orders.get(&reduction) == Some(&Order::Sequential);
-        let is_reduced = self.nest.axes[rows.index()].reduction;
-        if is_short && is_reduced { MIN_REDUCED_ROWS } else { MIN_CONTRACTED_ROWS }
     }
 
     /// Returns whether an axis is at least this long, or assumed to be.

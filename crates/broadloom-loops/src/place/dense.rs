@@ -94,8 +94,8 @@ impl Placement<'_, '_> {
     /// Returns whether an array that a value is computed from has all axes of the value.
     fn is_held(&self, value: ValueId) -> bool {
         let nest = self.nest;
-        let axes = nest.depends[value.index()].count_ones();
-        let is_whole = |access: AccessId| nest.accesses[access.index()].axes().count_ones() >= axes;
+        let axes = nest.depends[value.index()];
+        let is_whole = |access: AccessId| axes & !nest.accesses[access.index()].axes() == 0;
         let (mut seen, mut stack) = (vec![value], vec![value]);
         while let Some(value) = stack.pop() {
             if matches!(nest.values[value.index()].def, Def::Load { access, .. } if is_whole(access)) {
