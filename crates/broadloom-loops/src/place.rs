@@ -7,6 +7,7 @@
 mod blocks;
 mod contraction;
 mod dense;
+mod forms;
 mod inlined;
 mod kept;
 mod pairing;
@@ -131,6 +132,7 @@ impl<'n, 'a> Placement<'n, 'a> {
         placement.dense = placement.find_dense_rows();
         placement.keep_rows();
         placement.find_contractions();
+        placement.turn_lanes();
         placement.inlined = placement.find_inlined();
         placement.find_stored_calls();
         placement
@@ -411,73 +413,11 @@ impl<'n, 'a> Placement<'n, 'a> {
         (group != Some(parent) && !counts).then_some(parent)
     }
 
-    fn form(&self, axis: AxisId, order: Order) -> Form {
-        let inside = self.loops(Some(axis));
-        if self.nest.found.contains_key(&axis) {
-            let directions = self.neighbour(axis).map(|neighbour| self.directions(axis, neighbour));
-            let is_across = matches!(directions, Some((0, 1.., _))) && inside.is_empty();
-            return if is_across { Form::BestRows } else { Form::Best };
-        }
-        let has_calls =
-            self.live_values().any(|value| self.position(value) == Some(axis) && self.is_call(value));
-        let forms: Vec<Form> = inside.iter().filter_map(|inner| self.forms.get(inner).copied()).collect();
-        let inside_in_vector = forms.iter().all(|form| *form == Form::PerLane || form.is_by_rows());
-        let by_rows = has_calls || forms.iter().any(|form| form.is_by_rows());
-        let per_lane = matches!(order, Order::Free | Order::Sequential) && !by_rows && inside_in_vector;
-        let along_itself = if inside_in_vector { Form::Contiguous } else { Form::Serial };
-        let Some(neighbour) = self.neighbour(axis) else { return along_itself };
-        if !inside.is_empty() {
-            return if per_lane { Form::PerLane } else { along_itself };
-        }
-        if self.options.vectorize && self.pairing(axis).is_some() {
-            return Form::PairwiseTile;
-        }
-        let (along, across, other) = self.directions(axis, neighbour);
-        let streams = order != Order::Counter;
-        if has_calls {
-            return if streams && across > 0 && along == 0 {
-                Form::AccumulatorRows
-            } else {
-                Form::Contiguous
-            };
-        }
-        match (along, across, other) {
-            (0, 0, 0) if per_lane => Form::PerLane,
-            (_, _, _) if order == Order::Sequential && per_lane => Form::PerLane,
-            (1.., 0, 0) => Form::Contiguous,
-            (0, 1.., 0) if streams => Form::AccumulatorRows,
-            _ if per_lane => Form::PerLane,
-            (0, 1.., _) if streams => Form::AccumulatorRows,
-            _ => Form::Contiguous,
-        }
-    }
-
     /// Returns the walk in a loop that covers its whole strip at once, if there is one.
     pub fn best_in(&self, axis: AxisId) -> Option<Found> {
         let walks = self.nest.found.iter().filter(|(walk, _)| self.forms.get(walk) == Some(&Form::BestRows));
         let mut inside = walks.filter(|(walk, _)| self.nest.axes[walk.index()].parent == Some(axis));
         inside.next().map(|(_, found)| *found)
-    }
-
-    /// Returns how many loads that depend on both a reduction axis and its neighbour have unit stride along the
-    /// former, along the latter, or along neither.
-    fn directions(&self, axis: AxisId, neighbour: AxisId) -> (usize, usize, usize) {
-        let (mut along, mut across, mut other) = (0, 0, 0);
-        for value in self.live_values().filter(|value| self.position(*value) == Some(axis)) {
-            let accesses = self.nest.values[value.index()].def.accesses();
-            let Some((access, used)) = accesses.into_iter().find(|(_, used)| used.reads()) else { continue };
-            let (access, taken) = (&self.nest.accesses[access.index()], used == Use::ReadAny);
-            let unit = |axis: AxisId| access.stride(axis).is_one();
-            let both = bit(axis) | bit(neighbour);
-            match () {
-                () if self.nest.varies[value.index()] & both != both => {}
-                () if taken => other += 1,
-                () if unit(axis) => along += 1,
-                () if unit(neighbour) => across += 1,
-                () => other += 1,
-            }
-        }
-        (along, across, other)
     }
 
     /// Returns whether a loop over a free axis (or over one in a strip) may compute several steps at once, given

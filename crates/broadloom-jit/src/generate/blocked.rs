@@ -340,7 +340,7 @@ impl Generator<'_, '_, '_> {
 
     /// Returns `count` addresses from the first one on, `step` bytes apart. Instructions absorb nearly all of the sums:
     /// apart from a step and three steps, every eighth address and the one after it take a register.
-    fn every(&mut self, first: ir::Value, step: ir::Value, count: usize) -> Addresses {
+    pub(super) fn every(&mut self, first: ir::Value, step: ir::Value, count: usize) -> Addresses {
         let three = self.ins().imul_imm_s(step, 3);
         let mut start = first;
         let mut addresses = Addresses::new();

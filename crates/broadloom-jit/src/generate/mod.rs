@@ -38,6 +38,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod turned;
 
 use crate::emit::{Emitter, Host, Val};
 use crate::failure::REPORT;

@@ -205,16 +205,7 @@ impl Generator<'_, '_, '_> {
         range: (ir::Value, ir::Value),
         begin: &[Val],
     ) -> State {
-        let turn = |generator: &mut Self| {
-            generator
-                .repeat(range.0, range.1, 1, begin, |generator, position, state| {
-                    generator.at(reduce.axis, position, 1, |generator| {
-                        generator.body(&reduce.body);
-                        generator.accumulate(reduce.axis, &reduce.accumulators, state)
-                    })
-                })
-                .1
-        };
+        let turn = |generator: &mut Self| generator.step_by_step(reduce, range, begin).1;
         if reduce.prologue.is_empty() {
             return turn(self);
         }
@@ -416,6 +407,9 @@ impl Generator<'_, '_, '_> {
         lanes: usize,
         state: &[Val],
     ) -> (ir::Value, State) {
+        if lanes == 1 {
+            return self.step_by_step(reduce, (start, end), state);
+        }
         self.repeat(start, end, lanes as i64, state, |generator, position, state| {
             generator.at(reduce.axis, position, lanes, |generator| {
                 generator.body(&reduce.body);

@@ -1,0 +1,115 @@
+//! Reductions of short rows, a row for each lane: `x.sum(1)` of `x[n, 16]`. The elements of a row are contiguous, so that
+//! 16 bytes of each row are loaded at once, and transposed in registers, instead of one element of each.
+
+use super::Generator;
+use super::reduce::State;
+use crate::emit::{LaneStride, VECTOR_BYTES, Val};
+use broadloom_ir::dtype::DType;
+use broadloom_loops::kernel::*;
+use cranelift_codegen::ir::{self, InstBuilder};
+use std::collections::HashMap;
+
+/// Arrays whose rows are turned.
+struct Turned {
+    loads: Vec<Load>,
+    /// The number of steps of the reduction that are loaded at once.
+    steps: usize,
+    lanes: usize,
+}
+
+struct Load {
+    value: ValueId,
+    access: AccessId,
+    delta: i64,
+    dtype: DType,
+    stride: LaneStride,
+}
+
+impl Generator<'_, '_, '_> {
+    /// Adds the elements of a range one after the other, in index order.
+    pub(super) fn step_by_step(
+        &mut self,
+        reduce: &Reduce,
+        (mut start, end): (ir::Value, ir::Value),
+        begin: &[Val],
+    ) -> (ir::Value, State) {
+        let mut state = begin.to_vec();
+        if let Some(turned) = self.turned(reduce) {
+            (start, state) = self.turned_steps(reduce, &turned, (start, end), &state);
+        }
+        self.repeat(start, end, 1, &state, |generator, position, state| {
+            generator.at(reduce.axis, position, 1, |generator| {
+                generator.body(&reduce.body);
+                generator.accumulate(reduce.axis, &reduce.accumulators, state)
+            })
+        })
+    }
+
+    /// Returns the arrays of a reduction whose rows are turned, if there are any.
+    fn turned(&mut self, reduce: &Reduce) -> Option<Turned> {
+        let (_, lanes) = self.vector.filter(|(axis, _)| *axis != reduce.axis)?;
+        let kernel = self.kernel;
+        let mut loads = Vec::new();
+        for stmt in &reduce.body {
+            let Stmt::Let(value) = stmt else { return None };
+            let Def::Load { access, delta } = kernel.values[value.index()].def else { continue };
+            let entry = &kernel.accesses[access.index()];
+            let stride = self.lane_stride(access).map(|(_, stride)| stride);
+            let Some(stride @ (LaneStride::Bytes(_) | LaneStride::Dynamic(_))) = stride else { continue };
+            let dtype = entry.dtype;
+            if entry.is_unit(reduce.axis)
+                && [4, 8].contains(&dtype.size())
+                && lanes * dtype.size() >= VECTOR_BYTES
+            {
+                loads.push(Load { value: *value, access, delta, dtype, stride });
+            }
+        }
+        let size = loads.first()?.dtype.size();
+        loads.retain(|load| load.dtype.size() == size);
+        let steps = VECTOR_BYTES / size;
+        let is_long = self.whole_extent(reduce.axis).is_none_or(|extent| extent >= steps as i64);
+        is_long.then_some(Turned { loads, steps, lanes })
+    }
+
+    /// Adds as many steps as whole parts of rows have, and returns the position behind them.
+    fn turned_steps(
+        &mut self,
+        reduce: &Reduce,
+        turned: &Turned,
+        (start, end): (ir::Value, ir::Value),
+        state: &[Val],
+    ) -> (ir::Value, State) {
+        self.repeat(start, end, turned.steps as i64, state, |generator, position, state| {
+            let loaded: Vec<Vec<Val>> = turned
+                .loads
+                .iter()
+                .map(|load| {
+                    let first = generator
+                        .at(reduce.axis, position, 1, |generator| generator.address(load.access, load.delta));
+                    let stride = match load.stride {
+                        LaneStride::Dynamic(bytes) => bytes,
+                        LaneStride::Bytes(bytes) => generator.constant(bytes),
+                        LaneStride::Unit => generator.constant(load.dtype.size() as i64),
+                    };
+                    let addresses = generator.every(first, stride, turned.lanes);
+                    generator.emit.load_transposed(&addresses, load.dtype)
+                })
+                .collect();
+            (0..turned.steps).fold(state.to_vec(), |state, step| {
+                let held = turned.loads.iter().zip(&loaded);
+                let held: HashMap<ValueId, &Val> =
+                    held.map(|(load, loaded)| (load.value, &loaded[step])).collect();
+                let position = generator.ins().iadd_imm_s(position, step as i64);
+                generator.at(reduce.axis, position, 1, |generator| {
+                    for stmt in &reduce.body {
+                        let Stmt::Let(id) = stmt else { continue };
+                        let value = held.get(id).map(|value| (*value).clone());
+                        let value = value.unwrap_or_else(|| generator.value(*id));
+                        generator.env.insert(*id, value);
+                    }
+                    generator.accumulate(reduce.axis, &reduce.accumulators, &state)
+                })
+            })
+        })
+    }
+}

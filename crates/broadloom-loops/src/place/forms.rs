@@ -1,0 +1,109 @@
+//! The form of each reduction: along its own axis, in the lanes of the loop around it, or in rows.
+
+use super::{Form, Placement};
+use crate::kernel::{AxisId, Def, Order, Use, ValueId};
+use crate::nest::bit;
+use crate::thresholds::MIN_WORD;
+use broadloom_ir::reduce::SEQUENTIAL_LIMIT;
+
+impl Placement<'_, '_> {
+    pub(super) fn form(&self, axis: AxisId, order: Order) -> Form {
+        let inside = self.loops(Some(axis));
+        if self.nest.found.contains_key(&axis) {
+            let directions = self.neighbour(axis).map(|neighbour| self.directions(axis, neighbour));
+            let is_across = matches!(directions, Some((0, 1.., _))) && inside.is_empty();
+            return if is_across { Form::BestRows } else { Form::Best };
+        }
+        let has_calls =
+            self.live_values().any(|value| self.position(value) == Some(axis) && self.is_call(value));
+        let forms: Vec<Form> = inside.iter().filter_map(|inner| self.forms.get(inner).copied()).collect();
+        let inside_in_vector = forms.iter().all(|form| *form == Form::PerLane || form.is_by_rows());
+        let by_rows = has_calls || forms.iter().any(|form| form.is_by_rows());
+        let per_lane = matches!(order, Order::Free | Order::Sequential) && !by_rows && inside_in_vector;
+        let along_itself = if inside_in_vector { Form::Contiguous } else { Form::Serial };
+        let Some(neighbour) = self.neighbour(axis) else { return along_itself };
+        if !inside.is_empty() {
+            return if per_lane { Form::PerLane } else { along_itself };
+        }
+        if self.options.vectorize && self.pairing(axis).is_some() {
+            return Form::PairwiseTile;
+        }
+        let (along, across, other) = self.directions(axis, neighbour);
+        let streams = order != Order::Counter;
+        if has_calls {
+            return if streams && across > 0 && along == 0 {
+                Form::AccumulatorRows
+            } else {
+                Form::Contiguous
+            };
+        }
+        match (along, across, other) {
+            (0, 0, 0) if per_lane => Form::PerLane,
+            (_, _, _) if order == Order::Sequential && per_lane => Form::PerLane,
+            (1.., 0, 0) if order == Order::Free && per_lane && self.turns(axis) => Form::PerLane,
+            (1.., 0, 0) => Form::Contiguous,
+            (0, 1.., 0) if streams => Form::AccumulatorRows,
+            _ if per_lane => Form::PerLane,
+            (0, 1.., _) if streams => Form::AccumulatorRows,
+            _ => Form::Contiguous,
+        }
+    }
+
+    /// Returns whether an axis is so short that a reduction along it in any order takes less time for a row in each lane, of
+    /// which 16 bytes at once are transposed in registers.
+    fn turns(&self, axis: AxisId) -> bool {
+        let is_word = |value: ValueId| match self.nest.values[value.index()].def {
+            Def::Load { access, .. } => self.nest.accesses[access.index()].dtype.size() >= MIN_WORD,
+            _ => true,
+        };
+        let extent = self.nest.axes[axis.index()].extent.as_constant();
+        extent.is_some_and(|extent| extent <= SEQUENTIAL_LIMIT as i64)
+            && self.subtree(axis).into_iter().all(is_word)
+    }
+
+    /// Lets reductions in any order fill vectors along their own axis where the loop around them has no vectors, because
+    /// another reduction in it is not computed for several of its steps at once.
+    pub(super) fn turn_lanes(&mut self) {
+        let is_contiguous = |axis: AxisId| {
+            self.subtree(axis).into_iter().all(|value| match self.nest.values[value.index()].def {
+                Def::Load { access, .. } if self.nest.varies[value.index()] & bit(axis) != 0 => {
+                    self.nest.accesses[access.index()].stride(axis).is_one()
+                }
+                _ => true,
+            })
+        };
+        let is_turned = |axis: &AxisId| {
+            let mut siblings = self.loops(self.nest.axes[axis.index()].parent).into_iter();
+            self.forms[axis] == Form::PerLane
+                && self.orders[axis] == Order::Free
+                && self.loops(Some(*axis)).is_empty()
+                && siblings.any(|sibling| {
+                    !matches!(self.forms.get(&sibling), Some(Form::PerLane | Form::Contraction))
+                })
+                && is_contiguous(*axis)
+        };
+        let turned: Vec<AxisId> = self.reduced.keys().copied().filter(is_turned).collect();
+        self.forms.extend(turned.into_iter().map(|axis| (axis, Form::Contiguous)));
+    }
+
+    /// Returns how many loads that depend on both a reduction axis and its neighbour have unit stride along the
+    /// former, along the latter, or along neither.
+    fn directions(&self, axis: AxisId, neighbour: AxisId) -> (usize, usize, usize) {
+        let (mut along, mut across, mut other) = (0, 0, 0);
+        for value in self.live_values().filter(|value| self.position(*value) == Some(axis)) {
+            let accesses = self.nest.values[value.index()].def.accesses();
+            let Some((access, used)) = accesses.into_iter().find(|(_, used)| used.reads()) else { continue };
+            let (access, taken) = (&self.nest.accesses[access.index()], used == Use::ReadAny);
+            let unit = |axis: AxisId| access.stride(axis).is_one();
+            let both = bit(axis) | bit(neighbour);
+            match () {
+                () if self.nest.varies[value.index()] & both != both => {}
+                () if taken => other += 1,
+                () if unit(axis) => along += 1,
+                () if unit(neighbour) => across += 1,
+                () => other += 1,
+            }
+        }
+        (along, across, other)
+    }
+}
