@@ -11,10 +11,10 @@
 
 use crate::LowerError;
 use crate::kernel::{AccessId, AxisId, Def, Value};
-use crate::nest::{AxisSet, Gathered, MAX_AXES, Nest, NestAxis, NestStore, Part, bit};
+use crate::nest::{AxisSet, Gathered, MAX_AXES, Nest, NestAccess, NestAxis, NestStore, Part, bit};
 use crate::thresholds::{
     LOADS_OF_STORE, LONG_GATHERED_ROW, LONG_LOOP, LONG_ROW, MAX_GATHERED, MAX_PERIOD, MAX_PERIOD_INSIDE,
-    MAX_UNROLLED_TRAILING, MIN_WORD,
+    MAX_UNROLLED_TRAILING, MIN_BATCHED, MIN_WORD,
 };
 use broadloom_ir::dim::Dim;
 
@@ -24,6 +24,7 @@ impl Nest<'_> {
         self.store_reductions_around_rows();
         if self.wanted.is_empty() {
             self.order_axes();
+            self.order_batches();
             self.merge_axes(takes_rows_for_long)?;
             self.place_scanned();
         }
@@ -58,6 +59,39 @@ impl Nest<'_> {
             self.free.push(axis);
             self.chain_free_axes();
         }
+    }
+
+    /// Moves an innermost axis that all operands of reductions move along, such as the last one of `x[i, d, b]` and
+    /// `y[d, j, b]` in a product of matrices for each step of `b`, around all others: the reduction can be a contraction
+    /// then, which reads each element once for several steps of `i` and `j`. Inside these, it would read all of both tables
+    /// again for each step of `i`.
+    fn order_batches(&mut self) {
+        let chain = self.free.windows(2).all(|pair| self.axes[pair[1].index()].parent == Some(pair[0]));
+        let Some((&batch, others)) = self.free.split_last() else { return };
+        let plain = self.stores.iter().all(|store| store.scatter.is_none() && store.level == Some(batch));
+        let mut reduced = self.axes.iter().filter(|axis| axis.reduction);
+        if !chain || !plain || self.scanned.is_some() || !reduced.all(|axis| axis.parent == Some(batch)) {
+            return;
+        }
+        let reductions: AxisSet =
+            self.reductions.values().fold(0, |set, reduction| set | bit(reduction.axis));
+        let moved: Vec<AxisSet> =
+            self.accesses.iter().map(NestAccess::axes).filter(|axes| axes & reductions != 0).collect();
+        let is_long = |axis: AxisId| {
+            let extent = self.axes[axis.index()].extent.as_constant();
+            extent.is_none_or(|extent| extent >= MIN_BATCHED)
+        };
+        let alone = others.iter().filter(|axis| {
+            let along = moved.iter().filter(|axes| **axes & bit(**axis) != 0).count();
+            (1..moved.len()).contains(&along) && is_long(**axis)
+        });
+        if alone.count() < 2 || moved.iter().any(|axes| axes & bit(batch) == 0) {
+            return;
+        }
+        self.free.rotate_right(1);
+        self.chain_free_axes();
+        let innermost = self.free.last().copied();
+        self.axes.iter_mut().filter(|axis| axis.reduction).for_each(|axis| axis.parent = innermost);
     }
 
     /// Puts each free loop into the one before it, and the stores into the last.

@@ -91,6 +91,10 @@ pub(crate) const MAX_UNROLLED_RIGHT_SIDES: i64 = 8;
 /// go by blocks.
 pub(crate) const LOADS_OF_STORE: usize = 2;
 
+/// The shortest axes around a reduction for which an axis that all of its operands move along becomes the outermost instead of
+/// the innermost one: products of smaller matrices fill vectors along that axis.
+pub(crate) const MIN_BATCHED: i64 = 8;
+
 /// The fewest bytes of elements of short rows that are loaded and stored as a whole. Where operands would be stretched
 /// along rows of 2 to 4 such elements, `x * w` of `x[n, 3]` and `w[n, 1]` takes 0.15 to 0.5 of the time with a vector for each
 /// element of a row, and `exp(x) * w` 0.5 to 0.9; with shorter elements, it would take up to twice as long.
@@ -145,6 +149,15 @@ pub(crate) const MIN_REDUCTION_LANES: usize = 2 * LEAST_LANES;
 /// The number of ops per scatter below which a loop counts as scattering, which runs element by element anyway: it
 /// has no lanes.
 pub(crate) const MIN_OPS_OF_SCATTER: usize = 2;
+
+/// The longest axis of a reduction in any order that has a row in each lane instead of filling vectors along the rows, whose
+/// lanes have to be combined for each of them. Extremes of rows of 9 `f32` take 0.1 of the time, of 33 half, and of 64 as
+/// long (AVX-512, Emerald Rapids).
+pub const MAX_TURNED: i64 = SEQUENTIAL_LIMIT as i64;
+
+/// The same for arg-extremes, whose lanes take longer to combine: of rows of 64 they take 0.2 of the time, of 128 half, and of
+/// 256 0.7.
+pub(crate) const MAX_TURNED_ARG: i64 = 256;
 
 // Strips, blocks and their scratch rows. Lengths are in elements; rows are made to fit the caches of the `Target`.
 

@@ -296,8 +296,20 @@ fn short_axes_are_no_contractions() {
         let (x, y) = (g.input::<f32>("x", shape![n, r]), g.input::<f32>("y", shape![k, r]));
         compiled(&g, vec![(x.unsqueeze(1) * y).sum(-1)], &options)
     });
-    let shapes =
-        [(1, 1), (1, 1100), (1100, 1), (2, 1100), (1100, 2), (7, 160), (80, 15), (100, 16), (0, 0), (100, 0)];
+    let shapes = [
+        (1, 1),
+        (1, 1100),
+        (1100, 1),
+        (2, 2),
+        (3, 5),
+        (2, 1100),
+        (1100, 2),
+        (7, 160),
+        (80, 15),
+        (100, 16),
+        (0, 0),
+        (100, 0),
+    ];
     for (n, k) in shapes {
         for r in [0, 1, 3, 64, 65, 1030] {
             let (x, y) = (numbers(n * r, 1), numbers(k * r, 2));
@@ -306,7 +318,8 @@ fn short_axes_are_no_contractions() {
             compare(&format!("{n}, {k}, {r}"), &kernels, &views, &arrays);
             let bound =
                 kernels[0].bind(inputs! { "x" => views[0].clone(), "y" => views[1].clone() }).unwrap();
-            let is_long = n != 1 && k != 1;
+            // Arrays are not packed for few repetitions of unrolled sums.
+            let is_long = n != 1 && k != 1 && (r != 3 || n >= 8 || n == 0);
             // With so few elements, a call takes no longer than what surrounds it.
             let is_little = [n * k, n * r, k * r].into_iter().all(|count| count < 1024);
             let is_contraction = bound.explain().to_string().contains("contract");

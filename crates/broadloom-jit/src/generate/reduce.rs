@@ -424,6 +424,14 @@ impl Generator<'_, '_, '_> {
             let values = accumulators.iter().zip(state);
             return values.map(|(accumulator, value)| self.emit.fold_halves(accumulator.op, value)).collect();
         }
+        let (mut state, mut lanes) = (state.to_vec(), lanes);
+        while lanes > LEAST_LANES {
+            lanes /= 2;
+            let [low, high] = [0, lanes].map(|first| {
+                state.iter().map(|value| self.emit.lanes_slice(value, first, lanes)).collect::<State>()
+            });
+            state = self.combine(accumulators, &low, &high);
+        }
         let mut parts: Vec<State> =
             (0..lanes).map(|lane| state.iter().map(|value| self.emit.lane(value, lane)).collect()).collect();
         while parts.len() > 1 {

@@ -3,8 +3,7 @@
 use super::{Form, Placement};
 use crate::kernel::{AxisId, Def, Order, Use, ValueId};
 use crate::nest::bit;
-use crate::thresholds::MIN_WORD;
-use broadloom_ir::reduce::SEQUENTIAL_LIMIT;
+use crate::thresholds::{MAX_TURNED, MAX_TURNED_ARG, MIN_WORD};
 
 impl Placement<'_, '_> {
     pub(super) fn form(&self, axis: AxisId, order: Order) -> Form {
@@ -56,9 +55,13 @@ impl Placement<'_, '_> {
             Def::Load { access, .. } => self.nest.accesses[access.index()].dtype.size() >= MIN_WORD,
             _ => true,
         };
+        let is_indexed = |value: &ValueId| self.nest.reductions[value].operand.is_indexed();
+        let longest = match self.reduced[&axis].iter().any(is_indexed) {
+            true => MAX_TURNED_ARG,
+            false => MAX_TURNED,
+        };
         let extent = self.nest.axes[axis.index()].extent.as_constant();
-        extent.is_some_and(|extent| extent <= SEQUENTIAL_LIMIT as i64)
-            && self.subtree(axis).into_iter().all(is_word)
+        extent.is_some_and(|extent| extent <= longest) && self.subtree(axis).into_iter().all(is_word)
     }
 
     /// Lets reductions in any order fill vectors along their own axis where the loop around them has no vectors, because

@@ -7,7 +7,7 @@ use super::sizes::{Values, count, evaluate};
 use crate::array::Geometry;
 use crate::thresholds::{
     COLUMNS_OF_THREAD, MAX_VARIANT_EXPRS, MIN_PARTS_ELEMENTS, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD,
-    SHORT_REDUCTION, SHORT_SUM, SHORT_TRAILING,
+    SHORT_REDUCTION, SHORT_ROW, SHORT_SUM, SHORT_TRAILING,
 };
 use crate::variant::Variant;
 use broadloom_ir::SymbolId;
@@ -55,8 +55,18 @@ impl ShortSizes {
         };
         for expr in graph.exprs() {
             if let Node::Reduce { op, operand, axes, .. } = graph.node(expr) {
-                let lengths = match op {
+                let shape = graph.shape(*operand);
+                // Rows of an array are read a row in each lane if they are short.
+                let is_of_rows = |axis: usize| {
+                    axis + 1 == shape.rank() && graph.inputs().iter().any(|input| input.shape == *shape)
+                };
+                let lengths = |axis: usize| match op {
                     ReduceOp::Sum | ReduceOp::Mean => SHORT_SUM,
+                    ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax
+                        if is_of_rows(axis) =>
+                    {
+                        SHORT_ROW
+                    }
                     ReduceOp::Prod
                     | ReduceOp::Min
                     | ReduceOp::Max
@@ -65,7 +75,7 @@ impl ShortSizes {
                     | ReduceOp::Any
                     | ReduceOp::All => SHORT_REDUCTION,
                 };
-                axes.iter().for_each(|&axis| add(graph.shape(*operand), axis, lengths.clone()));
+                axes.iter().for_each(|&axis| add(shape, axis, lengths(axis)));
             }
         }
         // Arrays of one shape are rows of elements, whatever their axes are.
