@@ -373,7 +373,7 @@ const LOOPS: &[(&str, &[DType])] = &[
     ("reduce row, Counter", FLOATS),
     ("reduce in a vector loop, Free", MAIN),
     ("reduce in a vector loop, Sequential", FLOATS),
-    ("reduce one by one, Free", &[Bool, I32, I64, F32, F64]),
+    ("reduce one by one, Free", &[Bool, I64, F32, F64]),
     ("reduce one by one, Sequential", FLOATS),
     ("reduce one by one, Tree", FLOATS),
     ("stream, Free", MAIN),

@@ -303,7 +303,7 @@ fn short_axes_are_no_contractions() {
         (2, 2),
         (3, 5),
         (2, 1100),
-        (1100, 2),
+        (1100, 5),
         (7, 160),
         (80, 15),
         (100, 16),
@@ -318,12 +318,13 @@ fn short_axes_are_no_contractions() {
             compare(&format!("{n}, {k}, {r}"), &kernels, &views, &arrays);
             let bound =
                 kernels[0].bind(inputs! { "x" => views[0].clone(), "y" => views[1].clone() }).unwrap();
-            // Arrays are not packed for few repetitions of unrolled sums.
-            let is_long = n != 1 && k != 1 && (r != 3 || n >= 8 || n == 0);
+            let is_long = n != 1 && k != 1;
             // With so few elements, a call takes no longer than what surrounds it.
             let is_little = [n * k, n * r, k * r].into_iter().all(|count| count < 1024);
             let is_contraction = bound.explain().to_string().contains("contract");
-            assert!(is_contraction == is_long || is_little, "{n}, {k}, {r}: {}", bound.explain());
+            // Sums of three terms may be unrolled instead.
+            let is_free = is_little || r == 3 && is_long;
+            assert!(is_contraction == is_long || is_free, "{n}, {k}, {r}: {}", bound.explain());
         }
     }
 }

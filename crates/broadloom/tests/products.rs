@@ -224,9 +224,9 @@ fn several_summed_axes_are_one() {
                 flat,
                 x.tensordot(y, 2),
                 einsum("iab,abj->ij", [x, y]),
-                einsum("iab,jab->ij", [x, y.permute([2, 0, 1])]),
-                einsum("ajb,iab->ij", [y.permute([0, 2, 1]), x]),
-                einsum("bai,abj->ji", [x.t(), y]).t(),
+                einsum("iab,jab->ij", [x, y.permute_dims([2, 0, 1])]),
+                einsum("ajb,iab->ij", [y.permute_dims([0, 2, 1]), x]),
+                einsum("iab,abj->ji", [x, y]).t(),
             ];
             let names = ["a", "b", "c", "d", "e", "f"];
             let (x_values, y_values) = (numbers(n * a * b, 1), numbers(a * b * m, 2));

@@ -7,8 +7,9 @@
 //!
 //! For two operands, each is composed of views, one multiplication and one sum: `x @ w` is `sum(x[:, :, None] * w,
 //! axis=1)`, and everything true of that is true of the product. Where a table sums over several axes, these are merged
-//! first: `tensordot(x, w, 2)` is `x.reshape(n, -1) @ w.reshape(-1, m)`, and has the bits of that. Integers keep their dtype and wrap in it, as in
-//! NumPy; 16-bit floats are summed as `f32`; bool uses `and` for products and `or` for sums.
+//! first, in the order of the left operand: `tensordot(x, w, 2)` is `x.reshape(n, -1) @ w.reshape(-1, m)`, and has the
+//! bits of that. Integers keep their dtype and wrap in it, as in NumPy; 16-bit floats are summed as `f32`; bool uses `and`
+//! for products and `or` for sums.
 
 mod layout;
 
@@ -311,7 +312,7 @@ impl Graph {
     }
 
     /// Returns the factors of a table of products with the axes that are summed over, if there are several, merged into one
-    /// in both: a sum over one axis is a product of matrices. It has the label of the first one.
+    /// in both, in the order of the left one: a sum over one axis is a product of matrices. It has the label of the first.
     fn joined(&mut self, factors: [Factor; 2], out: &[Label], site: Site) -> Result<[Factor; 2], Problem> {
         let [left, right] = factors.each_ref().map(|factor| factor.labels.as_slice());
         let is_table = left.iter().any(|label| !right.contains(label))
