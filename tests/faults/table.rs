@@ -24,6 +24,8 @@ const MATH_BEST: &[&str] = &["-p", "broadloom-math", "--test", "math", "best"];
 const VERIFIER: &[&str] = &["-p", "broadloom-loops", "--test", "verify"];
 const SCHEDULES: &[&str] = &["-p", "broadloom-loops", "--test", "schedules", "store_nothing"];
 const ALIGNED: &[&str] = &["-p", "broadloom", "--test", "aligned", "of_4_bytes"];
+const ROW_REDUCTIONS: &[&str] = &["-p", "broadloom", "--test", "row_reductions", "of_f32"];
+const MERGED_SUMS: &[&str] = &["-p", "broadloom", "--test", "products", "summed_axes"];
 const SHORT_ROWS: &[&str] = &["-p", "broadloom", "--test", "short_rows", "of_4_bytes"];
 const CONTRACTIONS: &[&str] = &["-p", "broadloom", "--test", "contractions", "all_sizes"];
 const CONTRACTIONS_OF_SUMS: &[&str] =
@@ -352,6 +354,34 @@ pub const FAULTS: &[Fault] = &[
         place: "⟦position = self.ins().iadd(position, apart)⟧;",
         new: "position = self.ins().iadd_imm_s(position, 1)",
         test: CONTRACTIONS_OF_SUMS,
+    },
+    Fault {
+        what: "the steps of rows that are transposed in registers are in reverse order",
+        file: "crates/broadloom-jit/src/generate/turned.rs",
+        place: "(load.value, &loaded[⟦step⟧])",
+        new: "turned.steps - 1 - step",
+        test: ROW_REDUCTIONS,
+    },
+    Fault {
+        what: "positions in rows that are transposed in registers are those of their first steps",
+        file: "crates/broadloom-jit/src/generate/turned.rs",
+        place: "let position = generator.ins().iadd_imm_s(position, ⟦step as i64⟧);",
+        new: "0",
+        test: ROW_REDUCTIONS,
+    },
+    Fault {
+        what: "the upper lanes of arg-extremes are forgotten",
+        file: "crates/broadloom-jit/src/generate/reduce.rs",
+        place: "let [low, high] = [0, ⟦lanes⟧]",
+        new: "0",
+        test: ROW_REDUCTIONS,
+    },
+    Fault {
+        what: "summed axes are merged though one of them stretches",
+        file: "crates/broadloom-ir/src/graph/product.rs",
+        place: "|| summed.len() < 2 || ⟦!summed.iter().all(is_same)⟧ {",
+        new: "false",
+        test: MERGED_SUMS,
     },
     Fault {
         what: "shuffles of short rows have their last two words in each other's places",

@@ -41,8 +41,8 @@ fn all<T: Element + LinalgScalar + Default>(
     for n in [64, 256, 512, 1000, 2048] {
         contest(suite, Layout { sizes: [n; 3], turned: [false; 2] }, element, is_close, fused);
     }
-    // Tall, long and flat ones.
-    for sizes in [[10_000, 64, 64], [64, 10_000, 64], [64, 64, 10_000]] {
+    // Tall, long and flat ones, and one of few columns.
+    for sizes in [[10_000, 64, 64], [64, 10_000, 64], [64, 64, 10_000], [10_000, 64, 10]] {
         contest(suite, Layout { sizes, turned: [false; 2] }, element, is_close, fused);
     }
     for turned in [[false, true], [true, false]] {

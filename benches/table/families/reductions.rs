@@ -17,6 +17,19 @@ pub fn entries(suite: &mut Suite) {
     squares(suite, "sums of the columns of x * x", |x| (x * x).sum(0), column_sums, |_| vec![1024]);
     squares(suite, "the sum of x * x", |x| (x * x).sum(..), full_sum, |_| vec![]);
     in_cache(suite);
+    short_rows(suite, "sums of rows", |x| x.sum(1), |row| row.iter().sum());
+    short_rows(
+        suite,
+        "the greatest of rows",
+        |x| x.max(1),
+        |row| row.iter().copied().fold(f32::MIN, f32::max),
+    );
+    short_rows(
+        suite,
+        "where the greatest of rows is",
+        |x| x.argmax(1).cast::<f32>(),
+        |row| (1..row.len()).fold(0, |best, at| if row[at] > row[best] { at } else { best }) as f32,
+    );
     columns_and_rows(suite, 2048, 2048);
     columns_and_rows(suite, 8192, 4096);
     for columns in [3, 17, 64] {
@@ -48,6 +61,23 @@ fn squares(
         let broadloom = kernel(compiled, vec![x.clone()], &shape);
         let hand: Loop<f32> = Box::new(move |out| by_hand(level, x.as_slice(), out));
         agreeing(shape.iter().product(), is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+    });
+}
+
+/// A reduction of rows of 10 elements, beside a plain loop over them.
+fn short_rows(suite: &mut Suite, name: &str, expression: fn(Tensor) -> Tensor, of_row: fn(&[f32]) -> f32) {
+    const COLUMNS: usize = 10;
+    let rows = suite.size(10_000);
+    suite.ratio(&format!("{name} of 10, 10000 rows"), SUMS, || {
+        let g = Graph::new();
+        let compiled = alone(expression(g.input::<f32>("x", shape![g.symbol("n"), COLUMNS])));
+        let x = array(&[rows, COLUMNS], 31);
+        let broadloom = kernel(compiled, vec![x.clone()], &[rows]);
+        let plain: Loop<f32> = Box::new(move |out| {
+            let of_rows = x.as_slice().chunks_exact(COLUMNS).zip(out);
+            of_rows.for_each(|(row, result)| *result = of_row(row));
+        });
+        agreeing(rows, is_close, vec![("broadloom", broadloom), ("a plain loop", plain)])
     });
 }
 
