@@ -3,7 +3,7 @@
 use super::{Form, Placement};
 use crate::kernel::{AxisId, Def, Order, Use, ValueId};
 use crate::nest::bit;
-use crate::thresholds::{MAX_TURNED, MAX_TURNED_ARG, MIN_WORD};
+use crate::thresholds::{LONG_LOOP, MAX_TURNED, MAX_TURNED_ARG, MIN_WORD};
 
 impl Placement<'_, '_> {
     pub(super) fn form(&self, axis: AxisId, order: Order) -> Form {
@@ -39,7 +39,7 @@ impl Placement<'_, '_> {
         match (along, across, other) {
             (0, 0, 0) if per_lane => Form::PerLane,
             (_, _, _) if order == Order::Sequential && per_lane => Form::PerLane,
-            (1.., 0, 0) if order == Order::Free && per_lane && self.turns(axis) => Form::PerLane,
+            (1.., 0, 0) if order == Order::Free && per_lane && self.turns(axis, neighbour) => Form::PerLane,
             (1.., 0, 0) => Form::Contiguous,
             (0, 1.., 0) if streams => Form::AccumulatorRows,
             _ if per_lane => Form::PerLane,
@@ -49,8 +49,8 @@ impl Placement<'_, '_> {
     }
 
     /// Returns whether an axis is so short that a reduction along it in any order takes less time for a row in each lane, of
-    /// which 16 bytes at once are transposed in registers.
-    fn turns(&self, axis: AxisId) -> bool {
+    /// which 16 bytes at once are transposed in registers. There have to be rows for all lanes.
+    fn turns(&self, axis: AxisId, rows: AxisId) -> bool {
         let is_word = |value: ValueId| match self.nest.values[value.index()].def {
             Def::Load { access, .. } => self.nest.accesses[access.index()].dtype.size() >= MIN_WORD,
             _ => true,
@@ -60,8 +60,10 @@ impl Placement<'_, '_> {
             true => MAX_TURNED_ARG,
             false => MAX_TURNED,
         };
-        let extent = self.nest.axes[axis.index()].extent.as_constant();
-        extent.is_some_and(|extent| extent <= longest) && self.subtree(axis).into_iter().all(is_word)
+        let [extent, rows] = [axis, rows].map(|axis| self.nest.axes[axis.index()].extent.as_constant());
+        extent.is_some_and(|extent| extent <= longest)
+            && rows.is_none_or(|rows| rows >= LONG_LOOP)
+            && self.subtree(axis).into_iter().all(is_word)
     }
 
     /// Lets reductions in any order fill vectors along their own axis where the loop around them has no vectors, because
