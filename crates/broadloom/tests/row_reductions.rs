@@ -1,13 +1,13 @@
 //! Reductions of short rows, which have a row in each lane: the bits of the interpreter, for every length, dtype and layout.
 
-#[path = "support/interpreted.rs"]
-mod interpreted;
+#[path = "support/bits.rs"]
+mod bits;
 
+use bits::{array_bits, bits};
 use broadloom::prelude::*;
 use broadloom::{AnyArray, CompileOptions, CpuLevel, Element, Threads};
 use broadloom_ir::dtype::Scalar;
 use broadloom_ir::interp::{self, interpret};
-use interpreted::{array_bits, bits};
 
 /// A few numbers from -3.3 to 3.3, so that extremes occur several times and the order of sums matters; some are not a number.
 fn elements<T: Element>(count: usize, has_nans: bool) -> Vec<T> {

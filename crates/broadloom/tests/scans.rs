@@ -6,7 +6,8 @@ mod interpreted;
 
 use broadloom::CompileOptions;
 use broadloom::prelude::*;
-use interpreted::{Expression, array_bits};
+use interpreted::Expression;
+use interpreted::bits::{array_bits, bits};
 
 /// Zeros of both signs, infinities and NaNs among numbers of many sizes.
 fn numbers(count: usize, seed: u32) -> Vec<f32> {
@@ -55,7 +56,7 @@ fn sums_along_each_axis_are_those_of_a_loop() {
             }
             for (name, want) in [("rows", &rows), ("columns", &columns), ("negative", &rows)] {
                 let got = array_bits(&got.take(name).unwrap());
-                let want: Vec<u64> = want.iter().map(|want| interpreted::bits(want.into_scalar())).collect();
+                let want: Vec<u64> = want.iter().map(|want| bits(want.into_scalar())).collect();
                 let differs = got.iter().zip(&want).position(|(got, want)| got != want);
                 assert!(got.len() == want.len() && differs.is_none(), "{name} of {n} x {m} at {differs:?}");
             }

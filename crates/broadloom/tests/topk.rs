@@ -6,7 +6,8 @@ mod interpreted;
 
 use broadloom::CallError;
 use broadloom::prelude::*;
-use interpreted::{Expression, array_bits, options};
+use interpreted::bits::array_bits;
+use interpreted::{Expression, options};
 use std::cmp::Ordering;
 
 /// Of many equal elements, zeros of both signs, infinities and NaNs.
