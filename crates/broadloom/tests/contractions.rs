@@ -185,6 +185,27 @@ fn all_sizes_have_the_bits_of_the_interpreter() {
     }
 }
 
+/// The rows of results of several blocks share the memory that one block would fill: as many rows as fit, and more.
+#[test]
+fn ranks_of_many_rows_have_the_bits_of_the_interpreter() {
+    let (name, expression) = EXPRESSIONS[0];
+    let kernels = options().map(|options| {
+        let g = Graph::new();
+        let [n, k, r] = g.symbols(["n", "k", "r"]);
+        let (x, y) = (g.input::<f32>("x", shape![n, r]), g.input::<f32>("y", shape![k, r]));
+        compiled(&g, expression(x.unsqueeze(1), y), &options)
+    });
+    // Two blocks, of which the first has a rank; then up to three and four, and five.
+    for [n, k, r] in
+        [[288, 3, 1025], [300, 3, 2048], [192, 3, 3100], [200, 3, 4096], [150, 3, 4097], [150, 2, 9000]]
+    {
+        let (x, y) = (numbers(n * r, 1), numbers(k * r, 2));
+        let views = [ArrayView::new(&x, &[n, r]).unwrap(), ArrayView::new(&y, &[k, r]).unwrap()];
+        let arrays = [interp::Array::new(&[n, r], &x), interp::Array::new(&[k, r], &y)];
+        compare(&format!("{name} of {n}, {k}, {r}"), &kernels, &views, &arrays);
+    }
+}
+
 /// Numbers of as many rows as there are codes, that are computed where they are read.
 fn weights(g: &Graph, rows: impl Into<Dim>) -> Tensor {
     g.iota(rows).cast::<f32>().unsqueeze(1) * 0.1 - g.iota(5).cast::<f32>()

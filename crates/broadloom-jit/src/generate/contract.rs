@@ -19,6 +19,7 @@
 //! all lanes are folded at once. A short axis has a single lane. Where `rows_prologue` packs, the loop over `j` is around
 //! that over `i`.
 
+mod ahead;
 mod extremes;
 mod ranks;
 mod steps;
@@ -124,7 +125,7 @@ impl Generator<'_, '_, '_> {
                 generator.fill_rows(&tile, (first, last));
                 generator.parts_of_rows(&tile, |generator| generator.tiles(&tile, (first, last), taken));
             });
-            generator.if_several_blocks(contract, |generator| generator.push_rows(&tile, count));
+            generator.before_other_blocks(contract, last, |generator| generator.push_rows(&tile, count));
             generator.ins().iadd_imm_s(count, 1)
         });
         self.if_several_blocks(contract, |generator| generator.collect_ranks(&tile, count));

@@ -20,6 +20,20 @@ impl Generator<'_, '_, '_> {
         }
     }
 
+    /// Emits code that runs only if the axis has blocks behind one that ends before `last`.
+    pub(super) fn before_other_blocks(
+        &mut self,
+        contract: &Contract,
+        last: ir::Value,
+        emit: impl FnOnce(&mut Self),
+    ) {
+        if contract.is_ranked(&self.kernel.axes) {
+            let (_, end) = self.bounds(contract.axis);
+            let are_others = self.ins().icmp(IntCC::SignedLessThan, last, end);
+            self.when(are_others, emit);
+        }
+    }
+
     /// Returns the number of steps of a strip that is cut for a contraction: the number of groups of rows that are
     /// available for the results and for each rank that the axis needs. The rows of a single block stay in the first-level
     /// cache.
@@ -32,7 +46,9 @@ impl Generator<'_, '_, '_> {
         let length = self.ins().isub(end, start);
         let rounded = self.ins().iadd_imm_s(length, BLOCK as i64 - 1);
         let blocks = self.ins().sshr_imm_u(rounded, i64::from(BLOCK.ilog2()));
-        let zeros = self.ins().clz(blocks);
+        // The last block goes into no rank.
+        let ranked = self.ins().iadd_imm_s(blocks, -1);
+        let zeros = self.ins().clz(ranked);
         // The ranks, and the results.
         let bits = self.constant(1 + i64::from(u64::BITS));
         let groups = self.ins().isub(bits, zeros);
@@ -130,10 +146,9 @@ impl Generator<'_, '_, '_> {
 
     /// Combines the ranks at the end, from right to left.
     pub(super) fn collect_ranks(&mut self, tile: &Tile<'_>, count: ir::Value) {
-        // The last block went into the lowest rank in use, and is also in the rows of results.
-        let all = self.ins().iadd_imm_s(count, -1);
-        let above = self.ins().band(count, all);
-        self.merging_held_ranks(above, &[], |generator, rank, _| {
+        // The last block is in the rows of results only.
+        let held = self.ins().iadd_imm_s(count, -1);
+        self.merging_held_ranks(held, &[], |generator, rank, _| {
             generator.merge_rank(tile, rank);
             Vec::new()
         });

@@ -223,6 +223,7 @@ impl Generator<'_, '_, '_> {
         let last_of_both = self.ins().iadd_imm_s(last, -apart);
         let last_of_both = self.ins().select(are_several, last_of_both, first);
         let sources = self.sources(tile, place, first);
+        let ahead = self.ahead(tile, place, (first, last));
         let zero = self.constant(0);
         let mut begins = vec![first];
         begins.extend(self.behind_rows(tile, place, first));
@@ -234,6 +235,8 @@ impl Generator<'_, '_, '_> {
         };
         self.loop_while(&begins, &[], is_before, |generator, at, _| {
             let (begins, slots) = at.split_at(carried);
+            let turn = generator.ins().isub(at[0], first);
+            generator.prefetch_ahead(tile, &ahead, turn);
             let begin = generator.begin_tile(tile);
             let state = if tile.lanes_at_once == 1 {
                 generator.along(tile, place, (last, dealt.lanes), begins, &sources, begin).carried
