@@ -157,8 +157,8 @@ impl Maker<'_, '_, '_> {
         if let Some(&found) = self.env.get(&value) {
             return found;
         }
-        let def = match (self.row_of(value), self.nest.across()) {
-            (Some((row, axis)), _) => Def::Row(row, axis),
+        let def = match (self.row_of(value).or_else(|| self.narrow_row_of(value)), self.nest.across()) {
+            (Some((row, axis)), _) => self.read(value, (row, axis), body),
             (None, Some(strip)) if self.nest.scans.contains_key(&value) => self.running(value, strip, body),
             (None, _) => self.nest.values[value.index()].def.clone().map_operands(|arg| self.get(arg, body)),
         };
@@ -183,6 +183,28 @@ impl Maker<'_, '_, '_> {
             .chain(self.placement.merged_axis(value))
             .chain(self.nest.path(Some(own)).into_iter().rev().skip(1))
             .find_map(|axis| Some((*self.rows.get(&(value, axis))?, axis)))
+    }
+
+    /// Returns the row of the operand of a cast, if it already holds what the cast gives.
+    fn narrow_row_of(&self, value: ValueId) -> Option<(RowId, AxisId)> {
+        let Def::Cast(source) = self.nest.values[value.index()].def else { return None };
+        let found = self.row_of(source)?;
+        let held = self.kernel.rows[found.0.index()].dtype;
+        let is_held = held == self.nest.values[value.index()].dtype;
+        (is_held && held != self.nest.values[source.index()].dtype).then_some(found)
+    }
+
+    /// Reads a value from a row, which may hold it as a narrower dtype.
+    fn read(&mut self, value: ValueId, (row, axis): (RowId, AxisId), body: &mut Vec<Stmt>) -> Def {
+        let Row { dtype: held, .. } = self.kernel.rows[row.index()];
+        let read = Def::Row(row, axis);
+        if held == self.nest.values[value.index()].dtype {
+            return read;
+        }
+        let narrow = self.define(read, value);
+        self.kernel.values[narrow.index()].dtype = held;
+        body.push(Stmt::Let(narrow));
+        Def::Cast(narrow)
     }
 
     /// Returns whether a value is computed again where it is needed, rather than kept in a row.

@@ -65,6 +65,8 @@ struct Tile<'k> {
     lanes: usize,
     /// The number of lanes of the fixed tree whose accumulators are in registers at once.
     lanes_at_once: usize,
+    /// Whether each tile computes all elements of the axis, of which there are some.
+    is_whole: bool,
     /// For each accumulator, its dtype in registers, and the number of elements that such lanes can add without overflow.
     lane_dtypes: Vec<DType>,
     narrow: Option<i64>,
@@ -110,7 +112,7 @@ impl Generator<'_, '_, '_> {
         let outer = std::mem::replace(&mut self.dealt, dealt);
         let tile = self.tile(contract);
         match contract.order {
-            _ if taken.is_some() => {}
+            _ if taken.is_some() || tile.is_whole => {}
             // Each block continues with the results of the block before.
             Order::Free => self.fill_results(&tile),
             // If the axis has no steps, no tile writes the results.
@@ -237,6 +239,7 @@ impl Generator<'_, '_, '_> {
             steps,
             lanes,
             lanes_at_once,
+            is_whole: fitting.is_none() && is_whole(kernel, contract),
             lane_dtypes,
             narrow: fitting,
             first,
@@ -360,7 +363,7 @@ impl Generator<'_, '_, '_> {
                 }
                 None => {
                     let begin = match tile.contract.order {
-                        Order::Free if taken.is_none() => generator.results(tile, place),
+                        Order::Free if taken.is_none() && !tile.is_whole => generator.results(tile, place),
                         _ => generator.begin_tile(tile),
                     };
                     let state = generator.one_by_one(tile, place, block, begin);
@@ -507,6 +510,14 @@ fn steps_of(most: usize, extent: usize) -> usize {
     let few = STEPS_AT_ONCE[0][1].min(most);
     let computed = |steps: usize| extent.next_multiple_of(steps);
     if 5 * computed(most) > 6 * computed(few) { few } else { most }
+}
+
+/// Returns whether the axis is a single block that is not empty, whatever the sizes.
+fn is_whole(kernel: &Kernel, contract: &Contract) -> bool {
+    match kernel.axes[contract.axis.index()].extent {
+        Extent::Constant(extent) => (1..=BLOCK as i64).contains(&extent),
+        Extent::Param(_) => false,
+    }
 }
 
 /// Returns the array whose elements along the axis are copied to rows of a part, if they are contiguous.

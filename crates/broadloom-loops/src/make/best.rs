@@ -93,8 +93,8 @@ impl Maker<'_, '_, '_> {
     ) -> Result<(Vec<Stmt>, Operand), LowerError> {
         let (mut body, last, lanes, row) =
             self.in_stages(strip, Some(level), items, &[value], |maker, body| {
-                if let Some(row) = maker.rows.get(&(value, strip)) {
-                    return *row;
+                if let Some(row) = maker.own_row(value, strip) {
+                    return row;
                 }
                 let made = maker.get(value, body);
                 let row = maker.row(maker.nest.values[value.index()].dtype, 1, strip);

@@ -7,6 +7,7 @@ use crate::kernel::*;
 use crate::place::Contraction;
 use crate::thresholds::CONTRACTED_VECTOR;
 use broadloom_ir::reduce::{BLOCK, LANES};
+use std::collections::HashSet;
 
 impl Maker<'_, '_, '_> {
     /// Makes the loop over an axis and the one inside it, strip by strip, with their contractions before each.
@@ -45,8 +46,14 @@ impl Maker<'_, '_, '_> {
         self.rows.extend(filled.into_iter().chain(beside));
         let reduced = self.placement.reduced[&axis].clone();
         let mut body = Vec::new();
-        let added_to: Vec<Accumulator> =
-            reduced.iter().map(|value| self.accumulator(*value, &mut body)).collect();
+        let added_to: Vec<Accumulator> = reduced
+            .iter()
+            .map(|value| {
+                let accumulator = self.accumulator(*value, &mut body);
+                self.narrowed(accumulator, extent, &mut body)
+            })
+            .collect();
+        self.remove_unused(&mut body, &added_to);
         let added = added_to.iter().map(|accumulator| {
             let narrow = accumulator.narrow(&self.kernel.values);
             narrow.map_or(accumulator.dtype, |narrow| narrow.dtype).size()
@@ -67,6 +74,45 @@ impl Maker<'_, '_, '_> {
             contract.accumulators.push(Contracted { accumulator, target });
         }
         Ok(Stmt::Contract(contract))
+    }
+
+    /// Returns an accumulator of narrower lanes, if they hold the sum of a whole axis: fewer registers, and shorter rows.
+    fn narrowed(
+        &mut self,
+        accumulator: Accumulator,
+        extent: Option<i64>,
+        body: &mut Vec<Stmt>,
+    ) -> Accumulator {
+        let narrow = accumulator.narrow(&self.kernel.values);
+        let Some(Narrow { dtype, .. }) =
+            narrow.filter(|narrow| extent.is_some_and(|size| size <= narrow.steps))
+        else {
+            return accumulator;
+        };
+        let operand = match accumulator.operand {
+            Contribution::Value(wide) => {
+                let values = &mut self.kernel.values;
+                let cast = ValueId::new(values.len());
+                let Value { def, origin, .. } = values[wide.index()].clone();
+                values.push(Value { dtype, def, origin });
+                body.push(Stmt::Let(cast));
+                Contribution::Value(cast)
+            }
+            operand => operand,
+        };
+        self.kernel.values[accumulator.result.index()].dtype = dtype;
+        Accumulator { dtype, operand, ..accumulator }
+    }
+
+    /// Removes the casts of which narrower accumulators use the operands.
+    fn remove_unused(&self, body: &mut Vec<Stmt>, accumulators: &[Accumulator]) {
+        let values = &self.kernel.values;
+        let made =
+            body.iter().filter_map(|stmt| if let Stmt::Let(value) = stmt { Some(*value) } else { None });
+        let mut used: HashSet<ValueId> =
+            made.flat_map(|value| values[value.index()].def.operands()).collect();
+        used.extend(accumulators.iter().flat_map(|accumulator| accumulator.operand.operands()));
+        body.retain(|stmt| !matches!(stmt, Stmt::Let(value) if !used.contains(value)));
     }
 
     /// Fills rows over the strip of an axis with a value, one for each step of another axis.

@@ -140,9 +140,16 @@ impl Maker<'_, '_, '_> {
         Ok((before, body, lanes, made))
     }
 
+    /// Returns the row over a strip that holds a value as its own dtype.
+    pub(super) fn own_row(&self, value: ValueId, strip: AxisId) -> Option<RowId> {
+        let row = *self.rows.get(&(value, strip))?;
+        let is_own = self.kernel.rows[row.index()].dtype == self.nest.values[value.index()].dtype;
+        is_own.then_some(row)
+    }
+
     /// Returns where a function of a whole strip finds an argument: in a row, or in the array itself.
     pub(super) fn operand(&self, value: ValueId, strip: AxisId) -> Option<Operand> {
-        let row = self.rows.get(&(value, strip)).map(|row| Operand::Row(*row));
+        let row = self.own_row(value, strip).map(Operand::Row);
         row.or_else(|| self.placement.side_by_side(value, strip))
     }
 

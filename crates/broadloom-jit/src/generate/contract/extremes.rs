@@ -4,11 +4,11 @@
 //! After the last step of the axis, a tile repeats that step, unless its operands come from rows; and a tile computes
 //! beyond the end of the strip. The repetition changes no extreme, and nothing reads the results beyond the end.
 
-use super::{Place, Tile};
+use super::{Place, Tile, is_whole};
 use crate::emit::{LaneStride, Val};
 use crate::generate::Generator;
 use crate::generate::reduce::State;
-use broadloom_ir::reduce::{BLOCK, ReduceOp};
+use broadloom_ir::reduce::ReduceOp;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir;
 
@@ -18,10 +18,6 @@ impl Generator<'_, '_, '_> {
     pub(in crate::generate) fn ahead_of_extremes<'s>(&self, stream: &'s Stream) -> Option<&'s Contract> {
         let kernel = self.kernel;
         let [Stmt::Contract(contract)] = stream.ahead.as_slice() else { return None };
-        let is_whole = match kernel.axes[contract.axis.index()].extent {
-            Extent::Constant(extent) => (1..=BLOCK as i64).contains(&extent),
-            Extent::Param(_) => false,
-        };
         let is_extreme = |entry: &StreamAccumulator| {
             matches!(
                 entry.accumulator.op,
@@ -29,7 +25,7 @@ impl Generator<'_, '_, '_> {
             )
         };
         let is_narrow = |entry: &Contracted| entry.accumulator.narrow(&kernel.values).is_some();
-        let fits = is_whole
+        let fits = is_whole(kernel, contract)
             && stream.order == Order::Free
             && stream.prologue.is_empty()
             && contract.rows_prologue.is_empty()
