@@ -254,6 +254,7 @@ const PROGRAMS: &[(&str, usize, usize)] = &[
     ("output a = where(b, y, -y).sum(); output b2 = concat([x, x * 2], axis=1).max(axis=0)", 1, 1024),
     ("output a = sum(exp(-x ** 2), axis=0) / n; output r = y / n", 2, 1024),
     ("output a = broadcast_to(w, (n, 3)) + 1; output b = y[:, None] * w", 1, 1),
+    ("output a = einsum('nai,naj->ij', x[:, :, None] * w, x[:, :, None] + w)", 1, 1024),
     ("output a = sum(sum(x * w, axis=1)); output b = (x * w).sum(axis=1).max()", 1, 1024),
 ];
 

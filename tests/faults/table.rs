@@ -25,7 +25,8 @@ const VERIFIER: &[&str] = &["-p", "broadloom-loops", "--test", "verify"];
 const SCHEDULES: &[&str] = &["-p", "broadloom-loops", "--test", "schedules", "store_nothing"];
 const ALIGNED: &[&str] = &["-p", "broadloom", "--test", "aligned", "of_4_bytes"];
 const ROW_REDUCTIONS: &[&str] = &["-p", "broadloom", "--test", "row_reductions", "of_f32"];
-const MERGED_SUMS: &[&str] = &["-p", "broadloom", "--test", "products", "summed_axes"];
+const NARROW_SUMS: &[&str] = &["-p", "broadloom", "--test", "narrow_sums", "of_u8"];
+const RANKS: &[&str] = &["-p", "broadloom", "--test", "contractions", "ranks_of_many_rows"];
 const SHORT_ROWS: &[&str] = &["-p", "broadloom", "--test", "short_rows", "of_4_bytes"];
 const CONTRACTIONS: &[&str] = &["-p", "broadloom", "--test", "contractions", "all_sizes"];
 const CONTRACTIONS_OF_SUMS: &[&str] =
@@ -377,11 +378,18 @@ pub const FAULTS: &[Fault] = &[
         test: ROW_REDUCTIONS,
     },
     Fault {
-        what: "summed axes are merged though one of them stretches",
-        file: "crates/broadloom-ir/src/graph/product.rs",
-        place: "|| summed.len() < 2 || ⟦!summed.iter().all(is_same)⟧ {",
-        new: "false",
-        test: MERGED_SUMS,
+        what: "lanes of a byte hold counts up to 256",
+        file: "crates/broadloom-loops/src/make/contraction.rs",
+        place: "narrow.filter(|narrow| extent.is_some_and(|size| size <= ⟦narrow.steps⟧))",
+        new: "narrow.steps + 1",
+        test: NARROW_SUMS,
+    },
+    Fault {
+        what: "the last block of a contraction is merged with ranks that later blocks have left",
+        file: "crates/broadloom-jit/src/generate/contract/ranks.rs",
+        place: "let held = ⟦self.ins().iadd_imm_s(count, -1)⟧;",
+        new: "self.ins().iadd_imm_s(count, 0)",
+        test: RANKS,
     },
     Fault {
         what: "shuffles of short rows have their last two words in each other's places",

@@ -13,8 +13,8 @@ use crate::LowerError;
 use crate::kernel::{AccessId, AxisId, Def, Value};
 use crate::nest::{AxisSet, Gathered, MAX_AXES, Nest, NestAccess, NestAxis, NestStore, Part, bit};
 use crate::thresholds::{
-    LOADS_OF_STORE, LONG_GATHERED_ROW, LONG_LOOP, LONG_ROW, MAX_GATHERED, MAX_PERIOD, MAX_PERIOD_INSIDE,
-    MAX_UNROLLED_TRAILING, MIN_BATCHED, MIN_WORD,
+    LOADS_OF_STORE, LONG_GATHERED_ROW, LONG_LOOP, LONG_ROW, MAX_BATCH, MAX_GATHERED, MAX_PERIOD,
+    MAX_PERIOD_INSIDE, MAX_UNROLLED_TRAILING, MIN_BATCHED, MIN_WORD,
 };
 use broadloom_ir::dim::Dim;
 
@@ -64,13 +64,20 @@ impl Nest<'_> {
     /// Moves an innermost axis that all operands of reductions move along, such as the last one of `x[i, d, b]` and
     /// `y[d, j, b]` in a product of matrices for each step of `b`, around all others: the reduction can be a contraction
     /// then, which reads each element once for several steps of `i` and `j`. Inside these, it would read all of both tables
-    /// again for each step of `i`.
+    /// again for each step of `i`. Each step of a long one would read a single element of every cache line.
     fn order_batches(&mut self) {
         let chain = self.free.windows(2).all(|pair| self.axes[pair[1].index()].parent == Some(pair[0]));
         let Some((&batch, others)) = self.free.split_last() else { return };
+        let is_short =
+            self.axes[batch.index()].extent.as_constant().is_some_and(|extent| extent <= MAX_BATCH);
         let plain = self.stores.iter().all(|store| store.scatter.is_none() && store.level == Some(batch));
         let mut reduced = self.axes.iter().filter(|axis| axis.reduction);
-        if !chain || !plain || self.scanned.is_some() || !reduced.all(|axis| axis.parent == Some(batch)) {
+        if !chain
+            || !plain
+            || !is_short
+            || self.scanned.is_some()
+            || !reduced.all(|axis| axis.parent == Some(batch))
+        {
             return;
         }
         let reductions: AxisSet =

@@ -95,10 +95,14 @@ pub(crate) const LOADS_OF_STORE: usize = 2;
 /// the innermost one: products of smaller matrices fill vectors along that axis.
 pub(crate) const MIN_BATCHED: i64 = 8;
 
+/// The longest axis that moves outside in this way. Each step of it reads one element of every cache line: of 1024 steps, products
+/// took 7 times as long outside.
+pub(crate) const MAX_BATCH: i64 = 64;
+
 /// The fewest bytes of elements of short rows that are loaded and stored as a whole. Where operands would be stretched
 /// along rows of 2 to 4 such elements, `x * w` of `x[n, 3]` and `w[n, 1]` takes 0.15 to 0.5 of the time with a vector for each
 /// element of a row, and `exp(x) * w` 0.5 to 0.9; with shorter elements, it would take up to twice as long.
-pub(crate) const MIN_WORD: usize = 4;
+pub const MIN_WORD: usize = 4;
 
 /// The longest axis whose elements recur along another in a row that is filled once. Longer axes keep a vector loop
 /// busy alone.
@@ -152,8 +156,8 @@ pub(crate) const MIN_OPS_OF_SCATTER: usize = 2;
 
 /// The longest axis of a reduction in any order that has a row in each lane instead of filling vectors along the rows, whose
 /// lanes have to be combined for each of them. Extremes of rows of 9 `f32` take 0.1 of the time, of 33 half, and of 64 as
-/// long (AVX-512, Emerald Rapids).
-pub const MAX_TURNED: i64 = SEQUENTIAL_LIMIT as i64;
+/// long, but of 64 `i32` 1.4 times as long (AVX-512, Emerald Rapids).
+pub(crate) const MAX_TURNED: i64 = 48;
 
 /// The same for arg-extremes, whose lanes take longer to combine: of rows of 64 they take 0.2 of the time, of 128 half, and of
 /// 256 0.7.

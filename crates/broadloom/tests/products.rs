@@ -205,66 +205,6 @@ fn a_product_of_nothing_or_of_two_graphs_is_a_mistake() {
     assert!(g.check().unwrap_err().to_string().contains("mixes tensors from two graphs"));
 }
 
-/// A table that sums over several axes is a product of matrices over their merged axis, wherever the axes are.
-#[test]
-fn several_summed_axes_are_one() {
-    for has_symbols in [false, true] {
-        for [n, a, b, m] in
-            [[5, 3, 7, 4], [40, 9, 12, 20], [33, 65, 2, 17], [7, 1, 5, 6], [4, 0, 3, 5], [20, 2, 600, 18]]
-        {
-            let g = Graph::new();
-            let size =
-                |name, number: usize| if has_symbols { Dim::from(g.symbol(name)) } else { Dim::from(number) };
-            let [dim_n, dim_a, dim_b, dim_m] =
-                [("n", n), ("a", a), ("b", b), ("m", m)].map(|(name, number)| size(name, number));
-            let x = g.input::<f32>("x", shape![dim_n, dim_a, dim_b]);
-            let y = g.input::<f32>("y", shape![dim_a, dim_b, dim_m]);
-            let flat = x.reshape(shape![dim_n, -1]).matmul(y.reshape(shape![-1, dim_m]));
-            let products = [
-                flat,
-                x.tensordot(y, 2),
-                einsum("iab,abj->ij", [x, y]),
-                einsum("iab,jab->ij", [x, y.permute_dims([2, 0, 1])]),
-                einsum("ajb,iab->ij", [y.permute_dims([0, 2, 1]), x]),
-                einsum("iab,abj->ji", [x, y]).t(),
-            ];
-            let names = ["a", "b", "c", "d", "e", "f"];
-            let (x_values, y_values) = (numbers(n * a * b, 1), numbers(a * b * m, 2));
-            let views = [([n, a, b], &x_values), ([a, b, m], &y_values)];
-            let views = views.map(|(shape, values)| ArrayView::new(values, &shape).unwrap());
-            let mut first: Option<Vec<u32>> = None;
-            for (name, product) in names.into_iter().zip(products) {
-                let kernel = g.compile([(name, product)]).unwrap();
-                let found: Vec<f32> =
-                    kernel.run((views[0].clone(), views[1].clone())).unwrap().try_into().unwrap();
-                assert_near(&found, &by_loops(&x_values, &y_values, [n, a * b, m]), a * b);
-                let bits: Vec<u32> = found.iter().map(|value| value.to_bits()).collect();
-                assert_eq!(
-                    *first.get_or_insert(bits.clone()),
-                    bits,
-                    "{name} of {n}, {a}, {b}, {m}\n{}",
-                    kernel.explain()
-                );
-            }
-        }
-    }
-}
-
-/// A size of 1 stretches along the other operand's axis, so that the axes are not those of one product.
-#[test]
-fn summed_axes_that_stretch_are_not_merged() {
-    let g = Graph::new();
-    let x = g.input::<i32>("x", shape![2, 1, 3]);
-    let y = g.input::<i32>("y", shape![4, 3, 2]);
-    let product = einsum("iab,abj->ij", [x, y]);
-    let x: Vec<i32> = (0..6).collect();
-    let y: Vec<i32> = (0..24).collect();
-    let views = [ArrayView::new(&x, &[2, 1, 3]).unwrap(), ArrayView::new(&y, &[4, 3, 2]).unwrap()];
-    let found: Vec<i32> = product.compile().unwrap().run(views).unwrap().try_into().unwrap();
-    let wanted = (0..4).map(|at| (0..12).map(|ab| x[at / 2 * 3 + ab % 3] * y[ab * 2 + at % 2]).sum());
-    assert_eq!(found, wanted.collect::<Vec<i32>>());
-}
-
 /// Products with few rows or columns are contractions as well, with the bits of symbols.
 #[test]
 fn narrow_products_are_contractions() {

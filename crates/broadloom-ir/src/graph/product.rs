@@ -6,10 +6,8 @@
 //! ```
 //!
 //! For two operands, each is composed of views, one multiplication and one sum: `x @ w` is `sum(x[:, :, None] * w,
-//! axis=1)`, and everything true of that is true of the product. Where a table sums over several axes, these are merged
-//! first, in the order of the left operand: `tensordot(x, w, 2)` is `x.reshape(n, -1) @ w.reshape(-1, m)`, and has the
-//! bits of that. Integers keep their dtype and wrap in it, as in NumPy; 16-bit floats are summed as `f32`; bool uses `and`
-//! for products and `or` for sums.
+//! axis=1)`, and everything true of that is true of the product. Integers keep their dtype and wrap in it, as in
+//! NumPy; 16-bit floats are summed as `f32`; bool uses `and` for products and `or` for sums.
 
 mod layout;
 
@@ -280,7 +278,6 @@ impl Graph {
         site: Site,
     ) -> Result<Factor, Problem> {
         let stored = self.dtype(factors[0].expr);
-        let factors = self.joined(factors, out, site)?;
         let order = merged(out, &factors.each_ref().map(|factor| factor.labels.clone()), sizes.len());
         let is_sum = order.iter().any(|label| !out.contains(label));
         let dtype = if is_sum { stored.arithmetic() } else { stored };
@@ -309,56 +306,6 @@ impl Graph {
         };
         let Factor { expr, labels } = self.summed(Factor { expr: product, labels: order }, out, site)?;
         Ok(Factor { expr: self.convert(expr, stored, site)?, labels })
-    }
-
-    /// Returns the factors of a table of products with the axes that are summed over, if there are several, merged into one
-    /// in both, in the order of the left one: a sum over one axis is a product of matrices. It has the label of the first.
-    fn joined(&mut self, factors: [Factor; 2], out: &[Label], site: Site) -> Result<[Factor; 2], Problem> {
-        let [left, right] = factors.each_ref().map(|factor| factor.labels.as_slice());
-        let is_table = left.iter().any(|label| !right.contains(label))
-            && right.iter().any(|label| !left.contains(label));
-        let is_summed = |label: &&Label| right.contains(label) && !out.contains(label);
-        let summed: Vec<Label> = left.iter().filter(is_summed).copied().collect();
-        let size = |factor: &Factor, label: &Label| {
-            let axis = factor.labels.iter().position(|own| own == label);
-            axis.and_then(|axis| self.written(factor.expr).get(axis).cloned())
-        };
-        let is_same = |label: &Label| size(&factors[0], label) == size(&factors[1], label);
-        if !is_table || summed.len() < 2 || !summed.iter().all(is_same) {
-            return Ok(factors);
-        }
-        let sizes = summed.iter().filter_map(|label| size(&factors[0], label));
-        let Ok(length) = Dim::product(&sizes.collect::<Vec<Dim>>()) else { return Ok(factors) };
-        let [left, right] = factors.map(|factor| self.with_one_axis(factor, &summed, &length, site));
-        Ok([left?, right?])
-    }
-
-    /// Returns a factor with these labels of it merged into the first of them, of the given length: where they are, if they
-    /// follow one another in this order, and at the end otherwise.
-    fn with_one_axis(
-        &mut self,
-        factor: Factor,
-        labels: &[Label],
-        length: &Dim,
-        site: Site,
-    ) -> Result<Factor, Problem> {
-        let Factor { mut expr, labels: mut own } = factor;
-        let first = match own.windows(labels.len()).position(|run| run == labels) {
-            Some(first) => first,
-            None => {
-                let others = own.iter().filter(|label| !labels.contains(label));
-                let order: Vec<Label> = others.chain(labels).copied().collect();
-                let place = |label: &Label| own.iter().position(|known| known == label);
-                let axes: Vec<i64> = order.iter().filter_map(place).map(|axis| axis as i64).collect();
-                expr = self.try_permute(expr, &axes, site)?;
-                own = order;
-                own.len() - labels.len()
-            }
-        };
-        let mut sizes: Vec<Option<Dim>> = self.written(expr).iter().cloned().map(Some).collect();
-        sizes.splice(first..first + labels.len(), [Some(length.clone())]);
-        own.splice(first..first + labels.len(), [labels[0]]);
-        Ok(Factor { expr: self.try_reshape(expr, &sizes, site)?, labels: own })
     }
 
     /// Returns a factor summed over the labels missing from `out`. It keeps its dtype, unlike a `sum` of small

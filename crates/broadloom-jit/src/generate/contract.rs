@@ -297,7 +297,7 @@ impl Generator<'_, '_, '_> {
 
     /// Sets what the last tile reads of rows to zero, if part of it lies beyond the end of the strip. It has no effect on
     /// results, but old bits there may be subnormal numbers, for each of which some CPUs need more than a hundred cycles: on
-    /// such a CPU, products of rows of 100 took 7 times as long.
+    /// such a CPU, products of rows of 100 took 7 times as long. Integers have no such bits.
     fn clear_ends(&mut self, tile: &Tile<'_>, (first, last): (ir::Value, ir::Value)) {
         let Contract { axis, strip, .. } = *tile.contract;
         let (start, end) = self.bounds(strip);
@@ -504,12 +504,16 @@ impl Generator<'_, '_, '_> {
     }
 }
 
-/// Returns the number of steps of an axis of rows that a tile takes at once: the fewest, if more of them would repeat more than
-/// a sixth in the last tile, as of few rows.
+/// Returns the number of steps of an axis of rows that a tile takes at once: all of two or three; otherwise the fewest, if more
+/// of them would repeat more than a sixth in the last tile, as of few rows.
 fn steps_of(most: usize, extent: usize) -> usize {
     let few = STEPS_AT_ONCE[0][1].min(most);
     let computed = |steps: usize| extent.next_multiple_of(steps);
-    if 5 * computed(most) > 6 * computed(few) { few } else { most }
+    match extent {
+        2 | 3 => extent,
+        _ if 5 * computed(most) > 6 * computed(few) => few,
+        _ => most,
+    }
 }
 
 /// Returns whether the axis is a single block that is not empty, whatever the sizes.

@@ -22,11 +22,12 @@ struct Load {
     access: AccessId,
     delta: i64,
     dtype: DType,
-    stride: LaneStride,
+    /// The bytes from one row to the next.
+    apart: ir::Value,
 }
 
 impl Generator<'_, '_, '_> {
-    /// Adds the elements of a range one after the other, in index order.
+    /// Adds the elements of a range in index order. Those of rows that are turned are loaded several at once.
     pub(super) fn step_by_step(
         &mut self,
         reduce: &Reduce,
@@ -54,14 +55,17 @@ impl Generator<'_, '_, '_> {
             let Stmt::Let(value) = stmt else { return None };
             let Def::Load { access, delta } = kernel.values[value.index()].def else { continue };
             let entry = &kernel.accesses[access.index()];
-            let stride = self.lane_stride(access).map(|(_, stride)| stride);
-            let Some(stride @ (LaneStride::Bytes(_) | LaneStride::Dynamic(_))) = stride else { continue };
+            let apart = match self.lane_stride(access) {
+                Some((_, LaneStride::Bytes(bytes))) => self.constant(bytes),
+                Some((_, LaneStride::Dynamic(bytes))) => bytes,
+                Some((_, LaneStride::Unit)) | None => continue,
+            };
             let dtype = entry.dtype;
             if entry.is_unit(reduce.axis)
                 && [4, 8].contains(&dtype.size())
                 && lanes * dtype.size() >= VECTOR_BYTES
             {
-                loads.push(Load { value: *value, access, delta, dtype, stride });
+                loads.push(Load { value: *value, access, delta, dtype, apart });
             }
         }
         let size = loads.first()?.dtype.size();
@@ -86,12 +90,7 @@ impl Generator<'_, '_, '_> {
                 .map(|load| {
                     let first = generator
                         .at(reduce.axis, position, 1, |generator| generator.address(load.access, load.delta));
-                    let stride = match load.stride {
-                        LaneStride::Dynamic(bytes) => bytes,
-                        LaneStride::Bytes(bytes) => generator.constant(bytes),
-                        LaneStride::Unit => generator.constant(load.dtype.size() as i64),
-                    };
-                    let addresses = generator.every(first, stride, turned.lanes);
+                    let addresses = generator.every(first, load.apart, turned.lanes);
                     generator.emit.load_transposed(&addresses, load.dtype)
                 })
                 .collect();

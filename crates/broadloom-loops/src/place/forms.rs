@@ -49,7 +49,7 @@ impl Placement<'_, '_> {
     }
 
     /// Returns whether an axis is so short that a reduction along it in any order takes less time for a row in each lane, of
-    /// which 16 bytes at once are transposed in registers. There have to be rows for all lanes.
+    /// which 16 bytes at once are transposed in registers. There have to be rows for many lanes.
     fn turns(&self, axis: AxisId, rows: AxisId) -> bool {
         let is_word = |value: ValueId| match self.nest.values[value.index()].def {
             Def::Load { access, .. } => self.nest.accesses[access.index()].dtype.size() >= MIN_WORD,

@@ -16,7 +16,7 @@ use broadloom_ir::graph::{CheckedGraph, Node, symbol_named};
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
 use broadloom_loops::kernel::Specialisation;
-use broadloom_loops::{IndexWidth, Layout, LowerOptions};
+use broadloom_loops::{IndexWidth, Layout, LowerOptions, MIN_WORD};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -56,9 +56,10 @@ impl ShortSizes {
         for expr in graph.exprs() {
             if let Node::Reduce { op, operand, axes, .. } = graph.node(expr) {
                 let shape = graph.shape(*operand);
-                // Rows of an array are read a row in each lane if they are short.
+                // Rows of words of an array are read a row in each lane if they are short.
                 let is_of_rows = |axis: usize| {
-                    axis + 1 == shape.rank() && graph.inputs().iter().any(|input| input.shape == *shape)
+                    let mut arrays = graph.inputs().iter().filter(|input| input.shape == *shape);
+                    axis + 1 == shape.rank() && arrays.any(|array| array.dtype.size() >= MIN_WORD)
                 };
                 let lengths = |axis: usize| match op {
                     ReduceOp::Sum | ReduceOp::Mean => SHORT_SUM,
