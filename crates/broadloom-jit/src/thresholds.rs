@@ -45,9 +45,9 @@ pub(crate) const ACCUMULATOR_REGISTERS: usize = 2;
 /// the time if they were not packed; with rows of 8 KiB, they took 1.7 times as long.
 pub(crate) const LONGEST_UNPACKED: [usize; 2] = [MAX_UNPACKED_BYTES, 4096];
 
-/// The fewest bytes of a row in a block of a contraction whose next rows are prefetched. Of rows of 16 KiB, products of `f32`
-/// and of `f64` took 0.8 to 0.9 of the time (Emerald Rapids, AVX-512 and AVX2), of 4 and 8 KiB 0.8 to 1.0, depending on what
-/// else the third-level cache did.
+/// The fewest bytes of a row in a block of a contraction whose next rows are prefetched. Products of 2048 x 2048 took 0.75 to 0.83
+/// of the time (`f64`) and 0.92 to 0.96 (`f32`; Emerald Rapids, AVX-512), smaller ones 0.8 to 1.05, depending on what else the
+/// third-level cache did.
 pub(crate) const MIN_PREFETCHED: i64 = 2048;
 
 // Memory. Lengths are in elements unless they say otherwise.

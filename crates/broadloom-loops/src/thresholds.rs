@@ -157,7 +157,7 @@ pub(crate) const MIN_OPS_OF_SCATTER: usize = 2;
 /// The longest axis of a reduction in any order that has a row in each lane instead of filling vectors along the rows, whose
 /// lanes have to be combined for each of them. Extremes of rows of 9 `f32` take 0.1 of the time, of 33 half, and of 64 as
 /// long, but of 64 `i32` 1.4 times as long (AVX-512, Emerald Rapids).
-pub(crate) const MAX_TURNED: i64 = 48;
+pub const MAX_TURNED: i64 = 48;
 
 /// The same for arg-extremes, whose lanes take longer to combine: of rows of 64 they take 0.2 of the time, of 128 half, and of
 /// 256 0.7.

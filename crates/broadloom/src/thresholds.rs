@@ -4,7 +4,7 @@
 //! choose other code, or share the work among threads in another way, with the same bits.
 
 use broadloom_ir::reduce::{BLOCK, SEQUENTIAL_LIMIT};
-use broadloom_loops::MAX_UNROLLED_REDUCTION;
+use broadloom_loops::{MAX_TURNED, MAX_UNROLLED_REDUCTION};
 use std::ops::RangeInclusive;
 
 // Variants: code for short sizes. Lengths are in elements.
@@ -15,8 +15,11 @@ pub(crate) const SHORT_SUM: RangeInclusive<i64> = 2..=SEQUENTIAL_LIMIT as i64;
 /// Other reductions of these lengths are unrolled.
 pub(crate) const SHORT_REDUCTION: RangeInclusive<i64> = 2..=MAX_UNROLLED_REDUCTION;
 
-/// Extremes of rows of these lengths of words have a row in each lane, where that is worthwhile.
-pub(crate) const SHORT_ROW: RangeInclusive<i64> = 2..=64;
+/// Extremes of rows of these lengths have a row in each lane.
+pub(crate) const SHORT_ROW: RangeInclusive<i64> = 2..=MAX_TURNED;
+
+/// So do arg-extremes, and of longer rows.
+pub(crate) const SHORT_ROW_OF_ARG: RangeInclusive<i64> = 2..=64;
 
 /// Trailing axes of these lengths become part of a vector loop.
 pub(crate) const SHORT_TRAILING: RangeInclusive<i64> = 2..=16;

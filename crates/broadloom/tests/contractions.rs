@@ -1,10 +1,13 @@
 //! Reductions of what two axes move, each some of it, computed for blocks of both: the bits of the interpreter.
 
+#[path = "support/options.rs"]
+mod options;
 mod support;
 
 use broadloom::prelude::*;
-use broadloom::{AnyArray, CompileOptions, CpuLevel, Dim, Element, Executable, Threads};
+use broadloom::{AnyArray, CompileOptions, CpuLevel, Dim, Element, Executable};
 use broadloom_ir::interp::{self, interpret};
+use options::options;
 use support::numbers;
 
 /// Of `x[n, 1, r]` and `y[k, r]`.
@@ -99,15 +102,6 @@ const SIZES: [[usize; 3]; 17] = [
     [0, 16, 70],
 ];
 
-fn options() -> [CompileOptions; 3] {
-    let plain = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
-    [
-        plain.clone(),
-        CompileOptions { threads: Threads::Calling, vector_bytes: 16, ..plain.clone() },
-        CompileOptions { vectorize: false, ..plain },
-    ]
-}
-
 fn bits<T: Element>(of: impl Fn(&T) -> u64) -> impl Fn(&[T]) -> Vec<u64> {
     move |values| values.iter().map(&of).collect()
 }
@@ -165,45 +159,36 @@ fn is_contraction(kernel: &Executable) -> bool {
     kernel.explain().to_string().contains("contract r for n over rows of k")
 }
 
-#[test]
-fn all_sizes_have_the_bits_of_the_interpreter() {
-    for (name, expression) in EXPRESSIONS {
-        let kernels = options().map(|options| {
-            let g = Graph::new();
-            let [n, k, r] = g.symbols(["n", "k", "r"]);
-            let (x, y) = (g.input::<f32>("x", shape![n, r]), g.input::<f32>("y", shape![k, r]));
-            let kernel = compiled(&g, expression(x.unsqueeze(1), y), &options);
-            assert_eq!(is_contraction(&kernel), options.vectorize, "{name}: {}", kernel.explain());
-            kernel
-        });
-        for [n, k, r] in SIZES {
-            let (x, y) = (numbers(n * r, 1), numbers(k * r, 2));
-            let views = [ArrayView::new(&x, &[n, r]).unwrap(), ArrayView::new(&y, &[k, r]).unwrap()];
-            let arrays = [interp::Array::new(&[n, r], &x), interp::Array::new(&[k, r], &y)];
-            compare(&format!("{name} of {n}, {k}, {r}"), &kernels, &views, &arrays);
-        }
-    }
-}
-
-/// The rows of results of several blocks share the memory that one block would fill: as many rows as fit, and more.
-#[test]
-fn ranks_of_many_rows_have_the_bits_of_the_interpreter() {
-    let (name, expression) = EXPRESSIONS[0];
+/// Whether an expression is a contraction, with the bits of the interpreter for the sizes.
+fn check((name, expression): (&str, Expression), sizes: &[[usize; 3]]) {
     let kernels = options().map(|options| {
         let g = Graph::new();
         let [n, k, r] = g.symbols(["n", "k", "r"]);
         let (x, y) = (g.input::<f32>("x", shape![n, r]), g.input::<f32>("y", shape![k, r]));
-        compiled(&g, expression(x.unsqueeze(1), y), &options)
+        let kernel = compiled(&g, expression(x.unsqueeze(1), y), &options);
+        assert_eq!(is_contraction(&kernel), options.vectorize, "{name}: {}", kernel.explain());
+        kernel
     });
-    // Two blocks, of which the first has a rank; then up to three and four, and five.
-    for [n, k, r] in
-        [[288, 3, 1025], [300, 3, 2048], [192, 3, 3100], [200, 3, 4096], [150, 3, 4097], [150, 2, 9000]]
-    {
+    for &[n, k, r] in sizes {
         let (x, y) = (numbers(n * r, 1), numbers(k * r, 2));
         let views = [ArrayView::new(&x, &[n, r]).unwrap(), ArrayView::new(&y, &[k, r]).unwrap()];
         let arrays = [interp::Array::new(&[n, r], &x), interp::Array::new(&[k, r], &y)];
         compare(&format!("{name} of {n}, {k}, {r}"), &kernels, &views, &arrays);
     }
+}
+
+#[test]
+fn all_sizes_have_the_bits_of_the_interpreter() {
+    EXPRESSIONS.iter().for_each(|expression| check(*expression, &SIZES));
+}
+
+/// The rows of results of several blocks share the memory that one block would fill: as many rows as fit, and more. Two
+/// blocks, of which the first has a rank; then three and four; five; and nine.
+#[test]
+fn ranks_of_many_rows_have_the_bits_of_the_interpreter() {
+    let sizes =
+        [[288, 3, 1025], [300, 3, 2048], [192, 3, 3072], [200, 3, 4096], [150, 3, 4097], [150, 2, 9000]];
+    check(EXPRESSIONS[0], &sizes);
 }
 
 /// Numbers of as many rows as there are codes, that are computed where they are read.

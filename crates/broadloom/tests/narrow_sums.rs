@@ -2,12 +2,15 @@
 
 #[path = "support/bits.rs"]
 mod bits;
+#[path = "support/options.rs"]
+mod options;
 
-use bits::{array_bits, bits};
+use bits::assert_bits;
 use broadloom::prelude::*;
-use broadloom::{AnyArray, CompileOptions, CpuLevel, Element, Threads};
+use broadloom::{CompileOptions, CpuLevel, Element};
 use broadloom_ir::dtype::Scalar;
 use broadloom_ir::interp::{self, interpret};
+use options::options;
 
 /// Of `x[n, 1, r]` and `y[k, r]`.
 type Expression = fn(Tensor, Tensor) -> Vec<Tensor>;
@@ -40,16 +43,6 @@ const EXPRESSIONS: &[(&str, Expression)] = &[
     }),
 ];
 
-fn options() -> [CompileOptions; 4] {
-    let plain = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
-    [
-        plain.clone(),
-        CompileOptions { threads: Threads::Calling, vector_bytes: 32, ..plain.clone() },
-        CompileOptions { threads: Threads::Calling, vector_bytes: 16, ..plain.clone() },
-        CompileOptions { vectorize: false, ..plain },
-    ]
-}
-
 /// Numbers from the least to the greatest of a dtype of a byte, of which some are frequent, behind a row of the same number.
 fn elements<T: Element>(count: usize, row: usize, same: i64) -> Vec<T> {
     let number = |at: usize| match at {
@@ -68,7 +61,8 @@ fn check<T: Element>() {
             if r == 0 && name.starts_with("the greatest") {
                 continue;
             }
-            for options in options() {
+            let [plain, ..] = options();
+            for options in options().into_iter().chain([CompileOptions { vector_bytes: 32, ..plain }]) {
                 let g = Graph::new();
                 let [n, k] = g.symbols(["n", "k"]);
                 let (x, y) = (g.input::<T>("x", shape![n, r]), g.input::<T>("y", shape![k, r]));
@@ -80,18 +74,8 @@ fn check<T: Element>() {
                     let arrays = [interp::Array::new(&[n, r], &x), interp::Array::new(&[k, r], &y)];
                     let want = interpret(kernel.graph(), &arrays, CpuLevel::detect().is_fused()).unwrap();
                     let views = [ArrayView::new(&x, &[n, r]).unwrap(), ArrayView::new(&y, &[k, r]).unwrap()];
-                    let mut got = kernel.run(views).unwrap();
-                    for (output, want) in kernel.graph().outputs().iter().zip(&want) {
-                        let got: AnyArray = got.take(&output.name).unwrap();
-                        let want: Vec<u64> = want.elements.iter().map(|value| bits(*value)).collect();
-                        assert_eq!(
-                            array_bits(&got),
-                            want,
-                            "{name} of {n}, {k}, {r} {}\n{}",
-                            T::DTYPE,
-                            kernel.explain()
-                        );
-                    }
+                    let got = kernel.run(views).unwrap();
+                    assert_bits(&kernel, got, &want, format_args!("{name} of {n}, {k}, {r} {}", T::DTYPE));
                 }
             }
         }

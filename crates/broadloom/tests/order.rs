@@ -7,7 +7,8 @@ mod interpreted;
 use broadloom::prelude::*;
 use broadloom::{AnyArray, CallError, CompileOptions, QuantileMethod, Threads, bf16, f16};
 use broadloom_ir::dtype::Scalar;
-use interpreted::{Expression, options};
+use interpreted::Expression;
+use interpreted::options::options;
 use std::sync::Arc;
 
 /// Many equal elements; of floats zeros of both signs, infinities and NaNs as well.

@@ -26,8 +26,11 @@ fn numbers(count: usize, seed: u32) -> Vec<f32> {
 }
 
 fn options() -> Vec<CompileOptions> {
-    let [plain, ..] = interpreted::options();
-    interpreted::options().into_iter().chain([CompileOptions { vector_bytes: 32, ..plain }]).collect()
+    let [plain, ..] = interpreted::options::options();
+    interpreted::options::options()
+        .into_iter()
+        .chain([CompileOptions { vector_bytes: 32, ..plain }])
+        .collect()
 }
 
 #[test]

@@ -6,8 +6,9 @@ mod interpreted;
 
 use broadloom::CallError;
 use broadloom::prelude::*;
+use interpreted::Expression;
 use interpreted::bits::array_bits;
-use interpreted::{Expression, options};
+use interpreted::options::options;
 use std::cmp::Ordering;
 
 /// Of many equal elements, zeros of both signs, infinities and NaNs.

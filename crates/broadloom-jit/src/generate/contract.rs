@@ -127,10 +127,11 @@ impl Generator<'_, '_, '_> {
                 generator.fill_rows(&tile, (first, last));
                 generator.parts_of_rows(&tile, |generator| generator.tiles(&tile, (first, last), taken));
             });
-            generator.before_other_blocks(contract, last, |generator| generator.push_rows(&tile, count));
+            generator.if_blocks_follow(contract, last, |generator| generator.push_rows(&tile, count));
             generator.ins().iadd_imm_s(count, 1)
         });
-        self.if_several_blocks(contract, |generator| generator.collect_ranks(&tile, count));
+        let behind_first = self.ins().iadd_imm_s(start, BLOCK as i64);
+        self.if_blocks_follow(contract, behind_first, |generator| generator.collect_ranks(&tile, count));
         self.dealt = outer;
     }
 

@@ -7,7 +7,7 @@ use super::sizes::{Values, count, evaluate};
 use crate::array::Geometry;
 use crate::thresholds::{
     COLUMNS_OF_THREAD, MAX_VARIANT_EXPRS, MIN_PARTS_ELEMENTS, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD,
-    SHORT_REDUCTION, SHORT_ROW, SHORT_SUM, SHORT_TRAILING,
+    SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_TRAILING,
 };
 use crate::variant::Variant;
 use broadloom_ir::SymbolId;
@@ -63,11 +63,8 @@ impl ShortSizes {
                 };
                 let lengths = |axis: usize| match op {
                     ReduceOp::Sum | ReduceOp::Mean => SHORT_SUM,
-                    ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax
-                        if is_of_rows(axis) =>
-                    {
-                        SHORT_ROW
-                    }
+                    ReduceOp::Min | ReduceOp::Max if is_of_rows(axis) => SHORT_ROW,
+                    ReduceOp::ArgMin | ReduceOp::ArgMax if is_of_rows(axis) => SHORT_ROW_OF_ARG,
                     ReduceOp::Prod
                     | ReduceOp::Min
                     | ReduceOp::Max

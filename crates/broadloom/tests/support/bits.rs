@@ -1,8 +1,10 @@
-//! The bits of values and arrays, to be compared.
+//! The bits of values and arrays, and of the outputs of a run beside those of the interpreter.
 
-use broadloom::AnyArray;
 use broadloom::prelude::*;
+use broadloom::{AnyArray, Executable, Outputs};
 use broadloom_ir::dtype::Scalar;
+use broadloom_ir::interp;
+use std::fmt::Display;
 
 /// The bits of a value, of which all NaNs are one.
 pub fn bits(value: Scalar) -> u64 {
@@ -22,4 +24,20 @@ pub fn array_bits(array: &AnyArray) -> Vec<u64> {
     }
     of! { bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 }
     panic!("{:?}", array.dtype())
+}
+
+/// Whether the outputs of a run have the bits that the interpreter found.
+pub fn assert_bits(kernel: &Executable, mut got: Outputs, want: &[interp::Array], what: impl Display) {
+    for (output, want) in kernel.graph().outputs().iter().zip(want) {
+        let got: AnyArray = got.take(&output.name).unwrap();
+        let got = array_bits(&got);
+        let want: Vec<u64> = want.elements.iter().map(|value| bits(*value)).collect();
+        let differs = got.iter().zip(&want).position(|(got, want)| got != want);
+        assert!(
+            got.len() == want.len() && differs.is_none(),
+            "{} of {what} at {differs:?}\n{}",
+            output.name,
+            kernel.explain()
+        );
+    }
 }

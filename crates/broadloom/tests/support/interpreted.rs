@@ -1,24 +1,16 @@
 //! Compiled code with the interpreter, bit by bit, over options of compiling, sizes and layouts.
 
 pub mod bits;
+pub mod options;
 
-use bits::{array_bits, bits};
+use bits::assert_bits;
 use broadloom::prelude::*;
-use broadloom::{AnyArray, CompileOptions, CpuLevel, Threads};
+use broadloom::{CompileOptions, CpuLevel};
 use broadloom_ir::dtype::Scalar;
 use broadloom_ir::interp::{self, interpret};
 
 /// What is compared: outputs of `x[n, m, k]` and of `y`, which has the last of these axes.
 pub type Expression = fn(Tensor, Tensor) -> Vec<Tensor>;
-
-pub fn options() -> [CompileOptions; 3] {
-    let plain = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
-    [
-        plain.clone(),
-        CompileOptions { threads: Threads::Calling, vector_bytes: 16, ..plain.clone() },
-        CompileOptions { vectorize: false, ..plain },
-    ]
-}
 
 /// Compares an expression on arrays of the shapes, of which `y` has the last `rank` sizes, with elements that
 /// `elements` gives for their number and a seed.
@@ -56,20 +48,8 @@ pub fn check<T: Element>(
             ];
             for x in views {
                 let y = ArrayView::new(&y, y_shape).unwrap();
-                let mut got = kernel.run(inputs! { "x" => x, "y" => y }).unwrap();
-                for (output, want) in kernel.graph().outputs().iter().zip(&want) {
-                    let got: AnyArray = got.take(&output.name).unwrap();
-                    let got = array_bits(&got);
-                    let want: Vec<u64> = want.elements.iter().map(|value| bits(*value)).collect();
-                    let differs = got.iter().zip(&want).position(|(got, want)| got != want);
-                    assert!(
-                        got.len() == want.len() && differs.is_none(),
-                        "{name}, {} of {shape:?} of {} at {differs:?}\n{}",
-                        output.name,
-                        T::DTYPE,
-                        kernel.explain()
-                    );
-                }
+                let got = kernel.run(inputs! { "x" => x, "y" => y }).unwrap();
+                assert_bits(&kernel, got, &want, format_args!("{name} of {shape:?} {}", T::DTYPE));
             }
         }
     }

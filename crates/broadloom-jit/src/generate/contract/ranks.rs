@@ -10,18 +10,8 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 
 impl Generator<'_, '_, '_> {
-    /// Emits code that runs only if the axis has more than one block.
-    pub(super) fn if_several_blocks(&mut self, contract: &Contract, emit: impl FnOnce(&mut Self)) {
-        if contract.is_ranked(&self.kernel.axes) {
-            let (start, end) = self.bounds(contract.axis);
-            let length = self.ins().isub(end, start);
-            let are_several = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, length, BLOCK as i64);
-            self.when(are_several, emit);
-        }
-    }
-
-    /// Emits code that runs only if the axis has blocks behind one that ends before `last`.
-    pub(super) fn before_other_blocks(
+    /// Emits code that runs only if the axis, whose blocks have ranks, has elements behind one that ends at a position.
+    pub(super) fn if_blocks_follow(
         &mut self,
         contract: &Contract,
         last: ir::Value,
@@ -29,8 +19,8 @@ impl Generator<'_, '_, '_> {
     ) {
         if contract.is_ranked(&self.kernel.axes) {
             let (_, end) = self.bounds(contract.axis);
-            let are_others = self.ins().icmp(IntCC::SignedLessThan, last, end);
-            self.when(are_others, emit);
+            let is_before = self.ins().icmp(IntCC::SignedLessThan, last, end);
+            self.when(is_before, emit);
         }
     }
 
