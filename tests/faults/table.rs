@@ -18,13 +18,13 @@ pub struct Fault {
 const MATH_SPECIAL: &[&str] = &["-p", "broadloom-math", "--test", "math", "special"];
 const MATH_RECORD: &[&str] = &["-p", "broadloom-math", "--test", "math", "recorded"];
 const MATH_TILES: &[&str] = &["-p", "broadloom-math", "--test", "math", "tiles"];
-const MATH_PAIRS: &[&str] = &["-p", "broadloom-math", "--test", "math", "pairs"];
 const MATH_ORDER: &[&str] = &["-p", "broadloom-math", "--test", "math", "order"];
 const MATH_BEST: &[&str] = &["-p", "broadloom-math", "--test", "math", "best"];
 const VERIFIER: &[&str] = &["-p", "broadloom-loops", "--test", "verify"];
 const SCHEDULES: &[&str] = &["-p", "broadloom-loops", "--test", "schedules", "store_nothing"];
 const ALIGNED: &[&str] = &["-p", "broadloom", "--test", "aligned", "of_4_bytes"];
 const ROW_REDUCTIONS: &[&str] = &["-p", "broadloom", "--test", "row_reductions", "of_f32"];
+const ROOTS: &[&str] = &["-p", "broadloom", "--test", "roots"];
 const NARROW_SUMS: &[&str] = &["-p", "broadloom", "--test", "narrow_sums", "of_u8"];
 const RANKS: &[&str] = &["-p", "broadloom", "--test", "contractions", "ranks_of_many_rows"];
 const SHORT_ROWS: &[&str] = &["-p", "broadloom", "--test", "short_rows", "of_4_bytes"];
@@ -79,34 +79,6 @@ pub const FAULTS: &[Fault] = &[
         place: "⟦K::rare::<L>(x[i], y[i])⟧",
         new: "K::common::<L>(x[i], y[i])",
         test: MATH_TILES,
-    },
-    Fault {
-        what: "squared distances of pairs are rounded twice",
-        file: "crates/broadloom-math/src/pairs.rs",
-        place: "⟦difference.madd(difference, sum)⟧",
-        new: "difference.madd(difference, difference.sub(difference)).add(sum)",
-        test: MATH_PAIRS,
-    },
-    Fault {
-        what: "rows that are not finite are folded as if they were",
-        file: "crates/broadloom-math/src/pairs.rs",
-        place: "finite &= ⟦unsafe { are_finite::<V>(left, R * V::COUNT) }⟧;",
-        new: "true",
-        test: MATH_PAIRS,
-    },
-    Fault {
-        what: "the last elements that are not finite count as finite",
-        file: "crates/broadloom-math/src/pairs.rs",
-        place: "⟦x * V::Scalar::ZERO == V::Scalar::ZERO⟧",
-        new: "true",
-        test: MATH_PAIRS,
-    },
-    Fault {
-        what: "elements of whole vectors that are not finite count as finite",
-        file: "crates/broadloom-math/src/pairs.rs",
-        place: "rest && ⟦!differences.any(differences.is_nan())⟧",
-        new: "true",
-        test: MATH_PAIRS,
     },
     Fault {
         what: "a quotient of large numbers that is one too large stays",
@@ -376,6 +348,27 @@ pub const FAULTS: &[Fault] = &[
         place: "let [low, high] = [0, ⟦lanes⟧]",
         new: "0",
         test: ROW_REDUCTIONS,
+    },
+    Fault {
+        what: "of sums that round to one root, the least has the index",
+        file: "crates/broadloom-jit/src/generate/contract/extremes.rs",
+        place: "self.first_up_to(⟦&highest⟧, place,",
+        new: "{ let _ = &highest; &least[0] }",
+        test: ROOTS,
+    },
+    Fault {
+        what: "the number after the greatest with a root always has that root too",
+        file: "crates/broadloom-jit/src/emit/floats.rs",
+        place: "⟦self.select(&is_same, &next, &square)⟧",
+        new: "{ let _ = is_same; next }",
+        test: ROOTS,
+    },
+    Fault {
+        what: "numbers without a root are compared like others",
+        file: "crates/broadloom-jit/src/emit/floats.rs",
+        place: "⟦self.select(&is_number, &largest, &before_zero)⟧",
+        new: "{ let _ = (is_number, before_zero); largest }",
+        test: ROOTS,
     },
     Fault {
         what: "lanes of a byte hold counts up to 256",

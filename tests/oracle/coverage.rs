@@ -180,7 +180,6 @@ impl Walk<'_> {
                 Stmt::Reduce(reduce) => self.reduce(reduce, lanes),
                 Stmt::Stream(stream) => self.stream(stream),
                 Stmt::Contract(contract) => self.contract(contract),
-                Stmt::Pairs(pairs) => self.pairs(pairs),
                 Stmt::Best(best) => {
                     let from = if best.body.is_empty() { "an array" } else { "rows" };
                     let extreme = if best.largest { "greatest" } else { "least" };
@@ -314,19 +313,6 @@ impl Walk<'_> {
         self.body(&contract.rows_prologue, 1);
         self.body(&contract.body, contract.lanes);
     }
-
-    fn pairs(&mut self, pairs: &Pairs) {
-        let dtype = self.kernel.rows[pairs.left.index()].dtype;
-        self.add(format!("pairs, {:?}", pairs.term), dtype);
-        self.add(format!("pairs, {}", pairs.extreme), dtype);
-        for (is, what) in
-            [(pairs.root, "root"), (pairs.values.is_some(), "values"), (pairs.indices.is_some(), "indices")]
-        {
-            if is {
-                self.add(format!("pairs, {what}"), dtype);
-            }
-        }
-    }
 }
 
 /// Those with which the cases reach every form; that all others compute alike is the emitter's own test.
@@ -412,14 +398,6 @@ const LOOPS: &[(&str, &[DType])] = &[
     ("indexed, narrow", &[Bool, U8, I32, F32]),
     ("indexed, wide", &[I64, F64]),
     ("indexed, of groups", MAIN),
-    ("pairs, SquaredDifference", FLOATS),
-    ("pairs, Product", FLOATS),
-    ("pairs, AbsoluteDifference", FLOATS),
-    ("pairs, min", FLOATS),
-    ("pairs, max", FLOATS),
-    ("pairs, root", FLOATS),
-    ("pairs, values", FLOATS),
-    ("pairs, indices", FLOATS),
     ("scan along, sum", SUMS),
     ("scan along, prod", SUMS),
     ("scan along, min", FLOATS),

@@ -35,7 +35,7 @@ use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::{SmallVec, smallvec};
 use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 define_ids! {
     /// A node of the flat graph.
@@ -185,22 +185,47 @@ pub(crate) struct Reduction {
     pub combines: bool,
 }
 
-/// Returns the expressions whose sums and products over axes are computed, through ops and views.
-fn summed(graph: &CheckedGraph) -> HashSet<ExprId> {
-    let mut summed = HashSet::new();
+/// How a reduction reads an expression, through ops and views.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reduced {
+    /// It adds or multiplies its elements.
+    Added,
+    /// It finds the extreme of so many elements.
+    Compared(i64),
+    /// It finds the extreme of the square roots of so many elements.
+    ComparedByRoot(i64),
+}
+
+/// Returns how sums, products and extremes over axes read expressions.
+fn reduced(graph: &CheckedGraph, long_rows: bool) -> HashMap<ExprId, Reduced> {
+    let mut reduced: HashMap<ExprId, Reduced> = HashMap::new();
     let exprs: Vec<ExprId> = graph.exprs().collect();
     for expr in exprs.into_iter().rev() {
         let node = graph.node(expr);
-        let passes_on = match node {
-            Node::Reduce { op, .. } => matches!(op, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean),
-            Node::TopK { .. } | Node::Sort { .. } | Node::Search { .. } | Node::Scan { .. } => false,
-            _ => summed.contains(&expr),
+        let how = match node {
+            Node::Reduce { op: ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean, .. } => Some(Reduced::Added),
+            Node::Reduce { op, operand, axes, .. } => {
+                let unknown = if long_rows { i64::MAX } else { 0 };
+                let extents =
+                    axes.iter().map(|axis| graph.shape(*operand)[*axis].as_constant().unwrap_or(unknown));
+                op.beats().and_then(|_| extents.max()).map(Reduced::Compared)
+            }
+            Node::TopK { .. } | Node::Sort { .. } | Node::Search { .. } | Node::Scan { .. } => None,
+            Node::Elementwise { op: Op::Sqrt, .. } => reduced.get(&expr).map(|how| match how {
+                Reduced::Compared(count) => Reduced::ComparedByRoot(*count),
+                how => *how,
+            }),
+            _ => reduced.get(&expr).copied(),
         };
-        if passes_on {
-            summed.extend(node.operands());
+        let Some(how) = how else { continue };
+        for operand in node.operands() {
+            let before = reduced.get(&operand);
+            if before != Some(&Reduced::Added) {
+                reduced.insert(operand, how);
+            }
         }
     }
-    summed
+    reduced
 }
 
 /// A copy of an array with another order of axes.
@@ -235,8 +260,8 @@ pub(crate) struct Flat {
     /// Symbols of the strides of arrays that are not dense.
     strides: HashMap<(BufferId, usize), SymbolId>,
     memo: HashMap<ExprId, FlatId>,
-    /// The expressions that are summed.
-    summed: HashSet<ExprId>,
+    /// How reductions read expressions.
+    reduced: HashMap<ExprId, Reduced>,
     /// The number of values that may still be made.
     budget: Cell<usize>,
     max_values: usize,
@@ -270,7 +295,7 @@ impl Flat {
             shared: with_sizes(&options.shared, &options.sizes)?,
             strides: HashMap::new(),
             memo: HashMap::new(),
-            summed: summed(graph),
+            reduced: reduced(graph, options.long_rows),
             budget: Cell::new(options.max_values),
             max_values: options.max_values,
         };

@@ -25,7 +25,7 @@ pub(crate) use sort::sort_rows;
 
 use crate::kernel::*;
 use crate::nest::{Gathered, Nest, NestScatter, NestStore, Part, bit};
-use crate::place::{Blocks, Form, Item, Pairing, Placement};
+use crate::place::{Blocks, Form, Item, Placement};
 use crate::thresholds::{
     MAX_ACCUMULATORS_BEHIND, MAX_REPEATED_ACCUMULATORS, MAX_REPEATED_STATEMENTS, MIN_REDUCTION_LANES,
     STREAM_STEPS,
@@ -425,33 +425,6 @@ impl Maker<'_, '_, '_> {
         })?;
         self.env.extend(reduced.iter().copied().zip(results));
         Ok(reduce)
-    }
-
-    /// Returns a reduction of pairs into rows. `left` holds the operands that do not move along the strip.
-    fn pairs(&mut self, axis: AxisId, strip: AxisId, pairing: Pairing, left: RowId) -> Pairs {
-        let (mut values, mut indices) = (None, None);
-        for value in self.placement.reduced[&axis].clone() {
-            let result = if self.nest.reductions[&value].op.is_arg() { &mut indices } else { &mut values };
-            let row = match *result {
-                Some(row) => row,
-                None => *result.insert(self.row(self.nest.values[value.index()].dtype, 1, strip)),
-            };
-            self.rows.insert((value, strip), row);
-        }
-        Pairs {
-            axis,
-            strip,
-            term: pairing.term,
-            root: pairing.root,
-            extreme: pairing.extreme,
-            terms: pairing.left.len(),
-            left,
-            right: pairing.right,
-            delta: pairing.delta,
-            step: pairing.step,
-            values,
-            indices,
-        }
     }
 
     /// Returns what the steps of an axis do before they walk along a strip.

@@ -122,16 +122,6 @@ struct AxisKey {
     nested: usize,
     group: Option<usize>,
     combines: bool,
-    /// The sum over pairs whose extremes it finds, and which extremes: a tile function of their own may compute
-    /// them.
-    pairs: Option<(FlatId, bool)>,
-}
-
-/// A sum of terms of pairs that was unrolled.
-#[derive(Debug, Clone)]
-pub(crate) struct PairSum {
-    pub term: PairTerm,
-    pub pairs: Vec<(ValueId, ValueId)>,
 }
 
 /// A write to an array.
@@ -188,8 +178,6 @@ pub(crate) struct Nest<'a> {
     is_whole: bool,
     /// The results of walks for the best elements, by the axes of the walks.
     pub found: HashMap<AxisId, Found>,
-    /// Unrolled sums over pairs, by their values.
-    pub pair_sums: HashMap<ValueId, PairSum>,
     /// The treatment of short sums over pairs that may be contractions, and the sums that are loops.
     pairs: Short,
     pub looped_pairs: Vec<ValueId>,
@@ -466,13 +454,7 @@ impl<'a> Nest<'a> {
             Kind::Scan { op, axis, .. } => self.scan(*op, *axis, map, args, id),
             Kind::Iota => self.iota(&map[0], id),
             Kind::Take { table, indices, axis } => self.take(*table, *indices, *axis, map, args[0], id)?,
-            Kind::Reduce(reduction) if self.unrolls(id, reduction) => {
-                let value = self.unrolled(reduction, args, id);
-                if let Some(sum) = self.pair_sum(reduction, args) {
-                    self.pair_sums.insert(value, sum);
-                }
-                value
-            }
+            Kind::Reduce(reduction) if self.unrolls(id, reduction) => self.unrolled(reduction, args, id),
             Kind::Reduce(reduction) => {
                 let value = self.looped(reduction, map, args, id)?;
                 if flat.is_short_table(id) {

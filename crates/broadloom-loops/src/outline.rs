@@ -65,7 +65,6 @@ impl Kernel {
 /// Returns the axis of a statement that is shown as one loop, whatever its loops are, and the verb.
 fn shown_whole(stmt: &Stmt) -> Option<(AxisId, &'static str)> {
     match stmt {
-        Stmt::Pairs(Pairs { axis, .. }) => Some((*axis, "reduce pairs over")),
         Stmt::Sort(SortRow { axis, .. }) => Some((*axis, "sort")),
         Stmt::Contract(Contract { axis, .. }) => Some((*axis, "contract")),
         Stmt::Best(Best { axis, .. }) | Stmt::BestRows(BestRows { axis, .. }) => {

@@ -10,13 +10,11 @@ mod dense;
 mod forms;
 mod inlined;
 mod kept;
-mod pairing;
 mod recomputed;
 
 pub(crate) use blocks::Blocks;
 pub(crate) use contraction::Contraction;
 pub(crate) use kept::Kept;
-pub(crate) use pairing::Pairing;
 
 use crate::kernel::*;
 use crate::nest::{Found, Gathered, Nest, NestAxis, NestStore, Part, bit};
@@ -42,8 +40,6 @@ pub(crate) enum Form {
     Serial,
     /// Rows of accumulators over the strip of the loop around it.
     AccumulatorRows,
-    /// A tile function on pairs, over the strip of the loop around it.
-    PairwiseTile,
     /// For the strips of both loops around it at once, before their steps, which read its results from rows.
     Contraction,
     /// Along its own axis, with a tile function that keeps the best elements in rows.
@@ -55,7 +51,7 @@ pub(crate) enum Form {
 impl Form {
     /// Returns whether the reduction works on whole rows over the strip of the loop around it, and so ends a stage.
     pub fn is_by_rows(self) -> bool {
-        matches!(self, Form::AccumulatorRows | Form::PairwiseTile | Form::BestRows)
+        matches!(self, Form::AccumulatorRows | Form::BestRows)
     }
 }
 
@@ -479,11 +475,7 @@ impl<'n, 'a> Placement<'n, 'a> {
         let is_narrow = |value: &ValueId| {
             matches!(self.nest.reductions[value].operand, Contribution::Indexed { narrow: true, .. })
         };
-        // Tile functions on pairs also count in 32 bits.
-        let is_narrow = |axis: &AxisId, values: &[ValueId]| {
-            self.forms.get(axis) == Some(&Form::PairwiseTile) || values.iter().any(is_narrow)
-        };
-        let narrow = self.reduced.iter().filter(|(axis, values)| is_narrow(axis, values));
+        let narrow = self.reduced.iter().filter(|(_, values)| values.iter().any(is_narrow));
         let narrow = narrow.map(|(axis, _)| (*axis, i64::from(i32::MAX), Specialisation::NarrowIndices));
         let kept = self.kept.iter().filter_map(|(again, kept)| {
             Some((self.position(*again)?, kept.at_most as i64, Specialisation::KeptRows))

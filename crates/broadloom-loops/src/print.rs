@@ -232,29 +232,6 @@ impl Printer<'_> {
                     let steps = self.extent(*steps);
                     writeln!(f, "{pad}gather {row}[{axis}] by {steps} = load {access} by {outer}, {inner}")?;
                 }
-                Stmt::Pairs(pairs) => {
-                    let term = match pairs.term {
-                        PairTerm::SquaredDifference => "(left - right)^2",
-                        PairTerm::Product => "left * right",
-                        PairTerm::AbsoluteDifference => "|left - right|",
-                    };
-                    let root = if pairs.root { "sqrt " } else { "" };
-                    let (axis, strip, terms, left) =
-                        (self.axis(pairs.axis), self.axis(pairs.strip), pairs.terms, pairs.left);
-                    writeln!(f, "{pad}pairs {axis} over rows of {strip} {{")?;
-                    writeln!(
-                        f,
-                        "{pad}  left = {left}, right = load {}",
-                        self.access(pairs.right, pairs.delta)
-                    )?;
-                    let arg = format!("arg{}", pairs.extreme);
-                    for (row, what) in [(pairs.values, pairs.extreme.name()), (pairs.indices, arg.as_str())] {
-                        if let Some(row) = row {
-                            writeln!(f, "{pad}  {row} = {what} {root}sum of {terms} {term}")?;
-                        }
-                    }
-                    writeln!(f, "{pad}}}")?;
-                }
                 Stmt::Sort(sort) => {
                     let what = if sort.indices { "argsort" } else { "sort" };
                     let order = if sort.descending { " descending" } else { "" };

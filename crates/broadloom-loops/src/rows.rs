@@ -7,12 +7,12 @@
 use crate::Target;
 use crate::kernel::*;
 use crate::thresholds::{
-    CONTRACTED_BYTES, MAX_COLUMN_STRIP, MAX_CONTRACTED_BYTES, MAX_PAIR_STRIP, MAX_PERIODIC_STRIP,
-    MAX_TILE_STRIP, MIN_STRIP, PARTS_OF_SCRATCH, STRIP_UNIT,
+    CONTRACTED_BYTES, MAX_COLUMN_STRIP, MAX_CONTRACTED_BYTES, MAX_PERIODIC_STRIP, MAX_TILE_STRIP, MIN_STRIP,
+    PARTS_OF_SCRATCH, STRIP_UNIT,
 };
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::BLOCK;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Where a row should stay while a strip is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +65,7 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         let of_axis = kernel.rows.iter().zip(row_axes).filter(|(_, of)| **of == axis);
         let longest = of_axis.map(|(row, _)| match row.span {
             Span::Periodic { .. } => MAX_PERIODIC_STRIP,
-            _ if let Some(longest) = met.by_tiles.get(&axis) => *longest,
+            _ if met.tiled.contains(&axis) => MAX_TILE_STRIP,
             Span::Strip
             | Span::Axis
             | Span::One
@@ -171,8 +171,8 @@ pub(crate) fn near_bytes(kernel: &Kernel, target: &Target) -> usize {
 /// How a kernel uses its rows.
 struct Met {
     levels: Vec<Level>,
-    /// The axes over whose strips tile functions run, and the longest strips.
-    by_tiles: HashMap<AxisId, usize>,
+    /// The axes over whose strips tile functions run.
+    tiled: HashSet<AxisId>,
     /// The axes over whose strips contractions have rows, and the maximum length of the rows.
     contracted: HashMap<AxisId, usize>,
     /// The axes whose strips have a step for each row of a contraction, and the maximum number of steps.
@@ -183,15 +183,11 @@ impl Met {
     fn of(kernel: &Kernel, target: &Target) -> Met {
         let mut met = Met {
             levels: vec![Level::First; kernel.rows.len()],
-            by_tiles: HashMap::new(),
+            tiled: kernel.statements().filter_map(Stmt::tiled).collect(),
             contracted: HashMap::new(),
             steps: HashMap::new(),
         };
         for stmt in kernel.statements() {
-            if let Some(axis) = stmt.tiled() {
-                let longest = if matches!(stmt, Stmt::Pairs(_)) { MAX_PAIR_STRIP } else { MAX_TILE_STRIP };
-                met.by_tiles.entry(axis).and_modify(|most| *most = longest.min(*most)).or_insert(longest);
-            }
             match stmt {
                 Stmt::Strip { axis, .. } => {
                     if let Some(contract) = stmt.stripped() {

@@ -75,6 +75,20 @@ const _: () = assert!(MAX_UNROLLED_REDUCTION <= SEQUENTIAL_LIMIT as i64);
 /// The longest axis of a sum over pairs of a broadcast that is unrolled: all axes that add in index order.
 pub(crate) const MAX_UNROLLED_PAIRS: i64 = SEQUENTIAL_LIMIT as i64;
 
+/// The most sums of up to [`MAX_UNROLLED_REDUCTION`] terms over pairs whose extreme is found with these sums unrolled, instead
+/// of a contraction. The nearest of 16 codes of 8 coordinates took 0.8 of its time, of 64 0.95, and of 1024 1.1 (`f64`) to 1.8
+/// (Emerald Rapids, AVX-512).
+pub const MAX_UNROLLED_COMPARED: i64 = 64;
+
+/// The same for sums of few terms, and their number: the nearest of 16 codes of 2 or 3 coordinates took 0.55 to 0.7 of the time, of
+/// 64 0.8 to 0.95, of 256 0.95 to 0.98, and of 1024 0.95 to 1.03.
+pub(crate) const MAX_UNROLLED_FEW_COMPARED: i64 = 256;
+pub(crate) const FEW_TERMS: i64 = 3;
+
+/// The same for square roots of sums, of which a contraction computes two for six sums: the nearest of 64 codes of 3 coordinates
+/// took 1.2 to 1.35 of the time.
+pub(crate) const MAX_UNROLLED_ROOTS: i64 = 16;
+
 /// The most nodes computed with an element of a reduction if it is unrolled.
 pub(crate) const MAX_UNROLLED_NODES: u32 = 24;
 
@@ -167,10 +181,6 @@ pub(crate) const MAX_TURNED_ARG: i64 = 256;
 
 /// The longest strip over which tile functions run.
 pub(crate) const MAX_TILE_STRIP: usize = 1024;
-
-/// The same for those on pairs, which read and write less per unit of work: while one strip is computed, the next is read and
-/// the last one written. The nearest of 4 codes of 3 coordinates took 0.6 of the time with 1024, and that of 16 codes 0.75.
-pub(crate) const MAX_PAIR_STRIP: usize = 256;
 
 /// The longest other strip: of columns that are summed while their table is read row by row. The part of a table
 /// row in the strip should be a page or more.

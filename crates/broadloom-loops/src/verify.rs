@@ -483,7 +483,6 @@ impl<'k> Scope<'k> {
             Stmt::Scan { op, target, source, state, axis, rows } => {
                 self.scan(*op, [*target, *source], *state, *axis, *rows)
             }
-            Stmt::Pairs(pairs) => self.pairs(pairs),
             Stmt::Sort(sort) => self.sort(sort),
             Stmt::Best(best) => self.best(best, stmt),
             Stmt::BestRows(best) => self.best_rows(best, stmt),

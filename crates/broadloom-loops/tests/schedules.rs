@@ -8,7 +8,7 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Graph, Site};
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
-use broadloom_loops::kernel::{Buffer, Role};
+use broadloom_loops::kernel::{Assumption, Buffer, Role, Specialisation};
 use broadloom_loops::{IndexWidth, Layout, LowerOptions, Target, lower, verify};
 
 #[test]
@@ -126,17 +126,16 @@ fn values_and_indices_are_found_by_one_walk() {
 }
 
 #[test]
-fn tiles_on_pairs_count_in_32_bits() {
-    for (name, pairs) in [("nearest code", 1), ("pairs of other kinds", 4)] {
-        let (_, build) = expressions::CASES.iter().find(|(of, _)| *of == name).expect("a case has the name");
-        let graph = expressions::graph(*build);
-        let lowered = |index_width| {
-            let schedule =
-                lower(&graph, &LowerOptions { index_width, ..LowerOptions::dense(&graph, true) }).unwrap();
-            (schedule.to_string().matches("  pairs ").count(), schedule.assumptions.len())
-        };
-        assert_eq!(lowered(IndexWidth::Narrow), (pairs, 1), "{name}");
-        assert_eq!(lowered(IndexWidth::Wide), (0, 0), "{name}");
+fn extremes_of_sums_over_pairs_are_contractions() {
+    let (_, build) =
+        expressions::CASES.iter().find(|(of, _)| *of == "nearest code").expect("a case has the name");
+    let graph = expressions::graph(*build);
+    for (index_width, narrow) in [(IndexWidth::Narrow, 1), (IndexWidth::Wide, 0)] {
+        let options = LowerOptions { index_width, ..LowerOptions::dense(&graph, true) };
+        let schedule = lower(&graph, &options).unwrap();
+        assert_eq!(schedule.to_string().matches("  contract ").count(), 1);
+        let is_narrow = |assumption: &&Assumption| assumption.of == Specialisation::NarrowIndices;
+        assert_eq!(schedule.assumptions.iter().filter(is_narrow).count(), narrow);
     }
 }
 

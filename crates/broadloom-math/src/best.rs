@@ -13,8 +13,21 @@
 
 use crate::element::ElementType;
 use crate::level::CpuLevel;
-use crate::pairs::Extreme;
 use std::marker::PhantomData;
+
+/// The end of an order whose elements are the best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Extreme {
+    /// The smallest.
+    Least,
+    /// The largest.
+    Greatest,
+}
+
+impl Extreme {
+    /// Both.
+    pub const ALL: [Extreme; 2] = [Extreme::Least, Extreme::Greatest];
+}
 
 /// The entry point for one row: takes `count` more elements of a row of which `seen` elements were taken before.
 ///

@@ -30,7 +30,10 @@ fn one_kernel_computes_all_that_is_fused() {
     let info = &explanation.kernel_infos()[0];
     assert_eq!(info.reads, [ArrayPlace::Input(0), ArrayPlace::Input(1)]);
     assert_eq!(info.writes, [ArrayPlace::Output(0)]);
-    assert_eq!(info.loops, "for n (threads, strips of 256, 16 lanes) reduce pairs over k");
+    assert_eq!(
+        info.loops,
+        "for n (threads, strips of 256, 16 lanes) reduce k (16 lanes) contract 3 (32 lanes)"
+    );
     assert!(explanation.temporaries().is_empty());
 }
 

@@ -5,6 +5,7 @@ use super::ops::Extreme;
 use super::value::width_of;
 use super::{Emitter, Val};
 use broadloom_ir::dtype::{DType, Scalar};
+use broadloom_ir::ops::Op;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, Type};
 use cranelift_frontend::FunctionBuilder;
@@ -48,12 +49,17 @@ impl Emitter<'_, '_> {
             8 => (DType::I64, f64::NEG_INFINITY.to_bits().cast_signed()),
             _ => (DType::I32, f32::NEG_INFINITY.to_bits().cast_signed().into()),
         };
-        let bits = Val { dtype: integer, ..x.clone() };
-        let ty = self.host.register_type(&bits);
+        let bits = self.reinterpreted(x, integer);
+        let above = self.integer_like(&bits, infinity + 1);
+        self.compare(IntCC::SignedLessThan, FloatCC::LessThan, &bits, &above)
+    }
+
+    /// The same bits as values of another dtype of that size.
+    fn reinterpreted(&mut self, x: &Val, dtype: DType) -> Val {
+        let like = Val { dtype, ..x.clone() };
+        let ty = self.host.register_type(&like);
         let regs: Vec<ir::Value> = x.regs.iter().map(|reg| self.bitcast(ty, *reg)).collect();
-        let above = self.constant(Scalar::I64(infinity + 1).cast(integer));
-        let above = self.splat(&above, x.lanes);
-        self.compare(IntCC::SignedLessThan, FloatCC::LessThan, &bits.with_regs(regs), &above)
+        like.with_regs(regs)
     }
 
     /// -1, +0 or 1 by the sign; NaN for NaN.
@@ -114,6 +120,29 @@ impl Emitter<'_, '_> {
             let result = emitter.builder.ins().bor(stepped, nan);
             emitter.bitcast(ty, result)
         })
+    }
+
+    /// The largest number with a square root, or the largest negative number for NaN, which is the root of all of these.
+    ///
+    /// Barring overflow, the root of the rounded square of a root is that root, and so may be that of the next number, but not
+    /// of the one after it: the distance of roots is at most `sqrt(2)` times that of their squares.
+    pub(crate) fn largest_of_root(&mut self, root: &Val) -> Val {
+        let (integer, greatest, before_zero) = match root.dtype {
+            DType::F64 => (DType::I64, f64::MAX, -f64::from_bits(1)),
+            _ => (DType::I32, f32::MAX.into(), -f64::from(f32::from_bits(1))),
+        };
+        let [greatest, before_zero] = [greatest, before_zero].map(|value| self.float_like(root, value));
+        let square = self.op(Op::Multiply, &[root.clone(), root.clone()]);
+        let square = self.extreme_floats(Extreme::Least, &greatest, &square);
+        let bits = self.reinterpreted(&square, integer);
+        let one = self.integer_like(&bits, 1);
+        let next = self.op(Op::Add, &[bits, one]);
+        let next = self.reinterpreted(&next, root.dtype);
+        let of_next = self.op(Op::Sqrt, &[next.clone()]);
+        let is_same = self.compare(IntCC::Equal, FloatCC::Equal, &of_next, root);
+        let largest = self.select(&is_same, &next, &square);
+        let is_number = self.compare(IntCC::Equal, FloatCC::Equal, root, root);
+        self.select(&is_number, &largest, &before_zero)
     }
 
     /// `x` where it is positive, else +0; NaN for NaN.

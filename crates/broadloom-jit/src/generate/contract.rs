@@ -121,12 +121,21 @@ impl Generator<'_, '_, '_> {
                 self.when(is_empty, |generator| generator.fill_results(&tile));
             }
         }
+        let block = |generator: &mut Self, block: (ir::Value, ir::Value)| {
+            generator.within(contract.axis, block, |generator| {
+                generator.fill_rows(&tile, block);
+                generator.parts_of_rows(&tile, |generator| generator.tiles(&tile, block, taken));
+            });
+        };
+        if is_whole(self.kernel, contract) {
+            // Constant positions: neighbouring steps of a tile read at constant distances from one address.
+            block(self, (start, end));
+            self.dealt = outer;
+            return;
+        }
         let zero = self.constant(0);
         let (count, _) = self.counted(start, end, BLOCK as i64, zero, |generator, first, last, count| {
-            generator.within(contract.axis, (first, last), |generator| {
-                generator.fill_rows(&tile, (first, last));
-                generator.parts_of_rows(&tile, |generator| generator.tiles(&tile, (first, last), taken));
-            });
+            block(generator, (first, last));
             generator.if_blocks_follow(contract, last, |generator| generator.push_rows(&tile, count));
             generator.ins().iadd_imm_s(count, 1)
         });

@@ -363,7 +363,6 @@ impl<'f> Generator<'_, 'f, '_> {
                 Stmt::Reduce(reduce) => self.reduce(reduce),
                 Stmt::Stream(stream) => self.stream(stream),
                 Stmt::Contract(contract) => self.contract(contract, None),
-                Stmt::Pairs(pairs) => self.pairs(pairs),
                 Stmt::Sort(sort) => self.sort(sort),
                 Stmt::Best(best) => self.best(best),
                 Stmt::BestRows(best) => self.best_rows(best),

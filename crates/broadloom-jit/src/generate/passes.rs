@@ -1,6 +1,7 @@
 //! The loops that run over an axis one after the other: with many lanes, then with fewer for the remainder.
 
 use super::Generator;
+use super::reduce::index_dtype;
 use crate::emit::{VECTOR_BYTES, Val};
 use crate::thresholds::{MAX_WIDE_STATEMENTS, MIN_ALIGNED, SHORT_LANES};
 use broadloom_ir::dtype::DType;
@@ -165,13 +166,18 @@ impl Generator<'_, '_, '_> {
         let is_plain = |stmt: &Stmt| match stmt {
             Stmt::Let(id) => !is_by_lane(&self.kernel.values[id.index()].def),
             Stmt::Store { .. } | Stmt::Put { .. } => true,
+            Stmt::Reduce(reduce) => self.reduces_the_same(axis, reduce),
             _ => false,
         };
-        if lanes == 1 || body.len() > MAX_WIDE_STATEMENTS || !body.iter().all(is_plain) {
+        let statements =
+            |stmt: &Stmt| if let Stmt::Reduce(reduce) = stmt { 1 + reduce.body.len() } else { 1 };
+        let count: usize = body.iter().map(statements).sum();
+        if lanes == 1 || count > MAX_WIDE_STATEMENTS || !body.iter().all(is_plain) {
             return lanes;
         }
         let host = self.emit.host;
-        let is_worth = self.computes_functions(body) || self.is_contiguous(axis, body);
+        let reduces = body.iter().any(|stmt| matches!(stmt, Stmt::Reduce(_)));
+        let is_worth = reduces || self.computes_functions(body) || self.is_contiguous(axis, body);
         let bytes = self.most_alive(body) + beside;
         let fits = |lanes: &usize| lanes * bytes <= host.vector_registers() * host.vector_bytes;
         let wider = std::iter::successors(Some(2 * lanes), |lanes| Some(2 * lanes));
@@ -180,6 +186,26 @@ impl Generator<'_, '_, '_> {
             false => self.lanes_of_register(body).unwrap_or(lanes),
         };
         wider.take_while(|lanes| *lanes <= most).take_while(fits).last().unwrap_or(lanes)
+    }
+
+    /// Returns whether a reduction in a vector loop over an axis reads the same elements for all steps of that axis, as the
+    /// nearest of a few codes does, and computes little: each accumulator waits for the step before, and more of them share what
+    /// is read.
+    fn reduces_the_same(&self, axis: AxisId, reduce: &Reduce) -> bool {
+        let is_moved =
+            |(access, _): (AccessId, Use)| self.kernel.accesses[access.index()].stride(axis).is_some();
+        let is_plain = |stmt: &Stmt| match stmt {
+            Stmt::Let(id) => {
+                let def = &self.kernel.values[id.index()].def;
+                !is_by_lane(def) && !def.accesses().into_iter().any(is_moved)
+            }
+            _ => false,
+        };
+        matches!(reduce.order, Order::Free | Order::Sequential)
+            && reduce.lanes == 1
+            && reduce.prologue.is_empty()
+            && !self.computes_functions(&reduce.body)
+            && reduce.body.iter().all(is_plain)
     }
 
     /// Returns how many of the shortest numbers that the ops of a step compute a register has.
@@ -203,7 +229,8 @@ impl Generator<'_, '_, '_> {
         sizes.len() <= 1 && accesses.all(is_neighbour)
     }
 
-    /// Returns the most bytes of the values that the statements of a step compute and that are alive at once, per lane.
+    /// Returns the most bytes of the values that the statements of a step compute and that are alive at once, per lane. Those of a
+    /// reduction are alive beside its accumulators and all that its steps read.
     fn most_alive(&self, body: &[Stmt]) -> usize {
         let computed: BTreeSet<ValueId> = computed(body).collect();
         let dtype = |value: ValueId| self.kernel.values[value.index()].dtype;
@@ -223,10 +250,28 @@ impl Generator<'_, '_, '_> {
                     self.kernel.values[id.index()].def.operands()
                 }
                 Stmt::Store { value, .. } | Stmt::Put { value, .. } => smallvec![*value],
+                Stmt::Reduce(reduce) => reduce
+                    .body
+                    .iter()
+                    .filter_map(|stmt| if let Stmt::Let(id) = stmt { Some(*id) } else { None })
+                    .flat_map(|id| self.kernel.values[id.index()].def.operands())
+                    .collect(),
                 _ => smallvec![],
             };
             alive.extend(read.into_iter().filter(|value| computed.contains(value)));
-            most = most.max(alive.iter().map(|value| size(*value)).sum());
+            let inside = match stmt {
+                Stmt::Reduce(reduce) => {
+                    let state = |accumulator: &Accumulator| match accumulator.operand {
+                        Contribution::Indexed { narrow, .. } => {
+                            accumulator.dtype.size() + index_dtype(narrow).size()
+                        }
+                        _ => accumulator.dtype.size(),
+                    };
+                    self.most_alive(&reduce.body) + reduce.accumulators.iter().map(state).sum::<usize>()
+                }
+                _ => 0,
+            };
+            most = most.max(inside + alive.iter().map(|value| size(*value)).sum::<usize>());
         }
         most
     }

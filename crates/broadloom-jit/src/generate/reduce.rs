@@ -484,6 +484,6 @@ pub(super) fn has_index(accumulator: &Accumulator) -> bool {
     accumulator.operand.is_indexed()
 }
 
-fn index_dtype(narrow: bool) -> DType {
+pub(super) fn index_dtype(narrow: bool) -> DType {
     if narrow { DType::I32 } else { DType::I64 }
 }

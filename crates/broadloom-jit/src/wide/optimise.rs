@@ -210,11 +210,13 @@ fn simplified(func: &Function, inst: Inst) -> Option<Simpler> {
         (Opcode::Iadd | Opcode::Isub | Opcode::Ishl | Opcode::Ushr | Opcode::Sshr, _, Some(0))
         | (Opcode::Imul, _, Some(1)) => Some(Simpler::Value(x)),
         (Opcode::Iadd, Some(0), _) | (Opcode::Imul, Some(1), _) => Some(Simpler::Value(y)),
-        (Opcode::Iadd | Opcode::Isub | Opcode::Imul, Some(a), Some(b)) if ty.bits() == 64 => {
+        (Opcode::Iadd | Opcode::Isub | Opcode::Imul | Opcode::Ishl, Some(a), Some(b)) if ty.bits() == 64 => {
             Some(Simpler::Number(match opcode {
                 Opcode::Iadd => a.wrapping_add(b),
                 Opcode::Isub => a.wrapping_sub(b),
-                _ => a.wrapping_mul(b),
+                Opcode::Imul => a.wrapping_mul(b),
+                // The hardware, and CLIF, use the count modulo 64.
+                _ => a.wrapping_shl(b as u32),
             }))
         }
         _ => None,

@@ -1,12 +1,13 @@
 //! Reductions, one axis at a time: which become short chains of ops, and which are cut into groups.
 
 use super::views::merged_axes;
-use super::{Flat, FlatId, FlatNode, Kind, Reduction};
+use super::{Flat, FlatId, FlatNode, Kind, Reduced, Reduction};
 use crate::LowerError;
 use crate::kernel::{Group, HostSymbol};
 use crate::thresholds::{
-    MAX_GROUPED_RESULT, MAX_UNROLLED_NODES, MAX_UNROLLED_PAIRS, MAX_UNROLLED_REDUCTION,
-    MAX_UNROLLED_TRAILING, MIN_CONTRACTED_AXIS, MIN_GROUPED_AXIS,
+    FEW_TERMS, MAX_GROUPED_RESULT, MAX_UNROLLED_COMPARED, MAX_UNROLLED_FEW_COMPARED, MAX_UNROLLED_NODES,
+    MAX_UNROLLED_PAIRS, MAX_UNROLLED_REDUCTION, MAX_UNROLLED_ROOTS, MAX_UNROLLED_TRAILING,
+    MIN_CONTRACTED_AXIS, MIN_GROUPED_AXIS,
 };
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
@@ -54,14 +55,28 @@ impl Flat {
     }
 
     /// Returns whether a reduction becomes a loop if that is a contraction, and is unrolled otherwise. A reduction
-    /// of few elements becomes a loop only for a sum over the table, for which contractions pay off however few
-    /// terms they add.
+    /// of few elements becomes a loop only for a sum over the table, or an extreme of many of its elements, for which
+    /// contractions pay off however few terms they add.
     pub fn is_short_table(&self, id: FlatId) -> bool {
         let FlatNode { kind: Kind::Reduce(reduction), origin, .. } = self.node(id) else { return false };
         self.sums_pairs(reduction)
             && self.is_long_table(reduction)
             && self.is_short(reduction, MAX_UNROLLED_PAIRS)
-            && (self.summed.contains(origin) || !self.unrolls(reduction))
+            && (self.is_read_often(*origin, reduction) || !self.unrolls(reduction))
+    }
+
+    /// Returns whether a sum over pairs is added to others, or compared with so many others that a contraction pays off.
+    fn is_read_often(&self, expr: ExprId, sum: &Reduction) -> bool {
+        let terms = self.node(sum.operand).shape[sum.axis].as_constant();
+        match self.reduced.get(&expr) {
+            Some(Reduced::Added) => true,
+            Some(Reduced::Compared(count)) if terms.is_some_and(|terms| terms <= FEW_TERMS) => {
+                *count > MAX_UNROLLED_FEW_COMPARED
+            }
+            Some(Reduced::Compared(count)) => *count > MAX_UNROLLED_COMPARED,
+            Some(Reduced::ComparedByRoot(count)) => *count > MAX_UNROLLED_ROOTS,
+            None => false,
+        }
     }
 
     /// Returns whether a reduction has at most this many elements and computes little for each, without other
@@ -114,19 +129,6 @@ impl Flat {
             axes.map(|axis| shape[axis].clone()).collect()
         };
         Some([stretches(x, y), stretches(y, x)])
-    }
-
-    /// Returns the sum over pairs, or its square root, whose extreme a reduction finds.
-    pub fn extreme_of_pairs(&self, reduction: &Reduction) -> Option<FlatId> {
-        let inner = match &self.node(reduction.operand).kind {
-            Kind::Op { op: Op::Sqrt, args } => args[0],
-            _ => reduction.operand,
-        };
-        match (&self.node(inner).kind, reduction.op) {
-            (_, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean) => None,
-            (Kind::Reduce(sum), _) if self.sums_pairs(sum) && self.unrolls(sum) => Some(reduction.operand),
-            _ => None,
-        }
     }
 
     /// Returns the operands of a difference.

@@ -256,52 +256,5 @@ pub struct StreamTree {
     pub ranks: RowId,
 }
 
-/// The contribution of a pair of elements to the sum of a [`Pairs`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PairTerm {
-    /// `(x - y)^2`, accumulated with fma if the level has it.
-    SquaredDifference,
-    /// `x * y`, accumulated with fma if the level has it.
-    Product,
-    /// `|x - y|`.
-    AbsoluteDifference,
-}
-
-/// A reduction of a broadcast, such as the nearest code: for every element of a strip, the extreme over an axis of
-/// a sum of pair terms over a short constant axis.
-///
-/// ```text
-/// for i in strip { extreme over j in axis of sum over t of term(left[t][i], right[j, t]) }
-/// ```
-///
-/// The sums run in index order into one accumulator.
-#[derive(Debug, Clone)]
-pub struct Pairs {
-    /// The reduction axis.
-    pub axis: AxisId,
-    /// The axis whose current strip the rows cover.
-    pub strip: AxisId,
-    /// The term.
-    pub term: PairTerm,
-    /// Whether to take the extreme of the square roots of the sums.
-    pub root: bool,
-    /// `Min` or `Max`.
-    pub extreme: ReduceOp,
-    /// The number of terms of a sum.
-    pub terms: usize,
-    /// One row per term: the elements of the strip.
-    pub left: RowId,
-    /// The other element of each pair.
-    pub right: AccessId,
-    /// Added to its position, in elements.
-    pub delta: i64,
-    /// The distance from one term to the next, in elements.
-    pub step: i64,
-    /// The extremes, if requested.
-    pub values: Option<RowId>,
-    /// The positions of the extremes on the axis (i64), if requested.
-    pub indices: Option<RowId>,
-}
-
 /// The number of ranks that the binary counter over blocks can need: an axis has fewer than 2^63 elements.
 pub const RANKS: usize = 54;

@@ -103,8 +103,6 @@ pub enum Stmt {
     Stream(Stream),
     /// Accumulates over an axis into rows, for the strips of two other axes at once.
     Contract(Contract),
-    /// Accumulates the extreme over an axis of sums over pairs into rows, with a tile function.
-    Pairs(Pairs),
     /// Finds the best elements along an axis, in order, into rows, with a tile function.
     Best(Best),
     /// Finds the best elements along an axis for the strip of another, in order, into rows, with a tile function.

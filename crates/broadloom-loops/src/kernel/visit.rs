@@ -212,7 +212,6 @@ impl Stmt {
             | Stmt::Call { .. }
             | Stmt::Begin { .. }
             | Stmt::Scan { .. }
-            | Stmt::Pairs(_)
             | Stmt::Sort(_)
             | Stmt::Transpose { .. }
             | Stmt::Gather { .. } => None,
@@ -263,7 +262,6 @@ impl Stmt {
             | Stmt::Call { .. }
             | Stmt::Begin { .. }
             | Stmt::Scan { .. }
-            | Stmt::Pairs(_)
             | Stmt::Sort(_)
             | Stmt::Transpose { .. }
             | Stmt::Gather { .. } => smallvec![],
@@ -276,7 +274,6 @@ impl Stmt {
             Stmt::Let(value) => values[value.index()].def.accesses(),
             Stmt::Store { access, delta, .. } => smallvec![(*access, Use::Write(*delta))],
             Stmt::Scatter { access, .. } => smallvec![(*access, Use::Combine)],
-            Stmt::Pairs(pairs) => smallvec![(pairs.right, Use::ReadAny)],
             Stmt::Sort(sort) => smallvec![(sort.source, Use::ReadAny), (sort.target, Use::Combine)],
             Stmt::Best(Best { source, .. }) | Stmt::BestRows(BestRows { source, .. }) => {
                 source.array().into_iter().map(|(access, _)| (access, Use::ReadAny)).collect()
@@ -309,7 +306,6 @@ impl Stmt {
     pub fn tiled(&self) -> Option<AxisId> {
         match self {
             Stmt::Call { axis, .. } | Stmt::Scan { axis, .. } => Some(*axis),
-            Stmt::Pairs(pairs) => Some(pairs.strip),
             Stmt::Best(best) => Some(best.axis),
             Stmt::BestRows(best) => Some(best.strip),
             Stmt::Let(_)
@@ -353,11 +349,6 @@ impl Stmt {
             }
             Stmt::Contract(contract) => {
                 contract.accumulators.iter().map(|entry| (entry.target, RowUse::Accumulate)).collect()
-            }
-            Stmt::Pairs(pairs) => {
-                let results = pairs.values.into_iter().chain(pairs.indices);
-                let written = results.map(|row| (row, RowUse::Write));
-                [(pairs.left, RowUse::Read)].into_iter().chain(written).collect()
             }
             Stmt::Best(Best { source, values, indices, .. })
             | Stmt::BestRows(BestRows { source, values, indices, .. }) => {

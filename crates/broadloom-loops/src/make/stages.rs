@@ -4,7 +4,7 @@ use super::Maker;
 use crate::LowerError;
 use crate::kernel::*;
 use crate::nest::{NestStore, bit};
-use crate::place::{Form, Item, Pairing};
+use crate::place::{Form, Item};
 use crate::thresholds::MIN_OPS_OF_SCATTER;
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
@@ -48,7 +48,6 @@ impl Maker<'_, '_, '_> {
             // Loads are made where they are read, if they are read in this stage at all.
             plain.retain(|item| !matches!(item, Item::Value(value) if self.is_leaf(*value)));
             let mut for_rows: Vec<ValueId> = Vec::new();
-            let mut pairings: Vec<(AxisId, Pairing)> = Vec::new();
             for item in &row_items {
                 match item {
                     Item::Value(call) => {
@@ -62,14 +61,10 @@ impl Maker<'_, '_, '_> {
                             }
                         }
                     }
-                    Item::Loop(axis) if self.placement.forms.get(axis) == Some(&Form::PairwiseTile) => {
-                        pairings.extend(self.placement.pairing(*axis).map(|pairing| (*axis, pairing)));
-                    }
                     Item::Loop(_) | Item::Store(_) => {}
                 }
             }
-            let mut for_lanes = for_rows.clone();
-            let (body, lanes, left) = self.scoped(|maker| {
+            let (body, lanes) = self.scoped(|maker| {
                 let mut body = Vec::new();
                 for &item in &plain {
                     maker.item(item, &mut body)?;
@@ -100,29 +95,14 @@ impl Maker<'_, '_, '_> {
                     body.push(Stmt::Put { row, part: 0, axis: strip, value: source });
                     made.push((value, row));
                 }
-                let mut left = Vec::new();
-                for (_, pairing) in &pairings {
-                    let dtype = maker.nest.values[pairing.left[0].index()].dtype;
-                    let row = maker.row(dtype, pairing.left.len(), strip);
-                    for (part, value) in pairing.left.iter().enumerate() {
-                        let value = maker.get(*value, &mut body);
-                        body.push(Stmt::Put { row, part, axis: strip, value });
-                        for_lanes.push(pairing.left[part]);
-                    }
-                    left.push(row);
-                }
                 for (value, row) in made {
                     maker.rows.insert((value, strip), row);
                 }
-                let lanes = maker.stage_lanes(strip, level, &plain, &for_lanes);
-                Ok((body, lanes, left))
+                let lanes = maker.stage_lanes(strip, level, &plain, &for_rows);
+                Ok((body, lanes))
             })?;
             if !body.is_empty() {
                 before.push(Stmt::For { axis: strip, lanes, body });
-            }
-            for ((axis, pairing), left) in pairings.into_iter().zip(left) {
-                let pairs = self.pairs(axis, strip, pairing, left);
-                before.push(Stmt::Pairs(pairs));
             }
             for item in row_items {
                 self.row_item(item, strip, &mut before)?;
@@ -338,8 +318,6 @@ impl Maker<'_, '_, '_> {
         for reader in items {
             let read: Vec<ValueId> = match reader {
                 Item::Value(value) => self.placement.sources(*value).into_vec(),
-                // The rows of pairs are filled where they are used.
-                Item::Loop(axis) if self.placement.forms.get(axis) == Some(&Form::PairwiseTile) => continue,
                 Item::Loop(axis) => self.placement.read_from_outside(*axis),
                 Item::Store(store) => self.nest.stores[*store].reads().collect(),
             };

@@ -1,6 +1,6 @@
 //! Reductions as values: loops over axes of their own or, for short axes, chains of ops.
 
-use super::{AffineIndex, AffineMap, AxisKey, Nest, NestAxis, NestReduction, PairSum, bit};
+use super::{AffineIndex, AffineMap, AxisKey, Nest, NestAxis, NestReduction, bit};
 use crate::LowerError;
 use crate::flat::{FlatId, Reduction};
 use crate::kernel::*;
@@ -22,14 +22,12 @@ impl Nest<'_> {
         let around = map.iter().flat_map(AffineIndex::axes).fold(0, |set, axis| set | bit(axis));
         let parent = self.deepest(around);
         let extent = self.flat.node(reduction.operand).shape[reduction.axis].clone();
-        let least = reduction.op.beats() == Some(Op::Less);
         let key = AxisKey {
             parent,
             extent: extent.clone(),
             nested: self.flat.node(id).nested,
             group: reduction.group,
             combines: reduction.combines,
-            pairs: self.flat.extreme_of_pairs(reduction).map(|sum| (sum, least)),
         };
         if let Some(&axis) = self.reduction_axes.get(&key) {
             return Ok(axis);
@@ -84,32 +82,6 @@ impl Nest<'_> {
             }
             None => value,
         }
-    }
-
-    /// Returns the pairs of an unrolled sum, if it has pairs.
-    pub(super) fn pair_sum(&self, reduction: &Reduction, args: &[ValueId]) -> Option<PairSum> {
-        let operands = |value: ValueId, of: Op| match &self.values[value.index()].def {
-            Def::Op { op, args, .. } if *op == of => Some(args.clone()),
-            _ => None,
-        };
-        let difference = |value: ValueId| operands(value, Op::Subtract).map(|args| (args[0], args[1]));
-        if reduction.op != ReduceOp::Sum || args.is_empty() || !self.values[args[0].index()].dtype.is_float()
-        {
-            return None;
-        }
-        let (term, pairs) = match reduction.factors {
-            Some([x, y]) if x == y => {
-                let pairs = args.chunks_exact(2).map(|xy| difference(xy[0])).collect();
-                (PairTerm::SquaredDifference, pairs)
-            }
-            Some(_) => (PairTerm::Product, args.chunks_exact(2).map(|xy| Some((xy[0], xy[1]))).collect()),
-            None => {
-                let pairs = args.iter().map(|arg| difference(operands(*arg, Op::Abs)?[0])).collect();
-                (PairTerm::AbsoluteDifference, pairs)
-            }
-        };
-        let pairs: Option<Vec<(ValueId, ValueId)>> = pairs;
-        Some(PairSum { term, pairs: pairs? })
     }
 
     /// Returns `x * y + sum`, contracted if the numerics level does that.

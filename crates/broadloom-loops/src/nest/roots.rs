@@ -50,7 +50,6 @@ impl<'a> Nest<'a> {
             scanned: None,
             is_whole: false,
             found: HashMap::new(),
-            pair_sums: HashMap::new(),
             pairs: Short::Looped,
             looped_pairs: Vec::new(),
             stores: Vec::new(),

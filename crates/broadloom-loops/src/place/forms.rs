@@ -24,9 +24,6 @@ impl Placement<'_, '_> {
         if !inside.is_empty() {
             return if per_lane { Form::PerLane } else { along_itself };
         }
-        if self.options.vectorize && self.pairing(axis).is_some() {
-            return Form::PairwiseTile;
-        }
         let (along, across, other) = self.directions(axis, neighbour);
         let streams = order != Order::Counter;
         if has_calls {

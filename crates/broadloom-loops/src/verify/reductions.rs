@@ -176,34 +176,4 @@ impl Scope<'_> {
             _ => Err(Fault::Order(*op)),
         }
     }
-
-    pub(super) fn pairs(&mut self, pairs: &Pairs) -> Result<(), Fault> {
-        self.extent(self.axis(pairs.axis)?.extent)?;
-        self.axis(pairs.strip)?;
-        if self.walked[pairs.axis.index()] {
-            return Err(Fault::Nested(pairs.axis));
-        }
-        if self.vector.is_some() || pairs.axis == pairs.strip || self.walked[pairs.strip.index()] {
-            return Err(Fault::Form(pairs.axis));
-        }
-        self.counted(pairs.axis)?;
-        let right = self.moved(pairs.right, &[pairs.axis])?;
-        let dtype = self.buffer(pairs.right, right)?.dtype;
-        let left = self.read_row(pairs.left, pairs.strip)?;
-        let is_tile = matches!(dtype, DType::F32 | DType::F64) && left == dtype;
-        if !is_tile || self.row(pairs.left)?.count != pairs.terms {
-            return Err(Fault::RowDtype(pairs.left));
-        }
-        if !matches!(pairs.extreme, ReduceOp::Min | ReduceOp::Max) {
-            return Err(Fault::Order(pairs.extreme));
-        }
-        let results = [(pairs.values, dtype), (pairs.indices, DType::I64)];
-        for (row, dtype) in results.into_iter().filter_map(|(row, dtype)| Some((row?, dtype))) {
-            if self.row(row)?.dtype != dtype {
-                return Err(Fault::RowDtype(row));
-            }
-            self.write_row(row, pairs.strip)?;
-        }
-        Ok(())
-    }
 }

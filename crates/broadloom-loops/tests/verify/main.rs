@@ -206,10 +206,13 @@ const CASES: &[(&str, &str, Break)] = &[
     // The row of an index.
     ("RowDtype", "nearest code", |schedule| {
         let indices = schedule.kernels[0].statements().find_map(|stmt| match stmt {
-            Stmt::Pairs(pairs) => pairs.indices,
+            Stmt::Stream(stream) => {
+                let mut entries = stream.accumulators.iter();
+                entries.find(|entry| entry.accumulator.op.is_arg()).map(|entry| entry.target)
+            }
             _ => None,
         });
-        schedule.kernels[0].rows[indices.unwrap().index()].dtype = DType::I32;
+        schedule.kernels[0].rows[indices.unwrap().index()].dtype = DType::F32;
     }),
     ("NoTile", "tile call", |schedule| {
         change(schedule, &mut |stmt| match stmt {

@@ -5,7 +5,6 @@ mod accuracy;
 mod best;
 mod distances;
 mod order;
-mod pairs;
 mod proof;
 mod special;
 mod tiles;

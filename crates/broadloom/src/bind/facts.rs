@@ -7,14 +7,14 @@ use super::sizes::{Values, count, evaluate};
 use crate::array::Geometry;
 use crate::thresholds::{
     COLUMNS_OF_THREAD, MAX_VARIANT_EXPRS, MIN_PARTS_ELEMENTS, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD,
-    SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_TRAILING,
+    SHORT_COMPARISON, SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_TRAILING,
 };
 use crate::variant::Variant;
-use broadloom_ir::SymbolId;
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::graph::{CheckedGraph, Node, symbol_named};
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
+use broadloom_ir::{ExprId, SymbolId};
 use broadloom_loops::kernel::Specialisation;
 use broadloom_loops::{IndexWidth, Layout, LowerOptions, MIN_WORD};
 use std::ops::RangeInclusive;
@@ -32,6 +32,22 @@ struct ShortSize {
     lengths: RangeInclusive<i64>,
     /// The shape of the tensor that has the axis.
     shape: Shape,
+}
+
+/// Returns whether an expression is computed element by element from one sum of few elements, as distances are.
+fn is_of_short_sums(graph: &CheckedGraph, expr: ExprId) -> bool {
+    match graph.node(expr) {
+        Node::Reduce { op: ReduceOp::Sum | ReduceOp::Mean, operand, axes, .. } => {
+            let extents = axes.iter().map(|axis| graph.shape(*operand)[*axis].as_constant());
+            extents.flatten().all(|extent| SHORT_REDUCTION.contains(&extent))
+        }
+        node @ (Node::Elementwise { .. } | Node::View { .. }) => {
+            let operands = node.operands();
+            let mut tables = operands.iter().filter(|operand| graph.shape(**operand).rank() > 0);
+            matches!((tables.next(), tables.next()), (Some(table), None) if is_of_short_sums(graph, *table))
+        }
+        _ => false,
+    }
 }
 
 impl ShortSizes {
@@ -65,6 +81,7 @@ impl ShortSizes {
                     ReduceOp::Sum | ReduceOp::Mean => SHORT_SUM,
                     ReduceOp::Min | ReduceOp::Max if is_of_rows(axis) => SHORT_ROW,
                     ReduceOp::ArgMin | ReduceOp::ArgMax if is_of_rows(axis) => SHORT_ROW_OF_ARG,
+                    _ if op.beats().is_some() && is_of_short_sums(graph, *operand) => SHORT_COMPARISON,
                     ReduceOp::Prod
                     | ReduceOp::Min
                     | ReduceOp::Max

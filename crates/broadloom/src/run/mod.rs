@@ -134,7 +134,7 @@ impl<'a> Bound<'a> {
     /// let (codes, obs) = (vec![0.5f32; 16 * 3], vec![1.0f32; 1000 * 3]);
     /// let (codes, obs) = (ArrayView::new(&codes, &[16, 3])?, ArrayView::new(&obs, &[1000, 3])?);
     /// let bound = kernel.bind(inputs! { "codes" => codes, "obs" => obs })?;
-    /// assert!(bound.explain().to_string().contains("only where d = 3"));
+    /// assert!(bound.explain().to_string().contains("only where k = 16, d = 3"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain(&self) -> Explanation {

@@ -7,7 +7,9 @@
 use super::{Place, Tile, is_whole};
 use crate::emit::{LaneStride, Val};
 use crate::generate::Generator;
-use crate::generate::reduce::State;
+use crate::generate::reduce::{State, index_dtype};
+use broadloom_ir::dtype::DType;
+use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir;
@@ -77,6 +79,12 @@ impl Generator<'_, '_, '_> {
             .zip(&addresses)
             .map(|(like, address)| self.emit.load(*address, 0, like.dtype, tile.lanes, LaneStride::Unit))
             .collect();
+        if are_least_roots(kernel, tile.contract, stream) {
+            let least = self.least_root(tile, place, results, &accumulators);
+            let best = self.combine_in_order(&accumulators, &before, &least);
+            self.store_extremes(&addresses, &best);
+            return;
+        }
         let outer = self.env.clone();
         let mut states = vec![before];
         for (step, results) in results.chunks(entries.len()).enumerate() {
@@ -94,9 +102,61 @@ impl Generator<'_, '_, '_> {
             self.env.clone_from(&outer);
         }
         let best = self.knock_out(&accumulators, &states);
-        for (address, value) in addresses.into_iter().zip(best) {
-            self.emit.store(address, 0, &value, LaneStride::Unit);
+        self.store_extremes(&addresses, &best);
+    }
+
+    fn store_extremes(&mut self, addresses: &[ir::Value], state: &[Val]) {
+        for (address, value) in addresses.iter().zip(state) {
+            self.emit.store(*address, 0, value, LaneStride::Unit);
         }
+    }
+
+    /// Returns the state of the least root among the steps of a tile: the root of the least sum. Roots round larger sums to it
+    /// too; of these, the first has the index. Roots of all sums would take several times as long as short sums themselves.
+    fn least_root(
+        &mut self,
+        tile: &Tile<'_>,
+        place: Place<'_>,
+        results: &[Val],
+        accumulators: &[Accumulator],
+    ) -> State {
+        let entry = &tile.contract.accumulators[0];
+        let sums: State = results.iter().map(|value| self.finish_tile(entry, value)).collect();
+        let mut least = sums.clone();
+        while least.len() > 1 {
+            let pairs = least.chunks(2).map(|pair| match pair {
+                [x, y] => self.emit.accumulate(ReduceOp::Min, x.dtype, x, y),
+                rest => rest[0].clone(),
+            });
+            least = pairs.collect();
+        }
+        let root = self.emit.op(Op::Sqrt, &least);
+        let highest = self.emit.largest_of_root(&root);
+        let mut state = State::new();
+        for accumulator in accumulators {
+            state.push(root.clone());
+            if let Contribution::Indexed { narrow, .. } = accumulator.operand {
+                state.extend(self.first_up_to(&highest, place, &sums, index_dtype(narrow)));
+            }
+        }
+        state
+    }
+
+    /// Returns the position of the first of some sums that is not above a bound, of which the last one is not if none before is.
+    fn first_up_to(&mut self, bound: &Val, place: Place<'_>, sums: &[Val], dtype: DType) -> Option<Val> {
+        let mut first: Option<Val> = None;
+        for (position, sum) in place.rows.iter().zip(sums).rev() {
+            let index = self.emit.iota(*position, 1, dtype);
+            let index = self.emit.splat(&index, sum.lanes);
+            first = Some(match first {
+                None => index,
+                Some(later) => {
+                    let is_above = self.emit.op(Op::Greater, &[sum.clone(), bound.clone()]);
+                    self.emit.select(&is_above, &later, &index)
+                }
+            });
+        }
+        first
     }
 
     /// Combines states of extremes by halves: one after the other, each would wait for a comparison with the one before,
@@ -109,4 +169,23 @@ impl Generator<'_, '_, '_> {
         let [earlier, later] = [earlier, later].map(|states| self.knock_out(accumulators, states));
         self.combine_in_order(accumulators, &earlier, &later)
     }
+}
+
+/// Returns whether the extremes are the least square roots of the sums of a contraction, or their positions.
+fn are_least_roots(kernel: &Kernel, contract: &Contract, stream: &Stream) -> bool {
+    let [entry] = contract.accumulators.as_slice() else { return false };
+    let def = |value: ValueId| &kernel.values[value.index()].def;
+    let is_root = |value: ValueId| match def(value) {
+        Def::Op { op: Op::Sqrt, args, .. } => {
+            matches!(def(args[0]), Def::Row(row, _) if *row == entry.target)
+        }
+        _ => false,
+    };
+    stream.accumulators.iter().all(|StreamAccumulator { accumulator, .. }| match accumulator.operand {
+        Contribution::Value(value) => accumulator.op == ReduceOp::Min && is_root(value),
+        Contribution::Indexed { value, index: None, .. } => {
+            accumulator.op == ReduceOp::ArgMin && is_root(value)
+        }
+        _ => false,
+    })
 }

@@ -5,19 +5,23 @@ use super::*;
 impl Selector<'_> {
     /// The address of `value + offset`, with as much of its computation as an instruction can absorb.
     pub(super) fn address(&mut self, value: ir::Value, offset: i32) -> Memory {
-        let here = |selector: &Self, value: ir::Value| {
+        let sum = |selector: &Self, value: ir::Value| {
             let (inst, data) = selector.definition(value)?;
             let args = selector.func.dfg.inst_args(inst);
-            (data.opcode() == Opcode::Iadd && selector.is_in_current_block(inst)).then(|| [args[0], args[1]])
+            (data.opcode() == Opcode::Iadd).then(|| (inst, [args[0], args[1]]))
+        };
+        let here = |selector: &Self, value: ir::Value| {
+            let (inst, args) = sum(selector, value)?;
+            selector.is_in_current_block(inst).then_some(args)
         };
         let (mut base, mut offset) = (value, offset);
-        // Constant distances first.
-        while let Some([x, y]) = here(self, base) {
-            let sum = |distance: i64| i32::try_from(i64::from(offset) + distance).ok();
-            if let Some(sum) = self.known(y).and_then(sum) {
-                (base, offset) = (x, sum);
-            } else if let Some(sum) = self.known(x).and_then(sum) {
-                (base, offset) = (y, sum);
+        // Constant distances first, also those from an address that is computed before a loop: neighbours share its register.
+        while let Some((_, [x, y])) = sum(self, base) {
+            let further = |distance: i64| i32::try_from(i64::from(offset) + distance).ok();
+            if let Some(further) = self.known(y).and_then(further) {
+                (base, offset) = (x, further);
+            } else if let Some(further) = self.known(x).and_then(further) {
+                (base, offset) = (y, further);
             } else {
                 break;
             }
