@@ -101,6 +101,12 @@ pub const CASES: &[(&str, Build)] = &[
     }),
     ("pairs of other kinds", |b| extremes_of_pairs(b, "5")),
     ("contractions of other kinds", |b| extremes_of_pairs(b, "17")),
+    ("sums of sums over pairs", |b| {
+        let (x, y) = (b.input("x", F32, &["n", "3", "40"]), b.input("y", F32, &["k", "3", "40"]));
+        let (x, y) = (b.expand(x, 1), b.expand(y, 0));
+        let products = b.op(Op::Multiply, &[x, y]);
+        vec![b.reduce(ReduceOp::Sum, products, &[2, 3], false)]
+    }),
     ("nearest code, long", |b| {
         let (obs, codes) = (b.input("obs", F32, &["n", "m"]), b.input("codes", F32, &["k", "m"]));
         let (obs, codes) = (b.expand(obs, 1), b.expand(codes, 0));

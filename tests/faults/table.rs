@@ -25,6 +25,7 @@ const SCHEDULES: &[&str] = &["-p", "broadloom-loops", "--test", "schedules", "st
 const ALIGNED: &[&str] = &["-p", "broadloom", "--test", "aligned", "of_4_bytes"];
 const ROW_REDUCTIONS: &[&str] = &["-p", "broadloom", "--test", "row_reductions", "of_f32"];
 const ROOTS: &[&str] = &["-p", "broadloom", "--test", "roots"];
+const SUMS_OF_SUMS: &[&str] = &["-p", "broadloom", "--test", "sums_of_sums", "of_halves"];
 const NARROW_SUMS: &[&str] = &["-p", "broadloom", "--test", "narrow_sums", "of_u8"];
 const RANKS: &[&str] = &["-p", "broadloom", "--test", "contractions", "ranks_of_many_rows"];
 const SHORT_ROWS: &[&str] = &["-p", "broadloom", "--test", "short_rows", "of_4_bytes"];
@@ -369,6 +370,13 @@ pub const FAULTS: &[Fault] = &[
         place: "⟦self.select(&is_number, &largest, &before_zero)⟧",
         new: "{ let _ = (is_number, before_zero); largest }",
         test: ROOTS,
+    },
+    Fault {
+        what: "each step of an outer sum replaces the results of the step before",
+        file: "crates/broadloom-jit/src/generate/contract.rs",
+        place: "None if ⟦tile.contract.summed.is_some()⟧ =>",
+        new: "false",
+        test: SUMS_OF_SUMS,
     },
     Fault {
         what: "lanes of a byte hold counts up to 256",

@@ -35,7 +35,7 @@ use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::{SmallVec, smallvec};
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 define_ids! {
     /// A node of the flat graph.
@@ -262,6 +262,8 @@ pub(crate) struct Flat {
     memo: HashMap<ExprId, FlatId>,
     /// How reductions read expressions.
     reduced: HashMap<ExprId, Reduced>,
+    /// Sums over one axis that a sum over several axes adds.
+    added: HashSet<FlatId>,
     /// The number of values that may still be made.
     budget: Cell<usize>,
     max_values: usize,
@@ -296,6 +298,7 @@ impl Flat {
             strides: HashMap::new(),
             memo: HashMap::new(),
             reduced: reduced(graph, options.long_rows),
+            added: HashSet::new(),
             budget: Cell::new(options.max_values),
             max_values: options.max_values,
         };

@@ -212,7 +212,14 @@ impl Printer<'_> {
                         [contract.axis, contract.rows, contract.strip].map(|axis| self.axis(axis));
                     let lanes = Self::lanes(contract.lanes);
                     let order = order(contract.order);
-                    writeln!(f, "{pad}contract {axis} for {rows} over rows of {strip}{lanes} {order} {{")?;
+                    let added = match contract.summed {
+                        Some(summed) => format!(", added over {}", self.axis(summed)),
+                        None => String::new(),
+                    };
+                    writeln!(
+                        f,
+                        "{pad}contract {axis} for {rows} over rows of {strip}{lanes} {order}{added} {{"
+                    )?;
                     self.body(f, &contract.prologue, depth + 1)?;
                     self.body(f, &contract.rows_prologue, depth + 1)?;
                     self.body(f, &contract.body, depth + 1)?;

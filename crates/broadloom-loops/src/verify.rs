@@ -29,7 +29,8 @@
 //!     many rows of results as the strip of one axis has steps. These rows consist of whole vectors over the strip
 //!     of the other axis, which moves no array that the body reads. The body cannot fail, and it reads only rows
 //!     that the prologue fills with values computed from elements of arrays that the kernel does not write. These
-//!     rows share memory with no others.
+//!     rows share memory with no others. If the steps of a loop around it add its results, their number is a constant
+//!     and not zero, and the axis has a single block.
 //! 11. A `Best` is in no loop of its axes and in no vector loop. It reads a row that its body fills, or an array,
 //!     and then has no body. It has a row of the dtype of the elements and one of i64, both as long as its axis of
 //!     places, which is a constant.

@@ -112,6 +112,12 @@ impl Generator<'_, '_, '_> {
         let outer = std::mem::replace(&mut self.dealt, dealt);
         let tile = self.tile(contract);
         match contract.order {
+            _ if let Some(summed) = contract.summed => {
+                let (start, _) = self.bounds(summed);
+                let step = self.positions[&summed];
+                let is_first = self.ins().icmp(IntCC::Equal, step, start);
+                self.when(is_first, |generator| generator.fill_results(&tile));
+            }
             _ if taken.is_some() || tile.is_whole => {}
             // Each block continues with the results of the block before.
             Order::Free => self.fill_results(&tile),
@@ -351,6 +357,7 @@ impl Generator<'_, '_, '_> {
     fn tiles(&mut self, tile: &Tile<'_>, block: (ir::Value, ir::Value), taken: Option<&Stream>) {
         let leave = |generator: &mut Self, place: Place<'_>, state: &[Val]| match taken {
             Some(stream) => generator.take_extremes(tile, place, state, stream),
+            None if tile.contract.summed.is_some() => generator.add_to_results(tile, place, state),
             None => generator.leave(tile, place, state),
         };
         // Packed rows are long: what a vector of the strip needs of a block stays in the second-level cache then, but all
@@ -477,7 +484,7 @@ impl Generator<'_, '_, '_> {
         .collect()
     }
 
-    /// Adds the sums in narrow lanes to the results of a tile.
+    /// Adds sums, which may be in narrow lanes, to the results of a tile. Results are never a negative zero, so a sum may be one.
     fn add_to_results(&mut self, tile: &Tile<'_>, place: Place<'_>, state: &[Val]) {
         let places = self.places(tile, place);
         let entries = tile.contract.accumulators.iter().cycle();

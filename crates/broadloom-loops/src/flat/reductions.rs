@@ -38,7 +38,17 @@ impl Flat {
     /// distances from an observation to each of four codes. Unrolled, they are sums of one loop, which reads the
     /// observation once, and do not wait for each other.
     fn is_over_few_sums(&self, reduction: &Reduction) -> bool {
-        self.is_brief(reduction, MAX_UNROLLED_TRAILING) && self.is_of_long_sums(reduction.operand)
+        // A contraction adds sums itself.
+        !self.sums_pairs_of(reduction)
+            && self.is_brief(reduction, MAX_UNROLLED_TRAILING)
+            && self.is_of_long_sums(reduction.operand)
+    }
+
+    /// Returns whether a reduction adds nothing but sums over pairs.
+    fn sums_pairs_of(&self, reduction: &Reduction) -> bool {
+        let is_of_pairs = |sum: &Reduction| self.sums_pairs(sum) && self.is_long_table(sum);
+        reduction.op == ReduceOp::Sum
+            && matches!(&self.node(reduction.operand).kind, Kind::Reduce(sum) if is_of_pairs(sum))
     }
 
     /// Returns whether a node is computed from sums over pairs that are loops, and from no other reduction. It calls itself
@@ -62,7 +72,9 @@ impl Flat {
         self.sums_pairs(reduction)
             && self.is_long_table(reduction)
             && self.is_short(reduction, MAX_UNROLLED_PAIRS)
-            && (self.is_read_often(*origin, reduction) || !self.unrolls(reduction))
+            && (self.added.contains(&id)
+                || self.is_read_often(*origin, reduction)
+                || !self.unrolls(reduction))
     }
 
     /// Returns whether a sum over pairs is added to others, or compared with so many others that a contraction pays off.
@@ -163,6 +175,9 @@ impl Flat {
             for &axis in axes.iter().rev() {
                 let single = if op == ReduceOp::Mean { ReduceOp::Sum } else { op };
                 result = self.reduce_axis(single, result, axis, factors.take(), origin)?;
+                if axis != axes[0] && single == ReduceOp::Sum {
+                    self.added.insert(result);
+                }
             }
         }
         if op == ReduceOp::Mean {

@@ -145,6 +145,9 @@ pub struct Contract {
     pub rows: AxisId,
     /// The axis whose strip the rows cover.
     pub strip: AxisId,
+    /// The loop around it, if its steps add their results to those of the steps before, in index order. It has a constant
+    /// number of steps, at least one, and the axis of the contraction is a single block then.
+    pub summed: Option<AxisId>,
     /// The order in which elements combine: `Free`, `Sequential` or `Tree`.
     pub order: Order,
     /// The most steps of the strip that the body computes at once; narrower registers compute fewer. The last ones
@@ -187,6 +190,7 @@ impl Contract {
     pub fn results(&self, axes: &[Axis]) -> usize {
         match (self.is_ranked(axes), self.fewest_steps(axes)) {
             (true, _) => CONTRACTED_ROWS * (1 + CONTRACTED_RANKS),
+            (false, _) if self.summed.is_some() => SUMMED_ROWS,
             (false, STREAMED_STEPS) => STREAMED_STEPS + MAX_STEPS_BEYOND,
             (false, steps) => steps,
         }
@@ -209,7 +213,7 @@ impl Contract {
     /// number of groups of so many rows that there are for the results and each rank in use. The more steps, the
     /// less often a block is packed again.
     pub fn most_steps(&self, axes: &[Axis]) -> usize {
-        if self.is_ranked(axes) { self.results(axes) } else { CONTRACTED_ROWS }
+        if self.is_ranked(axes) || self.summed.is_some() { self.results(axes) } else { CONTRACTED_ROWS }
     }
 }
 
@@ -222,6 +226,9 @@ pub const MAX_STEPS_BEYOND: usize = 2;
 /// The fewest rows of results of a [`Contract`]: a multiple of the number of steps computed at once, 4 or 6, and
 /// large enough that filling rows for a block costs little compared to the computation.
 pub const CONTRACTED_ROWS: usize = 36;
+
+/// The number of rows of results that the steps of another axis add to: each of them packs a block again.
+pub const SUMMED_ROWS: usize = 8 * CONTRACTED_ROWS;
 
 /// The number of steps of the axis with rows for which a [`Contract`] packs their operands at once: a multiple of the
 /// number of steps computed at once.

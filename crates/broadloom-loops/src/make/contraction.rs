@@ -18,6 +18,10 @@ impl Maker<'_, '_, '_> {
     ) -> Result<Stmt, LowerError> {
         let contract = self.scoped(|maker| maker.contract(rows, contraction))?;
         let body = self.level(Some(rows))?;
+        let contract = match contraction.summed {
+            Some(axis) => Stmt::For { axis, lanes: 1, body: vec![contract] },
+            None => contract,
+        };
         let block = vec![contract, Stmt::For { axis: rows, lanes: 1, body }];
         // Rows for a block of the reduction axis serve all strips of the outer loop.
         let block = Stmt::Strip { axis: rows, length: 0, body: block };
@@ -25,7 +29,7 @@ impl Maker<'_, '_, '_> {
     }
 
     pub(super) fn contract(&mut self, rows: AxisId, contraction: &Contraction) -> Result<Stmt, LowerError> {
-        let &Contraction { strip, reduction: axis, ref packed } = contraction;
+        let &Contraction { strip, reduction: axis, summed, ref packed } = contraction;
         let order = self.placement.orders[&axis];
         let by_lanes = is_by_tree(order);
         let extent = self.nest.axes[axis.index()].extent.as_constant();
@@ -65,9 +69,11 @@ impl Maker<'_, '_, '_> {
             .map_or(most, |extent| (extent.max(1) as usize).next_power_of_two().clamp(LEAST_LANES, most));
         let accumulators = Vec::new();
         let mut contract =
-            Contract { axis, rows, strip, order, lanes, prologue, rows_prologue, body, accumulators };
+            Contract { axis, rows, strip, summed, order, lanes, prologue, rows_prologue, body, accumulators };
         let count = contract.results(&self.kernel.axes);
-        for (value, accumulator) in reduced.iter().zip(added_to) {
+        // The results are those of the outer sum.
+        let results = summed.map_or(&reduced, |summed| &self.placement.reduced[&summed]).clone();
+        for (value, accumulator) in results.iter().zip(added_to) {
             let span = Span::Block { rows, by_lanes: false };
             let target = self.spanning(accumulator.dtype, count, strip, span);
             self.rows.insert((*value, strip), target);

@@ -2,11 +2,11 @@
 
 use super::{Form, Item, Placement};
 use crate::flat::FlatId;
-use crate::kernel::{AxisId, Def, MAX_CONTRACTED_AXIS, Order, ValueId};
+use crate::kernel::{AxisId, Contribution, Def, MAX_CONTRACTED_AXIS, Order, ValueId};
 use crate::nest::{NestAxis, bit};
 use crate::thresholds::{MAX_CONTRACTED, MAX_CONTRACTED_OPS, MAX_UNPACKED_BYTES, MIN_CONTRACTED_AXIS};
 use broadloom_ir::dim::Dim;
-use broadloom_ir::reduce::BLOCK;
+use broadloom_ir::reduce::{BLOCK, ReduceOp, SEQUENTIAL_LIMIT};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 
@@ -18,6 +18,8 @@ pub(crate) struct Contraction {
     pub strip: AxisId,
     /// The loop of the reduction, inside both.
     pub reduction: AxisId,
+    /// A loop of another reduction between these, which adds the results: of a sum over two axes.
+    pub summed: Option<AxisId>,
     /// The values that the loop with rows does not move: they are packed into rows for a block of the reduction at
     /// once.
     pub packed: Vec<ValueId>,
@@ -52,9 +54,11 @@ impl Placement<'_, '_> {
         if self.nest.scanned.is_some() {
             self.rows_of_contractions.extend(self.contractions.values().map(|found| found.reduction));
         }
-        for Contraction { reduction, .. } in self.contractions.values() {
-            self.forms.insert(*reduction, Form::Contraction);
-            self.dense.remove(reduction);
+        for Contraction { reduction, summed, .. } in self.contractions.values() {
+            for axis in summed.iter().chain([reduction]) {
+                self.forms.insert(*axis, Form::Contraction);
+                self.dense.remove(axis);
+            }
         }
     }
 
@@ -103,7 +107,11 @@ impl Placement<'_, '_> {
     fn contraction_of(&self, rows: AxisId, strip: AxisId) -> Option<Contraction> {
         let nest = self.nest;
         let inner = if nest.axes[rows.index()].reduction { rows } else { strip };
-        let &[reduction] = self.loops(Some(inner)).as_slice() else { return None };
+        let &[outermost] = self.loops(Some(inner)).as_slice() else { return None };
+        let (summed, reduction) = match self.loops(Some(outermost)).as_slice() {
+            &[inside] if inner == strip && self.adds_results(outermost, inside) => (Some(outermost), inside),
+            _ => (None, outermost),
+        };
         let is_plain = |axis: AxisId| {
             let NestAxis { group, part, .. } = &nest.axes[axis.index()];
             (group.is_none() || axis == strip) && part.is_none() && !self.is_counter(axis)
@@ -111,7 +119,7 @@ impl Placement<'_, '_> {
         let reduced = self.reduced.get(&reduction)?;
         let is_ordered = |order: &Order| matches!(order, Order::Free | Order::Sequential | Order::Tree);
         if !self.is_vector()
-            || ![rows, strip, reduction].into_iter().all(is_plain)
+            || ![rows, strip, reduction].into_iter().chain(summed).all(is_plain)
             || !self.orders.get(&reduction).is_some_and(is_ordered)
             || !self.loops(Some(reduction)).is_empty()
             || reduced.len() > MAX_CONTRACTED
@@ -144,7 +152,33 @@ impl Placement<'_, '_> {
             return None;
         }
         let packed = self.packed(rows, strip, reduction, &body)?;
-        Some(Contraction { strip, reduction, packed })
+        Some(Contraction { strip, reduction, summed, packed })
+    }
+
+    /// Returns whether a reduction does nothing but add the sums of the loop inside it, in index order or in any order, and
+    /// both are short enough that each step has whole sums.
+    fn adds_results(&self, outer: AxisId, inner: AxisId) -> bool {
+        let nest = self.nest;
+        let (Some(added), Some(sums)) = (self.reduced.get(&outer), self.reduced.get(&inner)) else {
+            return false;
+        };
+        let is_added = |(value, sum): (&ValueId, &ValueId)| {
+            let reduction = &nest.reductions[value];
+            reduction.op == ReduceOp::Sum
+                && nest.reductions[sum].op == ReduceOp::Sum
+                && reduction.operand == Contribution::Value(*sum)
+                && reduction.dtype == nest.values[sum.index()].dtype
+        };
+        let is_within = |axis: AxisId, most: usize| {
+            let extent = nest.axes[axis.index()].extent.as_constant();
+            extent.is_some_and(|extent| (1..=most as i64).contains(&extent))
+        };
+        added.len() == sums.len()
+            && added.iter().zip(sums).all(is_added)
+            && self.items(Some(outer)) == [Item::Loop(inner)]
+            && matches!(self.orders.get(&outer), Some(Order::Free | Order::Sequential))
+            && is_within(outer, SEQUENTIAL_LIMIT)
+            && is_within(inner, BLOCK)
     }
 
     /// Returns the values of a reduction's body to pack into rows, if that is worthwhile: those moved neither by

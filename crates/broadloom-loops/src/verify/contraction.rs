@@ -2,6 +2,7 @@
 
 use super::{Fault, Scope};
 use crate::kernel::*;
+use broadloom_ir::reduce::{BLOCK, SEQUENTIAL_LIMIT};
 
 impl Scope<'_> {
     pub(super) fn contract(&mut self, contract: &Contract, stmt: &Stmt) -> Result<(), Fault> {
@@ -24,6 +25,7 @@ impl Scope<'_> {
             || contract.accumulators.iter().any(|entry| entry.accumulator.operand.is_indexed())
             || !contract.body.iter().all(|stmt| self.is_contracted(stmt, contract))
             || !self.is_packing(contract)
+            || contract.summed.is_some_and(|summed| !self.is_summed(summed, axis))
         {
             return Err(Fault::Form(axis));
         }
@@ -61,6 +63,17 @@ impl Scope<'_> {
             })
         })?;
         self.left_in_rows(contract.accumulators.iter().map(|entry| &entry.accumulator))
+    }
+
+    /// Whether the steps of a loop around a contraction can add its results: it is walked from a first step on, which replaces
+    /// them, and each step has whole sums.
+    fn is_summed(&self, summed: AxisId, axis: AxisId) -> bool {
+        let is_within = |axis: AxisId, most: usize| match self.kernel.axes[axis.index()] {
+            Axis { extent: Extent::Constant(extent), group: None, .. } => (1..=most as i64).contains(&extent),
+            _ => false,
+        };
+        let is_walked = self.walked.get(summed.index()).copied().unwrap_or(false);
+        is_walked && is_within(summed, SEQUENTIAL_LIMIT) && is_within(axis, BLOCK)
     }
 
     /// Returns the most steps of a strip with rows. With ranks, they are more if the strip is cut for this contraction, because

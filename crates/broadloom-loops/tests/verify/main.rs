@@ -203,6 +203,15 @@ const CASES: &[(&str, &str, Break)] = &[
         });
         schedule.kernels[0].rows[called.unwrap().index()].dtype = DType::F64;
     }),
+    // The loop that adds the results of a contraction may have no steps.
+    ("Form", "sums of sums over pairs", |schedule| {
+        let kernel = &mut schedule.kernels[0];
+        let summed = kernel.statements().find_map(|stmt| match stmt {
+            Stmt::Contract(contract) => contract.summed,
+            _ => None,
+        });
+        kernel.axes[summed.unwrap().index()].extent = Extent::Constant(0);
+    }),
     // The row of an index.
     ("RowDtype", "nearest code", |schedule| {
         let indices = schedule.kernels[0].statements().find_map(|stmt| match stmt {

@@ -28,6 +28,9 @@ impl Generator<'_, '_, '_> {
     /// available for the results and for each rank that the axis needs. The rows of a single block stay in the first-level
     /// cache.
     pub(in crate::generate) fn steps_for_ranks(&mut self, contract: &Contract, most: usize) -> ir::Value {
+        if contract.summed.is_some() {
+            return self.constant(most as i64);
+        }
         let fewest = self.constant(most.min(CONTRACTED_ROWS) as i64);
         if most <= CONTRACTED_ROWS {
             return fewest;

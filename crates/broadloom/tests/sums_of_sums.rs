@@ -1,0 +1,142 @@
+//! Sums over two axes of what two other axes move, each some of it: the bits of the interpreter.
+
+#[path = "support/bits.rs"]
+mod bits;
+#[path = "support/options.rs"]
+mod options;
+
+use bits::assert_bits;
+use broadloom::prelude::*;
+use broadloom::{CompileOptions, CpuLevel, Element, Executable, einsum};
+use broadloom_ir::dtype::Scalar;
+use broadloom_ir::interp::{self, interpret};
+use options::options;
+
+/// Of `x[n, a, b]` and `y[k, a, b]`.
+type Expression = fn(Tensor, Tensor) -> Vec<Tensor>;
+
+fn pairs(x: Tensor) -> Tensor {
+    x.unsqueeze(1)
+}
+
+const EXPRESSIONS: &[(&str, Expression)] = &[
+    ("products", |x, y| vec![einsum("iab,jab->ij", [x, y])]),
+    ("products of other layouts", |x, y| {
+        vec![einsum("bai,jba->ji", [x.permute_dims([2, 1, 0]), y.permute_dims([0, 2, 1])])]
+    }),
+    ("squared differences", |x, y| vec![(pairs(x) - y).square().sum([2, 3])]),
+    ("differences", |x, y| vec![(pairs(x) - y).abs().sum([2, 3])]),
+    ("counts", |x, y| vec![pairs(x).lt(y).sum([2, 3])]),
+    ("a mean, and what follows", |x, y| vec![((pairs(x) * y).mean([2, 3]) * 2 - 1).relu()]),
+    ("two at once", |x, y| vec![(pairs(x) * y).sum([2, 3]), (pairs(x) - y).abs().sum([2, 3])]),
+    ("the greatest of sums", |x, y| vec![(pairs(x) * y).sum(3).max(2)]),
+    ("a sum of functions of sums", |x, y| vec![((pairs(x) * y).sum(3) * 2 + 1).sum(2)]),
+    ("a sum of sums", |x, y| vec![einsum("iab,jab->j", [x, y])]),
+    ("the greatest sum", |x, y| vec![einsum("iab,jab->ij", [x, y]).max(1)]),
+];
+
+/// Small numbers, of which some are zeros of both signs.
+fn elements<T: Element>(count: usize, seed: usize) -> Vec<T> {
+    let number = |at: usize| match (at * 7919 + seed * 31) % 13 {
+        0 => -0.0,
+        1 => 0.0,
+        other => (other as f64 - 6.5) * (1.0 + (at % 7) as f64 / 8.0),
+    };
+    (0..count).map(|at| T::from_scalar(Scalar::F64(number(at)).cast(T::DTYPE)).unwrap()).collect()
+}
+
+/// Compiles for constants `a` and `b`, or for symbols.
+fn compiled<T: Element>(
+    expression: Expression,
+    sizes: Option<[usize; 2]>,
+    options: &CompileOptions,
+) -> Executable {
+    let g = Graph::new();
+    let [n, k, a, b] = g.symbols(["n", "k", "a", "b"]);
+    let (x, y) = match sizes {
+        Some([a, b]) => (g.input::<T>("x", shape![n, a, b]), g.input::<T>("y", shape![k, a, b])),
+        None => (g.input::<T>("x", shape![n, a, b]), g.input::<T>("y", shape![k, a, b])),
+    };
+    let outputs = ["first", "second"].into_iter().zip(expression(x, y));
+    g.compile_with(outputs, options).unwrap()
+}
+
+fn check<T: Element>(of: &[[usize; 2]], rows: &[[usize; 2]]) {
+    let [plain, ..] = options();
+    let options: Vec<CompileOptions> =
+        options().into_iter().chain([CompileOptions { vector_bytes: 32, ..plain }]).collect();
+    for &[a, b] in of {
+        for (name, expression) in EXPRESSIONS {
+            let sizes = [Some([a, b]), Some([a, b]), None, None];
+            let kernels: Vec<Executable> = options
+                .iter()
+                .zip(sizes)
+                .map(|(options, sizes)| compiled::<T>(*expression, sizes, options))
+                .collect();
+            for &[n, k] in rows {
+                let (x, y) = (elements::<T>(n * a * b, 1), elements::<T>(k * a * b, 2));
+                let arrays = [interp::Array::new(&[n, a, b], &x), interp::Array::new(&[k, a, b], &y)];
+                let want = interpret(kernels[0].graph(), &arrays, CpuLevel::detect().is_fused()).unwrap();
+                for kernel in &kernels {
+                    let views =
+                        [ArrayView::new(&x, &[n, a, b]).unwrap(), ArrayView::new(&y, &[k, a, b]).unwrap()];
+                    let got = kernel.run(views).unwrap();
+                    assert_bits(
+                        kernel,
+                        got,
+                        &want,
+                        format_args!("{name} of {n}, {k}, {a}, {b} {}", T::DTYPE),
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Around the lengths of sums in index order, of which each has up to 64 terms, and of blocks.
+const SIZES: &[[usize; 2]] = &[[1, 5], [2, 64], [3, 9], [5, 65], [64, 3], [65, 3], [2, 1024], [3, 1025]];
+
+#[test]
+fn of_f32() {
+    check::<f32>(SIZES, &[[37, 20], [5, 67]]);
+}
+
+#[test]
+fn of_f64() {
+    check::<f64>(&[[2, 64], [5, 65], [16, 16], [4, 300]], &[[37, 20]]);
+}
+
+#[test]
+fn of_many_rows() {
+    check::<f32>(&[[3, 17]], &[[600, 40], [33, 300], [1, 1], [0, 3]]);
+}
+
+#[test]
+fn of_integers() {
+    check::<i64>(&[[3, 9], [5, 65]], &[[37, 20]]);
+    check::<i32>(&[[3, 9], [16, 100], [64, 3]], &[[37, 20]]);
+    check::<u8>(&[[3, 9], [2, 255], [9, 64], [4, 300]], &[[37, 20]]);
+    check::<i8>(&[[5, 65]], &[[37, 20]]);
+}
+
+#[test]
+fn of_halves() {
+    check::<f16>(&[[3, 9], [5, 65]], &[[37, 20]]);
+}
+
+/// Each step of the outer sum adds the results of a contraction, if both sums have a constant number of terms.
+#[test]
+fn short_sums_of_sums_are_contractions() {
+    let options = CompileOptions::default();
+    let is_one = |sizes: [usize; 2]| {
+        let kernel = compiled::<f32>(EXPRESSIONS[0].1, Some(sizes), &options);
+        let text = kernel.explain().to_string();
+        text.contains(&format!("for {} {{\n        contract {} ", sizes[0], sizes[1]))
+    };
+    for sizes in [[2, 64], [5, 65], [64, 3], [2, 1024]] {
+        assert!(is_one(sizes), "{sizes:?}");
+    }
+    for sizes in [[65, 3], [3, 1025]] {
+        assert!(!is_one(sizes), "{sizes:?}");
+    }
+}
