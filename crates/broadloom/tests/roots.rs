@@ -173,7 +173,7 @@ fn without_a_root<T: Float>() {
             numbers[(at * 7 + 3) % CODES] = special[(of + at) % special.len()];
             check(&kernels, &numbers, "a number without a root");
         }
-        check(&kernels, &vec![number; CODES], "the same for all");
+        check(&kernels, &[number; CODES], "the same for all");
     }
 }
 

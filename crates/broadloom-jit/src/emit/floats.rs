@@ -138,7 +138,7 @@ impl Emitter<'_, '_> {
         let one = self.integer_like(&bits, 1);
         let next = self.op(Op::Add, &[bits, one]);
         let next = self.reinterpreted(&next, root.dtype);
-        let of_next = self.op(Op::Sqrt, &[next.clone()]);
+        let of_next = self.op(Op::Sqrt, std::slice::from_ref(&next));
         let is_same = self.compare(IntCC::Equal, FloatCC::Equal, &of_next, root);
         let largest = self.select(&is_same, &next, &square);
         let is_number = self.compare(IntCC::Equal, FloatCC::Equal, root, root);
