@@ -6,7 +6,7 @@ use crate::by_hand::peak::{fused_f32, fused_f64};
 use crate::harness::contest::{Loop, Passed, agreeing, alone, array, compiled, is_close, kernel, of, pool};
 use crate::harness::{Asked, Contender, Suite};
 use broadloom::prelude::*;
-use broadloom::{Array, Element, Threads};
+use broadloom::{Array, Element, Threads, einsum};
 use gemm::Parallelism;
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, LinalgScalar};
@@ -25,6 +25,7 @@ pub fn entries(suite: &mut Suite) {
     all::<f32>(suite, |x| x, is_close, fused_f32);
     all::<f64>(suite, f64::from, |a, b| (a - b).abs() <= 1e-9 * (1.0 + a.abs()), fused_f64);
     followed(suite);
+    summed(suite);
     distances(suite);
     shared(suite);
 }
@@ -193,6 +194,27 @@ fn followed(suite: &mut Suite) {
         vec![
             Contender::new("broadloom", move || followed(&mut out)),
             Contender::new("the product alone", move || bare(&mut other)),
+        ]
+    });
+}
+
+/// A sum over two axes, as of the heads of attention, beside one over the axis that they make: a product of matrices.
+fn summed(suite: &mut Suite) {
+    const HEADS: usize = 8;
+    let n = suite.size(512);
+    let d = n / HEADS;
+    suite.ratio(&format!("einsum 'qhd,hdo->qo', f32 of {n} x {HEADS} x {d}"), OF_BY_HAND, || {
+        let g = Graph::new();
+        let [q, o] = g.symbols(["q", "o"]);
+        let (x, y) = (g.input::<f32>("x", shape![q, HEADS, d]), g.input::<f32>("y", shape![HEADS, d, o]));
+        let summed = alone(einsum("qhd,hdo->qo", [x, y]));
+        let mut summed = kernel(summed, vec![array(&[n, HEADS, d], 3), array(&[HEADS, d, n], 4)], &[n, n]);
+        let arrays = vec![array(&[n, n], 3), array(&[n, n], 4)];
+        let mut product = kernel(alone(product::<f32>(&Graph::new(), [false; 2]).0), arrays, &[n, n]);
+        let (mut out, mut other) = (vec![0.0_f32; n * n], vec![0.0_f32; n * n]);
+        vec![
+            Contender::new("broadloom", move || summed(&mut out)),
+            Contender::new("the product of one axis", move || product(&mut other)),
         ]
     });
 }

@@ -111,11 +111,13 @@ fn kernels<T: Float>() -> Vec<Executable> {
     kernels
 }
 
-/// The numbers around one, in an order that puts the least at any place.
+/// The numbers around one, in an order that puts the least at any place, and every other one before it.
 fn around<T: Float>(number: T, turn: usize) -> Vec<T> {
     let middle = number.to_bits();
     (0..CODES)
-        .map(|at| T::of_bits(middle.saturating_add((at * 17 + turn * 5) as u64 % 11).saturating_sub(5)))
+        .map(|at| {
+            T::of_bits(middle.saturating_add((at * (1 + turn % 10) + turn * 5) as u64 % 11).saturating_sub(5))
+        })
         .collect()
 }
 
