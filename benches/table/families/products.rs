@@ -209,7 +209,7 @@ fn summed(suite: &mut Suite) {
         let (x, y) = (g.input::<f32>("x", shape![q, HEADS, d]), g.input::<f32>("y", shape![HEADS, d, o]));
         let summed = alone(einsum("qhd,hdo->qo", [x, y]));
         let mut summed = kernel(summed, vec![array(&[n, HEADS, d], 3), array(&[HEADS, d, n], 4)], &[n, n]);
-        let arrays = vec![array(&[n, n], 3), array(&[n, n], 4)];
+        let arrays: Vec<Rc<dyn Passed>> = vec![array(&[n, n], 3), array(&[n, n], 4)];
         let mut product = kernel(alone(product::<f32>(&Graph::new(), [false; 2]).0), arrays, &[n, n]);
         let (mut out, mut other) = (vec![0.0_f32; n * n], vec![0.0_f32; n * n]);
         vec![

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use support::numbers;
 
 /// More codes than have code of their own.
-const CODES: usize = 70;
+const CODES: usize = 300;
 /// So few codes are unrolled.
 const FEW_CODES: usize = 16;
 const POINTS: usize = 80;
