@@ -20,7 +20,7 @@ mod order;
 mod reductions;
 mod views;
 
-pub use reductions::is_few;
+pub use reductions::{is_few, most_unrolled};
 pub(crate) use views::{merged_axes, runs};
 
 use crate::kernel::{Buffer, BufferId, Group, HostSymbol, Role};
@@ -185,15 +185,15 @@ pub(crate) struct Reduction {
     pub combines: bool,
 }
 
-/// How a reduction reads an expression, through ops and views.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a reduction reads an expression, through ops and views. Of several readers, the greatest counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reduced {
-    /// It adds or multiplies its elements.
-    Added,
     /// It finds the extreme of so many elements.
     Compared(i64),
     /// It finds the extreme of the square roots of so many elements.
     ComparedByRoot(i64),
+    /// It adds or multiplies its elements.
+    Added,
 }
 
 /// Returns how sums, products and extremes over axes read expressions.
@@ -219,10 +219,7 @@ fn reduced(graph: &CheckedGraph, long_rows: bool) -> HashMap<ExprId, Reduced> {
         };
         let Some(how) = how else { continue };
         for operand in node.operands() {
-            let before = reduced.get(&operand);
-            if before != Some(&Reduced::Added) {
-                reduced.insert(operand, how);
-            }
+            reduced.entry(operand).and_modify(|before| *before = how.max(*before)).or_insert(how);
         }
     }
     reduced

@@ -82,7 +82,7 @@ pub(crate) const MAX_UNROLLED_COMPARED: i64 = 64;
 
 /// The same for sums of few terms, and their number: the nearest of 16 codes of 2 or 3 coordinates took 0.55 to 0.7 of the time, of
 /// 64 0.8 to 0.95, of 256 0.95 to 0.98, and of 1024 0.95 to 1.03.
-pub const MAX_UNROLLED_FEW_COMPARED: i64 = 256;
+pub(crate) const MAX_UNROLLED_FEW_COMPARED: i64 = 256;
 pub(crate) const FEW_TERMS: i64 = 3;
 
 /// The same for square roots of sums, of which a contraction computes two for six sums: the nearest of 64 codes of 3 coordinates

@@ -4,7 +4,7 @@
 //! choose other code, or share the work among threads in another way, with the same bits.
 
 use broadloom_ir::reduce::{BLOCK, SEQUENTIAL_LIMIT};
-use broadloom_loops::{MAX_TURNED, MAX_UNROLLED_FEW_COMPARED, MAX_UNROLLED_REDUCTION};
+use broadloom_loops::{MAX_TURNED, MAX_UNROLLED_REDUCTION};
 use std::ops::RangeInclusive;
 
 // Variants: code for short sizes. Lengths are in elements.
@@ -14,9 +14,6 @@ pub(crate) const SHORT_SUM: RangeInclusive<i64> = 2..=SEQUENTIAL_LIMIT as i64;
 
 /// Other reductions of these lengths are unrolled.
 pub(crate) const SHORT_REDUCTION: RangeInclusive<i64> = 2..=MAX_UNROLLED_REDUCTION;
-
-/// Extremes of so many short sums find these unrolled: the nearest of a few codes.
-pub(crate) const SHORT_COMPARISON: RangeInclusive<i64> = 2..=MAX_UNROLLED_FEW_COMPARED;
 
 /// Extremes of rows of these lengths have a row in each lane.
 pub(crate) const SHORT_ROW: RangeInclusive<i64> = 2..=MAX_TURNED;

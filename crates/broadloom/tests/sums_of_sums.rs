@@ -7,7 +7,7 @@ mod options;
 
 use bits::assert_bits;
 use broadloom::prelude::*;
-use broadloom::{CompileOptions, CpuLevel, Element, Executable, einsum};
+use broadloom::{CompileOptions, CpuLevel, Dim, Element, Executable, einsum};
 use broadloom_ir::dtype::Scalar;
 use broadloom_ir::interp::{self, interpret};
 use options::options;
@@ -53,10 +53,11 @@ fn compiled<T: Element>(
 ) -> Executable {
     let g = Graph::new();
     let [n, k, a, b] = g.symbols(["n", "k", "a", "b"]);
-    let (x, y) = match sizes {
-        Some([a, b]) => (g.input::<T>("x", shape![n, a, b]), g.input::<T>("y", shape![k, a, b])),
-        None => (g.input::<T>("x", shape![n, a, b]), g.input::<T>("y", shape![k, a, b])),
+    let [a, b]: [Dim; 2] = match sizes {
+        Some(sizes) => sizes.map(Dim::from),
+        None => [a, b].map(Dim::from),
     };
+    let (x, y) = (g.input::<T>("x", shape![n, a, b]), g.input::<T>("y", shape![k, a, b]));
     let outputs = ["first", "second"].into_iter().zip(expression(x, y));
     g.compile_with(outputs, options).unwrap()
 }

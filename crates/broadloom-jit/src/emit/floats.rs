@@ -124,8 +124,10 @@ impl Emitter<'_, '_> {
 
     /// The largest number with a square root, or the largest negative number for NaN, which is the root of all of these.
     ///
-    /// Barring overflow, the root of the rounded square of a root is that root, and so may be that of the next number, but not
-    /// of the one after it: the distance of roots is at most `sqrt(2)` times that of their squares.
+    /// A number has the root `r`, whose unit in the last place is `u`, if it is below `(r + u / 2)^2`: at most `r * u` above the
+    /// square of `r`, which is less than `sqrt(2)` units in the last place of that square. Rounding the square adds at most
+    /// half of one. So the rounded square has the root `r`, perhaps the next number as well, but not the one after it. Only
+    /// where the square overflows, the greatest number takes its place.
     pub(crate) fn largest_of_root(&mut self, root: &Val) -> Val {
         let (integer, greatest, before_zero) = match root.dtype {
             DType::F64 => (DType::I64, f64::MAX, -f64::from_bits(1)),

@@ -127,7 +127,7 @@ impl Generator<'_, '_, '_> {
                 self.when(is_empty, |generator| generator.fill_results(&tile));
             }
         }
-        let block = |generator: &mut Self, block: (ir::Value, ir::Value)| {
+        let over_block = |generator: &mut Self, block: (ir::Value, ir::Value)| {
             generator.within(contract.axis, block, |generator| {
                 generator.fill_rows(&tile, block);
                 generator.parts_of_rows(&tile, |generator| generator.tiles(&tile, block, taken));
@@ -135,18 +135,17 @@ impl Generator<'_, '_, '_> {
         };
         if is_whole(self.kernel, contract) {
             // Constant positions: neighbouring steps of a tile read at constant distances from one address.
-            block(self, (start, end));
-            self.dealt = outer;
-            return;
+            over_block(self, (start, end));
+        } else {
+            let zero = self.constant(0);
+            let (count, _) = self.counted(start, end, BLOCK as i64, zero, |generator, first, last, count| {
+                over_block(generator, (first, last));
+                generator.if_blocks_follow(contract, last, |generator| generator.push_rows(&tile, count));
+                generator.ins().iadd_imm_s(count, 1)
+            });
+            let behind_first = self.ins().iadd_imm_s(start, BLOCK as i64);
+            self.if_blocks_follow(contract, behind_first, |generator| generator.collect_ranks(&tile, count));
         }
-        let zero = self.constant(0);
-        let (count, _) = self.counted(start, end, BLOCK as i64, zero, |generator, first, last, count| {
-            block(generator, (first, last));
-            generator.if_blocks_follow(contract, last, |generator| generator.push_rows(&tile, count));
-            generator.ins().iadd_imm_s(count, 1)
-        });
-        let behind_first = self.ins().iadd_imm_s(start, BLOCK as i64);
-        self.if_blocks_follow(contract, behind_first, |generator| generator.collect_ranks(&tile, count));
         self.dealt = outer;
     }
 

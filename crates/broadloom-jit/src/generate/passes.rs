@@ -169,10 +169,7 @@ impl Generator<'_, '_, '_> {
             Stmt::Reduce(reduce) => self.reduces_the_same(axis, reduce),
             _ => false,
         };
-        let statements =
-            |stmt: &Stmt| if let Stmt::Reduce(reduce) = stmt { 1 + reduce.body.len() } else { 1 };
-        let count: usize = body.iter().map(statements).sum();
-        if lanes == 1 || count > MAX_WIDE_STATEMENTS || !body.iter().all(is_plain) {
+        if lanes == 1 || statements(body).count() > MAX_WIDE_STATEMENTS || !body.iter().all(is_plain) {
             return lanes;
         }
         let host = self.emit.host;
@@ -189,8 +186,8 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Returns whether a reduction in a vector loop over an axis reads the same elements for all steps of that axis, as the
-    /// nearest of a few codes does, and computes little: each accumulator waits for the step before, and more of them share what
-    /// is read.
+    /// nearest of a few codes does, and computes no function: each accumulator waits for the step before, and more of them share
+    /// what is read.
     fn reduces_the_same(&self, axis: AxisId, reduce: &Reduce) -> bool {
         let is_moved =
             |(access, _): (AccessId, Use)| self.kernel.accesses[access.index()].stride(axis).is_some();
@@ -244,33 +241,23 @@ impl Generator<'_, '_, '_> {
         let mut alive: BTreeSet<ValueId> = BTreeSet::new();
         let mut most = 0;
         for stmt in body.iter().rev() {
+            let mut inside = 0;
             let read = match stmt {
                 Stmt::Let(id) => {
                     alive.remove(id);
                     self.kernel.values[id.index()].def.operands()
                 }
                 Stmt::Store { value, .. } | Stmt::Put { value, .. } => smallvec![*value],
-                Stmt::Reduce(reduce) => reduce
-                    .body
-                    .iter()
-                    .filter_map(|stmt| if let Stmt::Let(id) = stmt { Some(*id) } else { None })
-                    .flat_map(|id| self.kernel.values[id.index()].def.operands())
-                    .collect(),
+                Stmt::Reduce(reduce) => {
+                    inside = self.most_alive(&reduce.body) + bytes_of_state(&reduce.accumulators);
+                    let steps = self::computed(&reduce.body);
+                    let steps = steps.flat_map(|id| self.kernel.values[id.index()].def.operands());
+                    let added = reduce.accumulators.iter().flat_map(|entry| entry.operand.operands());
+                    steps.chain(added).collect()
+                }
                 _ => smallvec![],
             };
             alive.extend(read.into_iter().filter(|value| computed.contains(value)));
-            let inside = match stmt {
-                Stmt::Reduce(reduce) => {
-                    let state = |accumulator: &Accumulator| match accumulator.operand {
-                        Contribution::Indexed { narrow, .. } => {
-                            accumulator.dtype.size() + index_dtype(narrow).size()
-                        }
-                        _ => accumulator.dtype.size(),
-                    };
-                    self.most_alive(&reduce.body) + reduce.accumulators.iter().map(state).sum::<usize>()
-                }
-                _ => 0,
-            };
             most = most.max(inside + alive.iter().map(|value| size(*value)).sum::<usize>());
         }
         most
@@ -291,6 +278,15 @@ fn is_by_lane(def: &Def) -> bool {
         | Def::Cast(_)
         | Def::Reduced => false,
     }
+}
+
+/// The bytes of accumulators and of their indices, per lane.
+fn bytes_of_state(accumulators: &[Accumulator]) -> usize {
+    let bytes = accumulators.iter().map(|Accumulator { dtype, operand, .. }| match operand {
+        Contribution::Indexed { narrow, .. } => dtype.size() + index_dtype(*narrow).size(),
+        _ => dtype.size(),
+    });
+    bytes.sum()
 }
 
 /// The values that statements compute.

@@ -25,6 +25,16 @@ pub fn is_few(shape: &Shape) -> bool {
     count.is_some_and(|count| count <= MAX_GROUPED_RESULT)
 }
 
+/// Returns the most sums of so many terms over pairs, at most [`MAX_UNROLLED_REDUCTION`], that an extreme of them, or of their
+/// square roots, finds with the sums unrolled, instead of by a contraction. Without a number of terms, it is that of the fewest.
+pub fn most_unrolled(terms: Option<i64>, by_root: bool) -> i64 {
+    match terms {
+        _ if by_root => MAX_UNROLLED_ROOTS,
+        Some(terms) if terms > FEW_TERMS => MAX_UNROLLED_COMPARED,
+        _ => MAX_UNROLLED_FEW_COMPARED,
+    }
+}
+
 impl Flat {
     /// Returns whether a reduction becomes a short chain of ops instead of a loop.
     pub fn unrolls(&self, reduction: &Reduction) -> bool {
@@ -39,13 +49,13 @@ impl Flat {
     /// observation once, and do not wait for each other.
     fn is_over_few_sums(&self, reduction: &Reduction) -> bool {
         // A contraction adds sums itself.
-        !self.sums_pairs_of(reduction)
+        !self.adds_sums_over_pairs(reduction)
             && self.is_brief(reduction, MAX_UNROLLED_TRAILING)
             && self.is_of_long_sums(reduction.operand)
     }
 
     /// Returns whether a reduction adds nothing but sums over pairs.
-    fn sums_pairs_of(&self, reduction: &Reduction) -> bool {
+    fn adds_sums_over_pairs(&self, reduction: &Reduction) -> bool {
         let is_of_pairs = |sum: &Reduction| self.sums_pairs(sum) && self.is_long_table(sum);
         reduction.op == ReduceOp::Sum
             && matches!(&self.node(reduction.operand).kind, Kind::Reduce(sum) if is_of_pairs(sum))
@@ -82,11 +92,8 @@ impl Flat {
         let terms = self.node(sum.operand).shape[sum.axis].as_constant();
         match self.reduced.get(&expr) {
             Some(Reduced::Added) => true,
-            Some(Reduced::Compared(count)) if terms.is_some_and(|terms| terms <= FEW_TERMS) => {
-                *count > MAX_UNROLLED_FEW_COMPARED
-            }
-            Some(Reduced::Compared(count)) => *count > MAX_UNROLLED_COMPARED,
-            Some(Reduced::ComparedByRoot(count)) => *count > MAX_UNROLLED_ROOTS,
+            Some(Reduced::Compared(count)) => *count > most_unrolled(terms, false),
+            Some(Reduced::ComparedByRoot(count)) => *count > most_unrolled(terms, true),
             None => false,
         }
     }

@@ -227,7 +227,8 @@ pub const MAX_STEPS_BEYOND: usize = 2;
 /// large enough that filling rows for a block costs little compared to the computation.
 pub const CONTRACTED_ROWS: usize = 36;
 
-/// The number of rows of results that the steps of another axis add to: each of them packs a block again.
+/// The number of rows of results to which the steps of another axis add. For each strip of so many rows, each of these steps
+/// packs its block again.
 pub const SUMMED_ROWS: usize = 8 * CONTRACTED_ROWS;
 
 /// The number of steps of the axis with rows for which a [`Contract`] packs their operands at once: a multiple of the

@@ -220,17 +220,13 @@ impl Stmt {
 
     /// Returns the contraction for whose rows a strip is cut: its first statement, or that of a loop that adds its results.
     pub fn stripped(&self) -> Option<&Contract> {
-        match self {
-            Stmt::Strip { axis, body, .. } => {
-                let first = match body.first() {
-                    Some(Stmt::For { body, .. }) => body.first(),
-                    first => first,
-                };
-                match first {
-                    Some(Stmt::Contract(contract)) if contract.rows == *axis => Some(contract),
-                    _ => None,
-                }
-            }
+        let Stmt::Strip { axis, body, .. } = self else { return None };
+        let first = match body.first()? {
+            Stmt::For { body, .. } => body.first()?,
+            first => first,
+        };
+        match first {
+            Stmt::Contract(contract) if contract.rows == *axis => Some(contract),
             _ => None,
         }
     }

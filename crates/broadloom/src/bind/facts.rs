@@ -7,16 +7,17 @@ use super::sizes::{Values, count, evaluate};
 use crate::array::Geometry;
 use crate::thresholds::{
     COLUMNS_OF_THREAD, MAX_VARIANT_EXPRS, MIN_PARTS_ELEMENTS, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD,
-    SHORT_COMPARISON, SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_TRAILING,
+    SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_TRAILING,
 };
 use crate::variant::Variant;
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::graph::{CheckedGraph, Node, symbol_named};
+use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, SymbolId};
 use broadloom_loops::kernel::Specialisation;
-use broadloom_loops::{IndexWidth, Layout, LowerOptions, MIN_WORD};
+use broadloom_loops::{IndexWidth, Layout, LowerOptions, MIN_WORD, most_unrolled};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -34,19 +35,27 @@ struct ShortSize {
     shape: Shape,
 }
 
-/// Returns whether an expression is computed element by element from one sum of few elements, as distances are.
-fn is_of_short_sums(graph: &CheckedGraph, expr: ExprId) -> bool {
-    match graph.node(expr) {
-        Node::Reduce { op: ReduceOp::Sum | ReduceOp::Mean, operand, axes, .. } => {
-            let extents = axes.iter().map(|axis| graph.shape(*operand)[*axis].as_constant());
-            extents.flatten().all(|extent| SHORT_REDUCTION.contains(&extent))
+/// Returns the most elements of an extreme that are compared in registers, if they are computed one by one from short sums, as
+/// distances are.
+fn most_compared(graph: &CheckedGraph, mut expr: ExprId) -> Option<i64> {
+    let mut by_root = false;
+    loop {
+        match graph.node(expr) {
+            Node::Reduce { op: ReduceOp::Sum | ReduceOp::Mean, operand, axes, .. } => {
+                let &[axis] = axes.as_slice() else { return None };
+                let terms = graph.shape(*operand)[axis].as_constant();
+                let is_short = terms.is_none_or(|terms| SHORT_REDUCTION.contains(&terms));
+                return is_short.then(|| most_unrolled(terms, by_root));
+            }
+            node @ (Node::Elementwise { .. } | Node::View { .. }) => {
+                by_root |= matches!(node, Node::Elementwise { op: Op::Sqrt, .. });
+                let operands = node.operands();
+                let mut tables = operands.iter().filter(|operand| graph.shape(**operand).rank() > 0);
+                let (Some(table), None) = (tables.next(), tables.next()) else { return None };
+                expr = *table;
+            }
+            _ => return None,
         }
-        node @ (Node::Elementwise { .. } | Node::View { .. }) => {
-            let operands = node.operands();
-            let mut tables = operands.iter().filter(|operand| graph.shape(**operand).rank() > 0);
-            matches!((tables.next(), tables.next()), (Some(table), None) if is_of_short_sums(graph, *table))
-        }
-        _ => false,
     }
 }
 
@@ -81,7 +90,11 @@ impl ShortSizes {
                     ReduceOp::Sum | ReduceOp::Mean => SHORT_SUM,
                     ReduceOp::Min | ReduceOp::Max if is_of_rows(axis) => SHORT_ROW,
                     ReduceOp::ArgMin | ReduceOp::ArgMax if is_of_rows(axis) => SHORT_ROW_OF_ARG,
-                    _ if op.beats().is_some() && is_of_short_sums(graph, *operand) => SHORT_COMPARISON,
+                    _ if op.beats().is_some()
+                        && let Some(most) = most_compared(graph, *operand) =>
+                    {
+                        2..=most
+                    }
                     ReduceOp::Prod
                     | ReduceOp::Min
                     | ReduceOp::Max

@@ -28,13 +28,10 @@ impl Generator<'_, '_, '_> {
     /// available for the results and for each rank that the axis needs. The rows of a single block stay in the first-level
     /// cache.
     pub(in crate::generate) fn steps_for_ranks(&mut self, contract: &Contract, most: usize) -> ir::Value {
-        if contract.summed.is_some() {
+        if !contract.is_ranked(&self.kernel.axes) || most <= CONTRACTED_ROWS {
             return self.constant(most as i64);
         }
-        let fewest = self.constant(most.min(CONTRACTED_ROWS) as i64);
-        if most <= CONTRACTED_ROWS {
-            return fewest;
-        }
+        let fewest = self.constant(CONTRACTED_ROWS as i64);
         let (start, end) = self.bounds(contract.axis);
         let length = self.ins().isub(end, start);
         let rounded = self.ins().iadd_imm_s(length, BLOCK as i64 - 1);
