@@ -203,7 +203,7 @@ summed over has the same size in both operands; only batch axes of the constant 
 | `outer` | Each element times each of the other. | `outer` | `x = [1, 2]`, `y = [10, 20]`: `[[10, 20], [20, 40]]` |
 | `tensordot` | Sums over pairs of axes: a number of last axes of `x` and first axes of `y`, or the axes of two lists. | `tensordot` | `x = [[1, 2], [3, 4]]`, `y = [[1, 0], [0, 1]]` with `2`: `5` |
 | `kron` | Kronecker product: each element replaced by its product with all of `y`. | `kron` | `x = [1, 2]`, `y = [1, 10]`: `[1, 10, 2, 20]` |
-| `einsum` | A sum of products, given by subscripts: `einsum(\"ij,jk->ik\", [x, y])`. Equal letters are one axis; letters that the result lacks are summed over; `...` stands for other axes; a letter that occurs twice in an operand takes the diagonal. Three or more operands are multiplied in pairs, in the order that takes the fewest multiplications. | `einsum` | `x = [[1, 2], [3, 4]]` with `ii`: `5` |
+| `einsum` | A sum of products, given by subscripts, such as \"ij,jk->ik\" for a matrix product. Equal letters are one axis; letters that the result lacks are summed over; `...` stands for other axes; a letter that occurs twice in an operand takes the diagonal. Three or more operands are multiplied in pairs, in the order that takes the fewest multiplications. | `einsum` | `x = [[1, 2], [3, 4]]` with `ii`: `5` |
 ";
 
 const TAIL: &str = "

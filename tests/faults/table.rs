@@ -25,6 +25,7 @@ const SCHEDULES: &[&str] = &["-p", "broadloom-loops", "--test", "schedules", "st
 const ALIGNED: &[&str] = &["-p", "broadloom", "--test", "aligned", "of_4_bytes"];
 const ROW_REDUCTIONS: &[&str] = &["-p", "broadloom", "--test", "row_reductions", "of_f32"];
 const ROOTS: &[&str] = &["-p", "broadloom", "--test", "roots"];
+const ALL_COUNTED: &[&str] = &["-p", "broadloom", "--test", "sums_of_sums", "all_are_counted"];
 const SUMS_OF_SUMS: &[&str] = &["-p", "broadloom", "--test", "sums_of_sums", "of_halves"];
 const NARROW_SUMS: &[&str] = &["-p", "broadloom", "--test", "narrow_sums", "of_u8"];
 const RANKS: &[&str] = &["-p", "broadloom", "--test", "contractions", "ranks_of_many_rows"];
@@ -381,15 +382,29 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "lanes of a byte hold counts up to 256",
         file: "crates/broadloom-loops/src/make/contraction.rs",
-        place: "narrow.filter(|narrow| extent.is_some_and(|size| size <= ⟦narrow.steps⟧))",
+        place: "narrow.filter(|narrow| elements.is_some_and(|elements| elements <= ⟦narrow.steps⟧))",
         new: "narrow.steps + 1",
         test: NARROW_SUMS,
     },
     Fault {
-        what: "the last block of a contraction is merged with ranks that later blocks have left",
+        what: "lanes hold the sum of a step of an outer sum, and not of all",
+        file: "crates/broadloom-loops/src/make/contraction.rs",
+        place: "and_then(|(extent, times)| ⟦extent.checked_mul(times)⟧);",
+        new: "{ let _ = times; Some(extent) }",
+        test: ALL_COUNTED,
+    },
+    Fault {
+        what: "the last block of a contraction is merged with ranks that are not in use",
         file: "crates/broadloom-jit/src/generate/contract/ranks.rs",
-        place: "let held = ⟦self.ins().iadd_imm_s(count, -1)⟧;",
-        new: "self.ins().iadd_imm_s(count, 0)",
+        place: "generator.when(⟦is_in_use⟧, |generator|",
+        new: "{ let _ = is_in_use; is_last }",
+        test: RANKS,
+    },
+    Fault {
+        what: "the last block of a contraction is merged with equal ranks only",
+        file: "crates/broadloom-jit/src/generate/contract/ranks.rs",
+        place: "generator.ins().select(is_last, ⟦all⟧, lowest);",
+        new: "{ let _ = all; lowest }",
         test: RANKS,
     },
     Fault {

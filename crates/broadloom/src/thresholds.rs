@@ -12,6 +12,9 @@ use std::ops::RangeInclusive;
 /// Sums of these lengths add in index order, and may be contractions.
 pub(crate) const SHORT_SUM: RangeInclusive<i64> = 2..=SEQUENTIAL_LIMIT as i64;
 
+/// Sums over pairs of these lengths can be added over a second axis by a contraction.
+pub(crate) const SHORT_SUM_OF_PAIRS: RangeInclusive<i64> = 2..=BLOCK as i64;
+
 /// Other reductions of these lengths are unrolled.
 pub(crate) const SHORT_REDUCTION: RangeInclusive<i64> = 2..=MAX_UNROLLED_REDUCTION;
 

@@ -120,24 +120,62 @@ fn of_integers() {
     check::<i8>(&[[5, 65]], &[[37, 20]]);
 }
 
+/// As many as there are elements, around the greatest numbers of one and of two bytes.
+#[test]
+fn all_are_counted() {
+    fn check<T: Element>(sizes: [usize; 2]) {
+        let (n, k) = (9, 5);
+        let [x, y] = [(0.0, n), (1.0, k)].map(|(number, rows)| {
+            let element = T::from_scalar(Scalar::F64(number).cast(T::DTYPE)).unwrap();
+            vec![element; rows * sizes[0] * sizes[1]]
+        });
+        let views =
+            || [(&x, n), (&y, k)].map(|(x, rows)| ArrayView::new(x, &[rows, sizes[0], sizes[1]]).unwrap());
+        for sizes_known in [Some(sizes), None] {
+            for options in options() {
+                let kernel = compiled::<T>(|x, y| vec![pairs(x).lt(y).sum([2, 3])], sizes_known, &options);
+                let got = kernel.run(views()).unwrap();
+                let want = vec![(sizes[0] * sizes[1]) as i64; n * k];
+                let (_, counts) = got.iter().next().unwrap();
+                assert_eq!(counts.as_slice::<i64>(), Some(want.as_slice()), "{} {sizes:?}", T::DTYPE);
+            }
+        }
+    }
+    for sizes in [[2, 127], [2, 128], [9, 64], [64, 1024]] {
+        check::<u8>(sizes);
+        check::<u16>(sizes);
+        check::<f32>(sizes);
+    }
+    check::<u16>([63, 1024]);
+    check::<u16>([64, 1023]);
+    check::<u16>([15, 17]);
+    check::<u8>([15, 17]);
+}
+
 #[test]
 fn of_halves() {
     check::<f16>(&[[3, 9], [5, 65]], &[[37, 20]]);
 }
 
-/// Each step of the outer sum adds the results of a contraction, if both sums have a constant number of terms.
+/// Each step of the outer sum adds the results of a contraction, if both sums are short: constants, or symbols of which
+/// a call has short sizes.
 #[test]
 fn short_sums_of_sums_are_contractions() {
-    let options = CompileOptions::default();
-    let is_one = |sizes: [usize; 2]| {
-        let kernel = compiled::<f32>(EXPRESSIONS[0].1, Some(sizes), &options);
-        let text = kernel.explain().to_string();
-        text.contains(&format!("for {} {{\n        contract {} ", sizes[0], sizes[1]))
-    };
-    for sizes in [[2, 64], [5, 65], [64, 3], [2, 1024]] {
-        assert!(is_one(sizes), "{sizes:?}");
-    }
-    for sizes in [[65, 3], [3, 1025]] {
-        assert!(!is_one(sizes), "{sizes:?}");
+    let is_contraction =
+        |text: &str, [a, b]: [usize; 2]| text.contains(&format!("for {a} {{\n        contract {b} "));
+    let (n, k) = (37, 20);
+    for (name, expression) in [&EXPRESSIONS[0], &EXPRESSIONS[2], &EXPRESSIONS[3]] {
+        let of_symbols = compiled::<f32>(*expression, None, &CompileOptions::default());
+        for sizes in [[2, 64], [5, 65], [64, 3], [2, 1024], [65, 3], [3, 1025]] {
+            let [a, b] = sizes;
+            let are_short = a <= 64 && b <= 1024;
+            let (x, y) = (elements::<f32>(n * a * b, 1), elements::<f32>(k * a * b, 2));
+            let views = || [ArrayView::new(&x, &[n, a, b]).unwrap(), ArrayView::new(&y, &[k, a, b]).unwrap()];
+            let of_constants = compiled::<f32>(*expression, Some(sizes), &CompileOptions::default());
+            for kernel in [&of_constants, &of_symbols] {
+                let text = kernel.bind(views()).unwrap().explain().to_string();
+                assert_eq!(is_contraction(&text, sizes), are_short, "{name} {sizes:?}\n{text}");
+            }
+        }
     }
 }

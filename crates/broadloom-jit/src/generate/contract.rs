@@ -17,7 +17,7 @@
 //! For the tree, a tile processes the lanes of a block one after the other, each over its steps `r`, `r + 16`, .., or two
 //! at once, which it folds, if there are registers for them. The results stay on the stack, in the first-level cache, until
 //! all lanes are folded at once. A short axis has a single lane. Where `rows_prologue` packs, the loop over `j` is around
-//! that over `i`.
+//! that over `i`. If the results are added over the steps of a loop around, the first step fills the rows with zeros.
 
 mod ahead;
 mod extremes;
@@ -55,8 +55,8 @@ struct Tile<'k> {
     filled: Vec<(ValueId, RowId)>,
     /// The values read from rows over the block, one for each step of a part of the axis of rows.
     beside: Vec<Beside>,
-    /// Whether these rows are filled, or the values are read from their arrays. `None` if they are filled always.
-    is_packed: Option<ir::Value>,
+    /// Whether these rows are filled, or the values are read from their arrays.
+    packing: Packing,
     /// The other definitions: those that the steps of the axis of rows share, and those that they do not.
     shared: Vec<ValueId>,
     own: Vec<ValueId>,
@@ -82,6 +82,15 @@ struct Beside {
     row: RowId,
     /// The array, if its elements along the block are contiguous.
     array: Option<(AccessId, i64)>,
+}
+
+/// Whether rows over a block are filled.
+#[derive(Clone, Copy)]
+enum Packing {
+    Always,
+    /// If the condition holds.
+    If(ir::Value),
+    Never,
 }
 
 /// The outer of the loops over both strips.
@@ -138,13 +147,11 @@ impl Generator<'_, '_, '_> {
             over_block(self, (start, end));
         } else {
             let zero = self.constant(0);
-            let (count, _) = self.counted(start, end, BLOCK as i64, zero, |generator, first, last, count| {
+            self.counted(start, end, BLOCK as i64, zero, |generator, first, last, count| {
                 over_block(generator, (first, last));
-                generator.if_blocks_follow(contract, last, |generator| generator.push_rows(&tile, count));
+                generator.rank_results(&tile, last, count);
                 generator.ins().iadd_imm_s(count, 1)
             });
-            let behind_first = self.ins().iadd_imm_s(start, BLOCK as i64);
-            self.if_blocks_follow(contract, behind_first, |generator| generator.collect_ranks(&tile, count));
         }
         self.dealt = outer;
     }
@@ -166,7 +173,7 @@ impl Generator<'_, '_, '_> {
     /// Runs `emit` for all steps of the strip with rows, or for parts of it whose operands are packed before.
     fn parts_of_rows(&mut self, tile: &Tile<'_>, emit: impl FnOnce(&mut Self)) {
         let contract = tile.contract;
-        if contract.rows_prologue.is_empty() {
+        if matches!(tile.packing, Packing::Never) {
             emit(self);
             return;
         }
@@ -174,11 +181,12 @@ impl Generator<'_, '_, '_> {
         let length = self.constant(PACKED_STEPS as i64);
         self.blocks(first, last, length, &[], |generator, part, _| {
             generator.within(contract.rows, part, |generator| {
-                match tile.is_packed {
-                    None => generator.body(&contract.rows_prologue),
-                    Some(is_packed) => {
+                match tile.packing {
+                    Packing::Always => generator.body(&contract.rows_prologue),
+                    Packing::If(is_packed) => {
                         generator.when(is_packed, |generator| generator.body(&contract.rows_prologue));
                     }
+                    Packing::Never => {}
                 }
                 emit(generator);
             });
@@ -242,13 +250,13 @@ impl Generator<'_, '_, '_> {
             }
             _ => Vec::new(),
         };
-        let is_packed = self.is_packed(contract, &beside, lanes_at_once);
+        let packing = self.packing(contract, &beside, lanes_at_once);
         let (first, _) = self.bounds(contract.rows);
         Tile {
             contract,
             filled,
             beside,
-            is_packed,
+            packing,
             shared,
             own,
             steps,
@@ -262,24 +270,24 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// Returns whether rows of a block are too long to be read from their arrays; `None` if these are not contiguous, or
-    /// there are none.
-    fn is_packed(
-        &mut self,
-        contract: &Contract,
-        beside: &[Beside],
-        lanes_at_once: usize,
-    ) -> Option<ir::Value> {
-        if !beside.iter().all(|beside| beside.array.is_some()) {
-            return None;
-        }
+    /// Returns whether rows of a block are filled: those that are not contiguous in their arrays, or too long to be read there.
+    fn packing(&mut self, contract: &Contract, beside: &[Beside], lanes_at_once: usize) -> Packing {
         let sizes = beside.iter().map(|beside| self.kernel.rows[beside.row.index()].dtype.size());
-        let longest = (LONGEST_UNPACKED[usize::from(lanes_at_once > 1)] / sizes.max()?) as i64;
+        let Some(size) = sizes.max() else { return Packing::Never };
+        if !beside.iter().all(|beside| beside.array.is_some()) {
+            return Packing::Always;
+        }
+        let longest = (LONGEST_UNPACKED[usize::from(lanes_at_once > 1)] / size) as i64;
+        let most = match self.kernel.axes[contract.axis.index()].extent {
+            Extent::Constant(extent) => extent.min(BLOCK as i64),
+            Extent::Param(_) => BLOCK as i64,
+        };
+        if most <= longest {
+            return Packing::Never;
+        }
         let (start, end) = self.bounds(contract.axis);
         let length = self.ins().isub(end, start);
-        let block = self.constant(BLOCK as i64);
-        let length = self.least(length, block);
-        Some(self.ins().icmp_imm_s(IntCC::SignedGreaterThan, length, longest))
+        Packing::If(self.ins().icmp_imm_s(IntCC::SignedGreaterThan, length, longest))
     }
 
     /// Fills rows for the current block of the axis, unless they already hold these values: the same elements of the same
@@ -361,9 +369,9 @@ impl Generator<'_, '_, '_> {
         };
         // Packed rows are long: what a vector of the strip needs of a block stays in the second-level cache then, but all
         // that the strip needs may not.
-        let around = match (self.dealt, tile.is_packed) {
-            (Some(_), Some(is_packed)) => Around::StripIf(is_packed),
-            (Some(_), None) if !tile.beside.is_empty() => Around::Strip,
+        let around = match (self.dealt, tile.packing) {
+            (Some(_), Packing::If(is_packed)) => Around::StripIf(is_packed),
+            (Some(_), Packing::Always) => Around::Strip,
             _ => Around::Rows,
         };
         let Some(dealt) = self.dealt else {

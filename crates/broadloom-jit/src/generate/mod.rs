@@ -350,7 +350,7 @@ impl<'f> Generator<'_, 'f, '_> {
                         continue;
                     }
                     let length = match stmt.stripped() {
-                        Some(contract) => self.steps_for_ranks(contract, *length),
+                        Some(contract) => self.steps_of_strip(contract, *length),
                         None => self.constant(*length as i64),
                     };
                     self.strip(*axis, length, body);

@@ -169,7 +169,13 @@ impl Generator<'_, '_, '_> {
             Stmt::Reduce(reduce) => self.reduces_the_same(axis, reduce),
             _ => false,
         };
-        if lanes == 1 || statements(body).count() > MAX_WIDE_STATEMENTS || !body.iter().all(is_plain) {
+        // Between ops on 16-bit floats are casts, which do not count.
+        let is_cast = |stmt: &Stmt| {
+            let def = |id: &ValueId| &self.kernel.values[id.index()].def;
+            matches!(stmt, Stmt::Let(id) if matches!(def(id), Def::Cast(_)))
+        };
+        let count = statements(body).filter(|stmt| !is_cast(stmt)).count();
+        if lanes == 1 || count > MAX_WIDE_STATEMENTS || !body.iter().all(is_plain) {
             return lanes;
         }
         let host = self.emit.host;

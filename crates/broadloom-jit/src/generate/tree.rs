@@ -380,7 +380,7 @@ impl Generator<'_, '_, '_> {
         .carried
     }
 
-    fn is_odd(&mut self, number: ir::Value) -> ir::Value {
+    pub(super) fn is_odd(&mut self, number: ir::Value) -> ir::Value {
         let odd = self.ins().band_imm_u(number, 1);
         self.ins().icmp_imm_s(IntCC::NotEqual, odd, 0)
     }

@@ -25,8 +25,9 @@ pub fn is_few(shape: &Shape) -> bool {
     count.is_some_and(|count| count <= MAX_GROUPED_RESULT)
 }
 
-/// Returns the most sums of so many terms over pairs, at most [`MAX_UNROLLED_REDUCTION`], that an extreme of them, or of their
-/// square roots, finds with the sums unrolled, instead of by a contraction. Without a number of terms, it is that of the fewest.
+/// Returns the most sums of so many terms over pairs, at most [`MAX_UNROLLED_REDUCTION`], that an extreme of them, or the least
+/// of their square roots, finds with the sums unrolled, instead of by a contraction. Without a number of terms, it is that of
+/// the fewest.
 pub fn most_unrolled(terms: Option<i64>, by_root: bool) -> i64 {
     match terms {
         _ if by_root => MAX_UNROLLED_ROOTS,
@@ -92,8 +93,8 @@ impl Flat {
         let terms = self.node(sum.operand).shape[sum.axis].as_constant();
         match self.reduced.get(&expr) {
             Some(Reduced::Added) => true,
-            Some(Reduced::Compared(count)) => *count > most_unrolled(terms, false),
-            Some(Reduced::ComparedByRoot(count)) => *count > most_unrolled(terms, true),
+            Some(Reduced::Compared(count) | Reduced::Least(count)) => *count > most_unrolled(terms, false),
+            Some(Reduced::LeastRoot(count)) => *count > most_unrolled(terms, true),
             None => false,
         }
     }

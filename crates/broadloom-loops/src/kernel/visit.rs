@@ -218,15 +218,16 @@ impl Stmt {
         }
     }
 
-    /// Returns the contraction for whose rows a strip is cut: its first statement, or that of a loop that adds its results.
+    /// Returns the contraction for whose rows a strip is cut: its first statement, or all that a loop does which adds its
+    /// results.
     pub fn stripped(&self) -> Option<&Contract> {
         let Stmt::Strip { axis, body, .. } = self else { return None };
-        let first = match body.first()? {
-            Stmt::For { body, .. } => body.first()?,
-            first => first,
+        let (summed, first) = match body.first()? {
+            Stmt::For { axis, lanes: 1, body } if body.len() == 1 => (Some(*axis), &body[0]),
+            first => (None, first),
         };
         match first {
-            Stmt::Contract(contract) if contract.rows == *axis => Some(contract),
+            Stmt::Contract(contract) if contract.rows == *axis && contract.summed == summed => Some(contract),
             _ => None,
         }
     }

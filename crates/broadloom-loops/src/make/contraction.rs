@@ -48,13 +48,16 @@ impl Maker<'_, '_, '_> {
             rows.unzip::<_, _, Vec<Stmt>, Vec<_>>()
         });
         self.rows.extend(filled.into_iter().chain(beside));
+        // An outer sum adds as many elements in each of its steps.
+        let times = summed.map_or(Some(1), |summed| self.nest.axes[summed.index()].extent.as_constant());
+        let elements = extent.zip(times).and_then(|(extent, times)| extent.checked_mul(times));
         let reduced = self.placement.reduced[&axis].clone();
         let mut body = Vec::new();
         let added_to: Vec<Accumulator> = reduced
             .iter()
             .map(|value| {
                 let accumulator = self.accumulator(*value, &mut body);
-                self.narrowed(accumulator, extent, &mut body)
+                self.narrowed(accumulator, elements, &mut body)
             })
             .collect();
         self.remove_unused(&mut body, &added_to);
@@ -82,16 +85,16 @@ impl Maker<'_, '_, '_> {
         Ok(Stmt::Contract(contract))
     }
 
-    /// Returns an accumulator of narrower lanes, if they hold the sum of a whole axis: fewer registers, and shorter rows.
+    /// Returns an accumulator of narrower lanes, if they hold the sum of all elements: fewer registers, and shorter rows.
     fn narrowed(
         &mut self,
         accumulator: Accumulator,
-        extent: Option<i64>,
+        elements: Option<i64>,
         body: &mut Vec<Stmt>,
     ) -> Accumulator {
         let narrow = accumulator.narrow(&self.kernel.values);
         let Some(Narrow { dtype, .. }) =
-            narrow.filter(|narrow| extent.is_some_and(|size| size <= narrow.steps))
+            narrow.filter(|narrow| elements.is_some_and(|elements| elements <= narrow.steps))
         else {
             return accumulator;
         };

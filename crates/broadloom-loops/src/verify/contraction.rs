@@ -2,7 +2,7 @@
 
 use super::{Fault, Scope};
 use crate::kernel::*;
-use broadloom_ir::reduce::{BLOCK, SEQUENTIAL_LIMIT};
+use broadloom_ir::reduce::{BLOCK, ReduceOp, SEQUENTIAL_LIMIT};
 
 impl Scope<'_> {
     pub(super) fn contract(&mut self, contract: &Contract, stmt: &Stmt) -> Result<(), Fault> {
@@ -25,7 +25,7 @@ impl Scope<'_> {
             || contract.accumulators.iter().any(|entry| entry.accumulator.operand.is_indexed())
             || !contract.body.iter().all(|stmt| self.is_contracted(stmt, contract))
             || !self.is_packing(contract)
-            || contract.summed.is_some_and(|summed| !self.is_summed(summed, axis))
+            || contract.summed.is_some_and(|summed| !self.is_summed(summed, contract))
         {
             return Err(Fault::Form(axis));
         }
@@ -65,22 +65,36 @@ impl Scope<'_> {
         self.left_in_rows(contract.accumulators.iter().map(|entry| &entry.accumulator))
     }
 
-    /// Whether the steps of a loop around a contraction can add its results: it is walked from a first step on, which replaces
-    /// them, and each step has whole sums.
-    fn is_summed(&self, summed: AxisId, axis: AxisId) -> bool {
-        let is_within = |axis: AxisId, most: usize| match self.kernel.axes[axis.index()] {
-            Axis { extent: Extent::Constant(extent), group: None, .. } => (1..=most as i64).contains(&extent),
-            _ => false,
+    /// Whether the steps of a loop around a contraction can add its results: it does nothing else in a strip of its own, so that
+    /// its first step replaces the results and only the last one leaves them; each step has whole sums, and results can hold all.
+    fn is_summed(&self, summed: AxisId, contract: &Contract) -> bool {
+        let extent = |axis: AxisId, most: usize| match self.kernel.axes.get(axis.index()) {
+            Some(Axis { extent: Extent::Constant(extent), group: None, .. }) => {
+                (1..=most as i64).contains(extent).then_some(*extent)
+            }
+            _ => None,
         };
-        let is_walked = self.walked.get(summed.index()).copied().unwrap_or(false);
-        is_walked && is_within(summed, SEQUENTIAL_LIMIT) && is_within(axis, BLOCK)
+        let (Some(steps), Some(terms)) = (extent(summed, SEQUENTIAL_LIMIT), extent(contract.axis, BLOCK))
+        else {
+            return false;
+        };
+        let holds = |entry: &Contracted| {
+            let Accumulator { op, dtype, ref operand, .. } = entry.accumulator;
+            let is_counted = matches!(operand, Contribution::Count(_)) && dtype.size() < 8;
+            op == ReduceOp::Sum && (!is_counted || steps * terms < 1 << (8 * dtype.size()))
+        };
+        self.is_alone(contract) && contract.accumulators.iter().all(holds)
+    }
+
+    /// Whether a strip is cut for this contraction.
+    fn is_alone(&self, contract: &Contract) -> bool {
+        self.kernel.statements().filter_map(Stmt::stripped).any(|other| std::ptr::eq(other, contract))
     }
 
     /// Returns the most steps of a strip with rows. With ranks, they are more if the strip is cut for this contraction, because
     /// the code then shortens it if ranks need rows.
     fn most_steps(&self, contract: &Contract) -> usize {
-        let mut stripped = self.kernel.statements().filter_map(Stmt::stripped);
-        match stripped.any(|other| std::ptr::eq(other, contract)) {
+        match self.is_alone(contract) {
             true => contract.most_steps(&self.kernel.axes),
             false => contract.fewest_steps(&self.kernel.axes),
         }

@@ -8,7 +8,7 @@ mod scans;
 
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
-use broadloom_ir::reduce::BLOCK;
+use broadloom_ir::reduce::{BLOCK, ReduceOp};
 use broadloom_loops::kernel::*;
 use broadloom_loops::{Broken, Fault, LowerError, LowerOptions, lower, verify};
 use std::collections::BTreeSet;
@@ -211,6 +211,28 @@ const CASES: &[(&str, &str, Break)] = &[
             _ => None,
         });
         kernel.axes[summed.unwrap().index()].extent = Extent::Constant(0);
+    }),
+    // The results are read before all are added.
+    ("Form", "sums of sums over pairs", |schedule| {
+        adding(schedule, |strip| {
+            let rest = strip.split_off(1);
+            if let Stmt::For { body, .. } = &mut strip[0] {
+                body.extend(rest);
+            }
+        });
+    }),
+    // Another strip's results are added to.
+    ("Form", "sums of sums over pairs", |schedule| {
+        adding(schedule, |strip| {
+            if let Stmt::For { body, .. } = &mut strip[0] {
+                let contract = body.remove(0);
+                strip[0] = contract;
+            }
+        });
+    }),
+    // The results of all steps are not added, but multiplied.
+    ("Form", "sums of sums over pairs", |schedule| {
+        contract(schedule, |contract, _| contract.accumulators[0].accumulator.op = ReduceOp::Prod);
     }),
     // The row of an index.
     ("RowDtype", "nearest code", |schedule| {
@@ -435,6 +457,19 @@ fn contract(schedule: &mut Schedule, act: impl Fn(&mut Contract, &mut [Access]))
             }
             _ => false,
         })
+    });
+    assert!(found, "{schedule}");
+}
+
+/// Changes the statements of the strip whose first one is a loop that adds the results of a contraction.
+fn adding(schedule: &mut Schedule, act: impl Fn(&mut Vec<Stmt>)) {
+    let adds = |stmt: &Stmt| matches!(stmt, Stmt::For { body, .. } if matches!(body.first(), Some(Stmt::Contract(_))));
+    let found = first(&mut schedule.kernels[0].body, &mut |body| {
+        let is_met = body.first().is_some_and(adds);
+        if is_met {
+            act(body);
+        }
+        is_met
     });
     assert!(found, "{schedule}");
 }

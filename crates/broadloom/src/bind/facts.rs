@@ -7,7 +7,7 @@ use super::sizes::{Values, count, evaluate};
 use crate::array::Geometry;
 use crate::thresholds::{
     COLUMNS_OF_THREAD, MAX_VARIANT_EXPRS, MIN_PARTS_ELEMENTS, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD,
-    SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_TRAILING,
+    SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_SUM_OF_PAIRS, SHORT_TRAILING,
 };
 use crate::variant::Variant;
 use broadloom_ir::dim::{Dim, DimError};
@@ -35,28 +35,45 @@ struct ShortSize {
     shape: Shape,
 }
 
-/// Returns the most elements of an extreme that are compared in registers, if they are computed one by one from short sums, as
-/// distances are.
-fn most_compared(graph: &CheckedGraph, mut expr: ExprId) -> Option<i64> {
-    let mut by_root = false;
+/// Returns the most elements that an extreme of an expression compares in registers, if they are computed one by one from short
+/// sums, as distances are.
+fn most_compared(graph: &CheckedGraph, extreme: ReduceOp, mut expr: ExprId) -> Option<i64> {
+    let mut ops: Vec<Op> = Vec::new();
     loop {
-        match graph.node(expr) {
-            Node::Reduce { op: ReduceOp::Sum | ReduceOp::Mean, operand, axes, .. } => {
+        let node = graph.node(expr);
+        match node {
+            Node::Reduce { op: op @ (ReduceOp::Sum | ReduceOp::Mean), operand, axes, .. } => {
                 let &[axis] = axes.as_slice() else { return None };
                 let terms = graph.shape(*operand)[axis].as_constant();
                 let is_short = terms.is_none_or(|terms| SHORT_REDUCTION.contains(&terms));
+                let is_least = matches!(extreme, ReduceOp::Min | ReduceOp::ArgMin);
+                let by_root = is_least && *op == ReduceOp::Sum && ops == [Op::Sqrt];
                 return is_short.then(|| most_unrolled(terms, by_root));
             }
-            node @ (Node::Elementwise { .. } | Node::View { .. }) => {
-                by_root |= matches!(node, Node::Elementwise { op: Op::Sqrt, .. });
-                let operands = node.operands();
-                let mut tables = operands.iter().filter(|operand| graph.shape(**operand).rank() > 0);
-                let (Some(table), None) = (tables.next(), tables.next()) else { return None };
-                expr = *table;
-            }
+            Node::Elementwise { op, .. } => ops.push(*op),
+            Node::View { .. } => {}
             _ => return None,
         }
+        let operands = node.operands();
+        let mut tables = operands.iter().filter(|operand| graph.shape(**operand).rank() > 0);
+        let (Some(table), None) = (tables.next(), tables.next()) else { return None };
+        expr = *table;
     }
+}
+
+/// Returns whether the elements of an expression are computed from all pairs of elements of smaller ones.
+fn is_of_pairs(graph: &CheckedGraph, mut expr: ExprId) -> bool {
+    let shape = graph.shape(expr);
+    while let node @ Node::Elementwise { .. } = graph.node(expr) {
+        let operands = node.operands();
+        let mut whole = operands.iter().filter(|operand| graph.shape(**operand) == shape);
+        match (whole.next(), whole.next()) {
+            (None, _) => return true,
+            (Some(operand), None) => expr = *operand,
+            (Some(_), Some(_)) => return false,
+        }
+    }
+    false
 }
 
 impl ShortSizes {
@@ -86,12 +103,15 @@ impl ShortSizes {
                     let mut arrays = graph.inputs().iter().filter(|input| input.shape == *shape);
                     axis + 1 == shape.rank() && arrays.any(|array| array.dtype.size() >= MIN_WORD)
                 };
+                let is_of_sums = axes.len() == 2 && is_of_pairs(graph, *operand);
                 let lengths = |axis: usize| match op {
+                    // The sums over the last axis are added.
+                    ReduceOp::Sum if is_of_sums && axes.last() == Some(&axis) => SHORT_SUM_OF_PAIRS,
                     ReduceOp::Sum | ReduceOp::Mean => SHORT_SUM,
                     ReduceOp::Min | ReduceOp::Max if is_of_rows(axis) => SHORT_ROW,
                     ReduceOp::ArgMin | ReduceOp::ArgMax if is_of_rows(axis) => SHORT_ROW_OF_ARG,
                     _ if op.beats().is_some()
-                        && let Some(most) = most_compared(graph, *operand) =>
+                        && let Some(most) = most_compared(graph, *op, *operand) =>
                     {
                         2..=most
                     }

@@ -5,7 +5,7 @@
 //! the addresses jump, which no hardware predicts. With AVX-512 (Emerald Rapids), products of 2048 x 2048 `f64` spent a third of
 //! their time on these bursts.
 
-use super::{Place, Tile};
+use super::{Packing, Place, Tile};
 use crate::generate::Generator;
 use crate::thresholds::{LINE, MIN_PREFETCHED};
 use broadloom_ir::reduce::{BLOCK, LANES};
@@ -69,10 +69,10 @@ impl Generator<'_, '_, '_> {
     /// once, or those of the tile.
     fn distance_of_rows(&mut self, tile: &Tile<'_>) -> ir::Value {
         let [packed, read] = [PACKED_STEPS, tile.steps].map(|steps| self.constant(steps as i64));
-        match tile.is_packed {
-            Some(is_packed) => self.ins().select(is_packed, packed, read),
-            None if tile.contract.rows_prologue.is_empty() => read,
-            None => packed,
+        match tile.packing {
+            Packing::Always => packed,
+            Packing::If(is_packed) => self.ins().select(is_packed, packed, read),
+            Packing::Never => read,
         }
     }
 

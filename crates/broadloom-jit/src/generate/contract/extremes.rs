@@ -32,6 +32,7 @@ impl Generator<'_, '_, '_> {
             && stream.prologue.is_empty()
             && contract.rows_prologue.is_empty()
             && !stream.dense
+            && contract.summed.is_none()
             && contract.rows == stream.axis
             && contract.strip == stream.strip
             && stream.accumulators.iter().all(is_extreme)

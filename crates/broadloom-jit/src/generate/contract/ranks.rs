@@ -10,24 +10,10 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 
 impl Generator<'_, '_, '_> {
-    /// Emits code that runs only if the axis, whose blocks have ranks, has elements behind one that ends at a position.
-    pub(super) fn if_blocks_follow(
-        &mut self,
-        contract: &Contract,
-        last: ir::Value,
-        emit: impl FnOnce(&mut Self),
-    ) {
-        if contract.is_ranked(&self.kernel.axes) {
-            let (_, end) = self.bounds(contract.axis);
-            let is_before = self.ins().icmp(IntCC::SignedLessThan, last, end);
-            self.when(is_before, emit);
-        }
-    }
-
-    /// Returns the number of steps of a strip that is cut for a contraction: the number of groups of rows that are
-    /// available for the results and for each rank that the axis needs. The rows of a single block stay in the first-level
-    /// cache.
-    pub(in crate::generate) fn steps_for_ranks(&mut self, contract: &Contract, most: usize) -> ir::Value {
+    /// Returns the number of steps of a strip that is cut for a contraction. For a single block, they are few, so that its
+    /// results stay in the first-level cache; with ranks, as many as there are groups of rows for the results and each rank that
+    /// the axis needs.
+    pub(in crate::generate) fn steps_of_strip(&mut self, contract: &Contract, most: usize) -> ir::Value {
         if !contract.is_ranked(&self.kernel.axes) || most <= CONTRACTED_ROWS {
             return self.constant(most as i64);
         }
@@ -93,12 +79,41 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// Adds the results of a block to those of the blocks before: equal ranks merge as soon as both exist.
-    pub(super) fn push_rows(&mut self, tile: &Tile<'_>, count: ir::Value) {
-        let (rank, _) = self.merging_ranks(count, &[], |generator, rank, _| {
-            generator.merge_rank(tile, rank);
-            Vec::new()
+    /// Merges the results of a block, which ends at a position, with those of so many blocks before: with equal ranks, and then
+    /// it has the next free one; those of the last block with all ranks in use, from right to left.
+    pub(super) fn rank_results(&mut self, tile: &Tile<'_>, last: ir::Value, count: ir::Value) {
+        let contract = tile.contract;
+        if !contract.is_ranked(&self.kernel.axes) {
+            return;
+        }
+        let (start, end) = self.bounds(contract.axis);
+        let length = self.ins().isub(end, start);
+        let are_several = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, length, BLOCK as i64);
+        self.when(are_several, |generator| {
+            let is_last = generator.ins().icmp(IntCC::SignedGreaterThanOrEqual, last, end);
+            let [all, lowest, zero] = [-1, 1, 0].map(|number| generator.constant(number));
+            let merged = generator.ins().select(is_last, all, lowest);
+            let looped = generator.loop_while(
+                &[count, zero],
+                &[],
+                |generator, state| {
+                    let left = generator.ins().band(state[0], merged);
+                    generator.ins().icmp_imm_s(IntCC::NotEqual, left, 0)
+                },
+                |generator, state, _| {
+                    let is_in_use = generator.is_odd(state[0]);
+                    generator.when(is_in_use, |generator| generator.merge_rank(tile, state[1]));
+                    let rest = generator.ins().ushr_imm_u(state[0], 1);
+                    (vec![rest, generator.ins().iadd_imm_s(state[1], 1)], Vec::new())
+                },
+            );
+            let follow = generator.ins().icmp(IntCC::SignedLessThan, last, end);
+            generator.when(follow, |generator| generator.store_rank(tile, looped.state[1]));
         });
+    }
+
+    /// Copies the rows of results to a rank.
+    fn store_rank(&mut self, tile: &Tile<'_>, rank: ir::Value) {
         for entry in &tile.contract.accumulators {
             let (target, ranks) = self.ends(tile, entry, rank);
             let dtype = entry.accumulator.dtype;
@@ -132,15 +147,5 @@ impl Generator<'_, '_, '_> {
         let before = self.ins().iadd_imm_s(rank, 1);
         let offset = self.ins().imul(before, bytes);
         (target, self.ins().iadd(target, offset))
-    }
-
-    /// Combines the ranks at the end, from right to left.
-    pub(super) fn collect_ranks(&mut self, tile: &Tile<'_>, count: ir::Value) {
-        // The last block is in the rows of results only.
-        let held = self.ins().iadd_imm_s(count, -1);
-        self.merging_held_ranks(held, &[], |generator, rank, _| {
-            generator.merge_rank(tile, rank);
-            Vec::new()
-        });
     }
 }

@@ -1,6 +1,6 @@
 //! The steps of a tile along the axis of a contraction: in their order, or lane by lane of the fixed tree.
 
-use super::{Beside, Place, Tile, accumulators, dtypes};
+use super::{Beside, Packing, Place, Tile, accumulators, dtypes};
 use crate::emit::{LaneStride, Val};
 use crate::generate::reduce::State;
 use crate::generate::{Dealt, Generator, Looped};
@@ -56,36 +56,59 @@ impl Generator<'_, '_, '_> {
 
     /// Returns where a tile reads what is beside, from a step of the axis on: in rows, or in arrays.
     fn sources(&mut self, tile: &Tile<'_>, place: Place<'_>, start: ir::Value) -> Vec<Source> {
-        let Contract { axis, rows, .. } = *tile.contract;
-        let lanes = self.dealt.map(|dealt| dealt.lanes);
-        let mut sources = Vec::new();
-        for Beside { row, array, .. } in &tile.beside {
-            let size = self.kernel.rows[row.index()].dtype.size();
-            let bytes = self.row_bytes(*row);
-            let filled = self.at(axis, start, 1, |generator| {
-                generator.at(rows, place.first, 1, |generator| generator.row_address(*row, axis))
-            });
-            let starts = (0..tile.steps as i64).map(|step| self.ins().iadd_imm_s(filled, step * bytes));
-            let mut starts: Vec<ir::Value> = starts.collect();
-            let [mut of_lane, mut of_step] =
-                [STEPS_OF_LANE * size, size].map(|bytes| self.constant(bytes as i64));
-            if let (Some(is_packed), Some((access, delta))) = (tile.is_packed, array) {
-                for (from, position) in starts.iter_mut().zip(place.rows) {
-                    let in_array = self.at(axis, start, 1, |generator| {
-                        generator.at(rows, *position, 1, |generator| generator.address(*access, *delta))
-                    });
-                    *from = self.ins().select(is_packed, *from, in_array);
-                }
-                let neighbour = self.constant(size as i64);
-                of_lane = self.ins().select(is_packed, of_lane, neighbour);
-                if let Some(lanes) = lanes {
-                    let apart = self.scaled(lanes, size as i64);
-                    of_step = self.ins().select(is_packed, of_step, apart);
+        let source = |beside: &Beside| match (tile.packing, beside.array) {
+            (Packing::Never, Some(array)) => self.in_array(tile, place, start, array),
+            (Packing::If(is_packed), Some(array)) => {
+                let packed = self.in_rows(tile, place, start, beside.row);
+                let read = self.in_array(tile, place, start, array);
+                let mut either = |packed, read| self.ins().select(is_packed, packed, read);
+                let starts = packed.starts.into_iter().zip(read.starts);
+                Source {
+                    starts: starts.map(|(packed, read)| either(packed, read)).collect(),
+                    of_lane: either(packed.of_lane, read.of_lane),
+                    of_step: either(packed.of_step, read.of_step),
                 }
             }
-            sources.push(Source { starts, of_lane, of_step });
-        }
-        sources
+            _ => self.in_rows(tile, place, start, beside.row),
+        };
+        tile.beside.iter().map(source).collect()
+    }
+
+    /// Returns where a tile reads from rows over the block.
+    fn in_rows(&mut self, tile: &Tile<'_>, place: Place<'_>, start: ir::Value, row: RowId) -> Source {
+        let Contract { axis, rows, .. } = *tile.contract;
+        let size = self.kernel.rows[row.index()].dtype.size();
+        let bytes = self.row_bytes(row);
+        let filled = self.at(axis, start, 1, |generator| {
+            generator.at(rows, place.first, 1, |generator| generator.row_address(row, axis))
+        });
+        let starts = (0..tile.steps as i64).map(|step| self.ins().iadd_imm_s(filled, step * bytes)).collect();
+        let [of_lane, of_step] = [STEPS_OF_LANE * size, size].map(|bytes| self.constant(bytes as i64));
+        Source { starts, of_lane, of_step }
+    }
+
+    /// Returns where a tile reads from an array whose elements along the axis are contiguous.
+    fn in_array(
+        &mut self,
+        tile: &Tile<'_>,
+        place: Place<'_>,
+        start: ir::Value,
+        (access, delta): (AccessId, i64),
+    ) -> Source {
+        let Contract { axis, rows, .. } = *tile.contract;
+        let size = self.kernel.accesses[access.index()].dtype.size() as i64;
+        let starts = place.rows.iter().map(|position| {
+            self.at(axis, start, 1, |generator| {
+                generator.at(rows, *position, 1, |generator| generator.address(access, delta))
+            })
+        });
+        let starts = starts.collect();
+        let of_lane = self.constant(size);
+        let of_step = match self.dealt {
+            Some(dealt) => self.scaled(dealt.lanes, size),
+            None => of_lane,
+        };
+        Source { starts, of_lane, of_step }
     }
 
     /// Adds the elements of the axis from a position on, before an end, at a distance from each other. The rows over the
