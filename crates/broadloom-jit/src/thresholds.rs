@@ -20,7 +20,7 @@ pub(crate) const WORTH_A_LOOP: usize = 3;
 /// several need more registers than there are.
 pub(crate) const INTERLEAVED: usize = 2;
 
-/// The most statements of a loop that computes more lanes than its kernel says: its code is as many times as long.
+/// The most statements, casts aside, of a loop that computes more lanes than its kernel says: its code is as many times as long.
 pub(crate) const MAX_WIDE_STATEMENTS: usize = 64;
 
 /// The shortest loop of which a first part is as long as aligns the vectors of the rest.

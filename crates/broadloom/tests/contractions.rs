@@ -265,7 +265,6 @@ fn distances_to_few_codes_are_sums_of_one_loop() {
     }
 }
 
-/// Rows of both sides that lie apart along the reduction axis are packed, and go on behind the last one.
 /// Whether sums are unrolled depends on all that reads them, in any order.
 #[test]
 fn the_order_of_outputs_decides_nothing() {
@@ -273,16 +272,17 @@ fn the_order_of_outputs_decides_nothing() {
         let g = Graph::new();
         let (x, y) = (g.input::<f32>("x", shape![40, 8]), g.input::<f32>("y", shape![10_000, 8]));
         let distances = (x.unsqueeze(1) - y).square().sum(-1);
-        let mut outputs = vec![distances.argmin(1), distances.min(0)];
-        if is_swapped {
-            outputs = vec![distances.min(0), distances.argmin(1)];
-        }
+        let outputs = match is_swapped {
+            false => vec![distances.argmin(1), distances.min(0)],
+            true => vec![distances.min(0), distances.argmin(1)],
+        };
         let kernel = compiled(&g, outputs, &CompileOptions::default());
         kernel.explain().to_string().matches("contract ").count()
     };
     assert_eq!([false, true].map(contracted), [2, 2]);
 }
 
+/// Rows of both sides that lie apart along the reduction axis are packed, and go on behind the last one.
 #[test]
 fn reductions_of_transposed_tables_have_the_bits_of_the_interpreter() {
     for (name, expression) in REDUCED {

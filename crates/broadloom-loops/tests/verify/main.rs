@@ -234,6 +234,20 @@ const CASES: &[(&str, &str, Break)] = &[
     ("Form", "sums of sums over pairs", |schedule| {
         contract(schedule, |contract, _| contract.accumulators[0].accumulator.op = ReduceOp::Prod);
     }),
+    // Counts of 8 times 40 elements do not fit in bytes.
+    ("Form", "sums of sums over pairs", |schedule| {
+        contract(schedule, |contract, _| {
+            let Accumulator { dtype, operand, .. } = &mut contract.accumulators[0].accumulator;
+            *dtype = DType::U8;
+            *operand = Contribution::Count(ValueId::new(0));
+        });
+        let kernel = &mut schedule.kernels[0];
+        let summed = kernel.statements().find_map(|stmt| match stmt {
+            Stmt::Contract(contract) => contract.summed,
+            _ => None,
+        });
+        kernel.axes[summed.unwrap().index()].extent = Extent::Constant(8);
+    }),
     // The row of an index.
     ("RowDtype", "nearest code", |schedule| {
         let indices = schedule.kernels[0].statements().find_map(|stmt| match stmt {

@@ -79,8 +79,9 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// Merges the results of a block, which ends at a position, with those of so many blocks before: with equal ranks, and then
-    /// it has the next free one; those of the last block with all ranks in use, from right to left.
+    /// Merges the results of a block, which ends at a position, with those of so many blocks before. A block that others follow
+    /// merges with equal ranks, and its results become the next free rank. The last block merges with all ranks in use, from
+    /// right to left, and its results stay in the rows.
     pub(super) fn rank_results(&mut self, tile: &Tile<'_>, last: ir::Value, count: ir::Value) {
         let contract = tile.contract;
         if !contract.is_ranked(&self.kernel.axes) {
