@@ -374,9 +374,23 @@ pub const FAULTS: &[Fault] = &[
     },
     Fault {
         what: "each step of an outer sum replaces the results of the step before",
-        file: "crates/broadloom-jit/src/generate/contract.rs",
-        place: "None if ⟦tile.contract.summed.is_some()⟧ =>",
-        new: "false",
+        file: "crates/broadloom-jit/src/generate/fold.rs",
+        place: "let value = ⟦generator.emit.accumulate(op, dtype, &before, &value)⟧;",
+        new: "{ let _ = (op, before); value }",
+        test: SUMS_OF_SUMS,
+    },
+    Fault {
+        what: "all steps of an outer sum go to the first lane of the fixed tree",
+        file: "crates/broadloom-jit/src/generate/fold.rs",
+        place: "let offset = generator.ins().imul_imm_s(lane, ⟦table.apart⟧);\n                (entry.op,",
+        new: "0",
+        test: SUMS_OF_SUMS,
+    },
+    Fault {
+        what: "results that registers combine with those of other steps are not finished",
+        file: "crates/broadloom-jit/src/generate/contract/results.rs",
+        place: "⟦ReduceOp::Sum⟧ => self.emit.cast(value, dtype),",
+        new: "ReduceOp::Sum | ReduceOp::Max | ReduceOp::Min",
         test: SUMS_OF_SUMS,
     },
     Fault {
@@ -389,8 +403,8 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "lanes hold the sum of a step of an outer sum, and not of all",
         file: "crates/broadloom-loops/src/make/contraction.rs",
-        place: "and_then(|(extent, times)| ⟦extent.checked_mul(times)⟧);",
-        new: "{ let _ = times; Some(extent) }",
+        place: "(true, _) => ⟦elements.checked_mul(extent(*axis)?)⟧,",
+        new: "{ extent(*axis)?; Some(elements) }",
         test: ALL_COUNTED,
     },
     Fault {

@@ -180,6 +180,12 @@ impl Walk<'_> {
                 Stmt::Reduce(reduce) => self.reduce(reduce, lanes),
                 Stmt::Stream(stream) => self.stream(stream),
                 Stmt::Contract(contract) => self.contract(contract),
+                Stmt::FoldRows(fold) => {
+                    for entry in &fold.folded {
+                        self.add(format!("contractions folded, {:?}", fold.order), entry.dtype);
+                    }
+                    self.body(&fold.body, 1);
+                }
                 Stmt::Best(best) => {
                     let from = if best.body.is_empty() { "an array" } else { "rows" };
                     let extreme = if best.largest { "greatest" } else { "least" };
@@ -369,6 +375,9 @@ const LOOPS: &[(&str, &[DType])] = &[
     ("contract, Sequential", FLOATS),
     ("contract, Tree", FLOATS),
     ("contract by ranks", FLOATS),
+    ("contractions folded, Free", &[I64]),
+    ("contractions folded, Sequential", FLOATS),
+    ("contractions folded, Tree", FLOATS),
     ("stream behind a contraction", FLOATS),
     ("sum reduce row, Tree", FLOATS),
     ("sum reduce row, Counter", FLOATS),

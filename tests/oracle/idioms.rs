@@ -43,6 +43,8 @@ const IDIOMS: &[Idiom] = &[
     nearest,
     short_product,
     contraction,
+    pairs_of_tables,
+    pairs_of_tables,
     running_results,
     running_results,
     running_results,
@@ -215,6 +217,38 @@ fn contraction(builder: &mut Builder, draw: &mut Draw) -> Tensor {
         0 | 1 => reduce(draw.of(ReduceOp::ALL), product, vec![-1], false),
         2 => reduce(ReduceOp::ArgMax, builder.input(DType::I64, [n, m]), vec![1], false),
         _ => product,
+    }
+}
+
+/// Reductions over two or three axes of what is computed of pairs, and over one side of the pairs.
+fn pairs_of_tables(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, k] = builder.symbols.map(Dim::from);
+    let dtype = if draw.next(2) == 0 { float(draw) } else { draw.of(&[DType::I64, DType::I32, DType::U8]) };
+    let [two, three] = [2, 3].map(Dim::from);
+    let sizes = match draw.next(4) {
+        0 => vec![m, k],
+        1 => vec![two, k],
+        2 => vec![m, three],
+        _ => vec![three, two, m],
+    };
+    let [x, y] = [n, k].map(|rows| builder.input(dtype, [&[rows], sizes.as_slice()].concat()));
+    let x = x.unsqueeze(1);
+    let of_pairs = match draw.next(4) {
+        0 => (x - y).abs(),
+        1 => x.maximum(y),
+        2 => x.lt(y).cast_to(dtype),
+        _ => x * y,
+    };
+    let axes: Vec<i64> = (2..2 + sizes.len() as i64).collect();
+    let results = match draw.next(6) {
+        0 => reduce(draw.of(ReduceOp::ALL), of_pairs, axes, false),
+        1 => of_pairs.sum(axes[1..].to_vec()).max(2),
+        _ => of_pairs.sum(axes),
+    };
+    match draw.next(3) {
+        0 => reduce(draw.of(ReduceOp::ALL), results, vec![1], false),
+        1 => results * 2,
+        _ => results,
     }
 }
 

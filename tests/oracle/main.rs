@@ -26,7 +26,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// Cases of a run that does not ask for another number.
-const CASES: u32 = 900;
+const CASES: u32 = 1100;
 
 /// Always the same cases, unless the environment asks for others.
 fn config(least: u32) -> Config {

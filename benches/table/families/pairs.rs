@@ -16,6 +16,8 @@ use std::rc::Rc;
 const OF_BY_HAND: Asked = Asked::Ratio(1.1);
 /// A symbolic size is to cost as much more than a constant one.
 const OF_CONSTANT: Asked = Asked::Ratio(1.1);
+/// Sums over several axes, of the time of the same number of elements along one.
+const OF_ONE_AXIS: Asked = Asked::Ratio(1.25);
 /// Of a loop by hand, where more is computed of a pair than its distance.
 const OF_MORE_BY_HAND: Asked = Asked::Ratio(1.2);
 
@@ -45,6 +47,9 @@ pub fn entries(suite: &mut Suite) {
     let bits = |x: Tensor, y: Tensor| (x ^ y).count_ones().sum(-1);
     let word = |x: f32| u64::from(x.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     by_distance(suite, "differing bits", [3 * rows, 256, 4], word, bits, nearest_of_words, |x, y| x == y);
+    for sizes in [&[32, 32][..], &[3, 32, 32], &[32, 32, 3], &[128, 128]] {
+        nearest_image(suite, sizes);
+    }
     for d in [3, 16] {
         sums_by_weights(suite, d, 1, kernel_sums);
         sums_by_weights(suite, d, 8, kernel_sums_of_eight);
@@ -85,6 +90,29 @@ fn nearest<T: Element>(suite: &mut Suite, k: usize, d: usize, number: fn(f32) ->
         let broadloom = inputs.nearest(&g, g.symbols(["n", "k", "d"]));
         let constant = inputs.nearest(&Graph::new(), constants);
         agreeing(n, |a, b| a == b, vec![("broadloom", broadloom), ("constants", constant)])
+    });
+}
+
+/// The nearest of images by sums over all their axes, beside that of their elements along a single axis.
+fn nearest_image(suite: &mut Suite, sizes: &[usize]) {
+    let count: usize = sizes.iter().product();
+    let (n, k) = (suite.size(1_000_000 / count), 256);
+    let text: Vec<String> = sizes.iter().map(usize::to_string).collect();
+    suite.brief(&format!("nearest of {k} images of {}", text.join(" x ")), OF_ONE_AXIS, || {
+        let nearest = |sizes: &[usize]| {
+            let g = Graph::new();
+            let [rows, images] = g.symbols(["n", "k"]);
+            let input = |name: &str, rows: Symbol| {
+                let dims = std::iter::once(Dim::from(rows)).chain(sizes.iter().map(|size| Dim::from(*size)));
+                g.input::<f32>(name, dims.collect::<Vec<Dim>>())
+            };
+            let (x, y) = (input("x", rows), input("y", images));
+            let axes: Vec<i64> = (2..2 + sizes.len() as i64).collect();
+            let nearest = alone((x.unsqueeze(1) - y).square().sum(axes).argmin(1));
+            let shape = |rows: usize| [&[rows], sizes].concat();
+            kernel(nearest, vec![array(&shape(n), 1), array(&shape(k), 2)], &[n])
+        };
+        agreeing(n, |a: &i64, b| a == b, vec![("broadloom", nearest(sizes)), ("one axis", nearest(&[count]))])
     });
 }
 

@@ -67,6 +67,7 @@ fn shown_whole(stmt: &Stmt) -> Option<(AxisId, &'static str)> {
     match stmt {
         Stmt::Sort(SortRow { axis, .. }) => Some((*axis, "sort")),
         Stmt::Contract(Contract { axis, .. }) => Some((*axis, "contract")),
+        Stmt::FoldRows(FoldRows { axis, .. }) => Some((*axis, "reduce")),
         Stmt::Best(Best { axis, .. }) | Stmt::BestRows(BestRows { axis, .. }) => {
             Some((*axis, "find the best over"))
         }

@@ -212,19 +212,22 @@ impl Printer<'_> {
                         [contract.axis, contract.rows, contract.strip].map(|axis| self.axis(axis));
                     let lanes = Self::lanes(contract.lanes);
                     let order = order(contract.order);
-                    let added = match contract.summed {
-                        Some(summed) => format!(", added over {}", self.axis(summed)),
-                        None => String::new(),
-                    };
-                    writeln!(
-                        f,
-                        "{pad}contract {axis} for {rows} over rows of {strip}{lanes} {order}{added} {{"
-                    )?;
+                    writeln!(f, "{pad}contract {axis} for {rows} over rows of {strip}{lanes} {order} {{")?;
                     self.body(f, &contract.prologue, depth + 1)?;
                     self.body(f, &contract.rows_prologue, depth + 1)?;
                     self.body(f, &contract.body, depth + 1)?;
                     for entry in &contract.accumulators {
                         writeln!(f, "{pad}  {} = {}", entry.target, self.accumulator(&entry.accumulator))?;
+                    }
+                    writeln!(f, "{pad}}}")?;
+                }
+                Stmt::FoldRows(fold) => {
+                    let [axis, rows, strip] = [fold.axis, fold.rows, fold.strip].map(|axis| self.axis(axis));
+                    let order = order(fold.order);
+                    writeln!(f, "{pad}fold {axis} for {rows} over rows of {strip} {order} {{")?;
+                    self.body(f, &fold.body, depth + 1)?;
+                    for entry in &fold.folded {
+                        writeln!(f, "{pad}  {} = {} of {}", entry.target, entry.op, entry.from)?;
                     }
                     writeln!(f, "{pad}}}")?;
                 }

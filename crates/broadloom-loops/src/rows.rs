@@ -189,11 +189,6 @@ impl Met {
         };
         for stmt in kernel.statements() {
             match stmt {
-                Stmt::Strip { axis, .. } => {
-                    if let Some(contract) = stmt.stripped() {
-                        met.steps.insert(*axis, contract.most_steps(&kernel.axes));
-                    }
-                }
                 Stmt::Transpose { row, .. } => met.levels[row.index()] = Level::Memory,
                 Stmt::Contract(contract) => {
                     let mut bytes = 0;
@@ -207,7 +202,8 @@ impl Met {
                     for row in contract.accumulators.iter().map(|entry| entry.target).chain(beside) {
                         met.levels[row.index()] = Level::Memory;
                     }
-                    met.steps.entry(contract.rows).or_insert(contract.fewest_steps(&kernel.axes));
+                    let steps = met.steps.entry(contract.rows).or_insert(contract.steps);
+                    *steps = contract.steps.min(*steps);
                     let steps = contract.filled(&kernel.values).map(|row| kernel.rows[row.index()].count);
                     let steps = steps.max().unwrap_or(BLOCK).min(BLOCK);
                     // Contractions that run one after another over the same strip have rows of their own. All of
@@ -224,6 +220,10 @@ impl Met {
                     let length = (strip / bytes.max(1)).next_multiple_of(vector);
                     let most = met.contracted.entry(contract.strip).or_insert(length);
                     *most = length.min(*most);
+                }
+                Stmt::FoldRows(fold) => {
+                    let rows = fold.folded.iter().flat_map(Folded::rows);
+                    rows.for_each(|row| met.levels[row.index()] = Level::Memory);
                 }
                 Stmt::Stream(stream) => {
                     // Rows that a prologue fills, between steps of different lanes, leave less room for these.

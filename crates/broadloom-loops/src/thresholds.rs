@@ -257,6 +257,14 @@ pub(crate) const CONTRACTED_VECTOR: usize = 128;
 /// 1000 terms, Emerald Rapids).
 pub(crate) const MIN_CONTRACTED_AXIS: i64 = 2;
 
+/// The shortest strip of a contraction whose short sums a stream adds functions of. Vectors along the stream are full whatever the
+/// length of the strip: sums of 10,000 Gaussian weights took 0.2 to 0.3 of the time so for two rows, and as long for eight to
+/// eleven (3 and 8 dimensions; Emerald Rapids, AVX-512).
+pub(crate) const MIN_SUMMED_STRIP: i64 = 8;
+
+/// The most terms of such short sums: of 16, vectors along the stream are faster only for two or three rows.
+pub(crate) const MAX_SUMMED_TERMS: i64 = 8;
+
 /// The most ops in the body of a contraction: with more, there is enough work for each element that is read.
 pub(crate) const MAX_CONTRACTED_OPS: usize = 8;
 

@@ -3,7 +3,7 @@
 //!
 //! 1. Everything that a statement names exists. A value is defined once, before it is read, in a loop around its
 //!    readers or before them.
-//! 2. A `For`, `Strip`, `Reduce`, `Stream`, `Contract`, `Best` or `BestRows` of an axis is in no other loop of that
+//! 2. A `For`, `Strip`, `Reduce`, `Stream`, `Contract`, `FoldRows`, `Best` or `BestRows` of an axis is in no other loop of that
 //!    axis, except that a `For` walks the strip of a `Strip`, of a `Reduce` with a prologue, of a `Stream`, of a
 //!    `Contract`, or of a `Best`.
 //! 3. Rows are used over the strip of their axis, which is no longer than the rows, and are written before they are
@@ -29,8 +29,9 @@
 //!     many rows of results as the strip of one axis has steps. These rows consist of whole vectors over the strip
 //!     of the other axis, which moves no array that the body reads. The body cannot fail, and it reads only rows
 //!     that the prologue fills with values computed from elements of arrays that the kernel does not write. These
-//!     rows share memory with no others. If the steps of a loop around it add its results, their number is a constant
-//!     and not zero, and the axis has a single block.
+//!     rows share memory with no others. A `FoldRows` is in the same strips, and combines what one statement leaves in rows:
+//!     a `Contract`, or another `FoldRows`. In tree order its axis has a single block, and it has rows
+//!     for the lanes.
 //! 11. A `Best` is in no loop of its axes and in no vector loop. It reads a row that its body fills, or an array,
 //!     and then has no body. It has a row of the dtype of the elements and one of i64, both as long as its axis of
 //!     places, which is a constant.
@@ -496,6 +497,7 @@ impl<'k> Scope<'k> {
             Stmt::Reduce(reduce) => self.reduce(reduce, stmt),
             Stmt::Stream(stream) => self.stream(stream, stmt),
             Stmt::Contract(contract) => self.contract(contract, stmt),
+            Stmt::FoldRows(fold) => self.fold_rows(fold, stmt),
             Stmt::For { .. } | Stmt::Strip { .. } => match stmt.as_loop() {
                 Some(each) => self.scoped(|scope| scope.looped(&each, &mut |_| Ok(()))),
                 None => Ok(()),

@@ -252,6 +252,39 @@ fn reductions_over_constant_axes_have_the_bits_of_the_interpreter() {
     }
 }
 
+/// Few rows, of which one is no contraction, and strips that end with a part of a vector.
+#[test]
+fn few_rows_have_the_bits_of_the_interpreter() {
+    for (name, expression) in REDUCED {
+        for r in [3, 20] {
+            let kernels = options().map(|options| {
+                let g = Graph::new();
+                let [n, k] = g.symbols(["n", "k"]);
+                let (x, y) = (g.input::<f32>("x", shape![n, r]), g.input::<f32>("y", shape![k, r]));
+                compiled(&g, expression(x.unsqueeze(1), y, weights(&g, k)), &options)
+            });
+            for [n, k] in [[1, 1900], [2, 1500], [7, 600], [8, 500], [13, 400], [31, 150], [1900, 1]] {
+                let r = r as usize;
+                let (x, y) = (numbers(n * r, 1), numbers(k * r, 2));
+                let views = [ArrayView::new(&x, &[n, r]).unwrap(), ArrayView::new(&y, &[k, r]).unwrap()];
+                let arrays = [interp::Array::new(&[n, r], &x), interp::Array::new(&[k, r], &y)];
+                compare(&format!("{name} of {n}, {k}, {r}"), &kernels, &views, &arrays);
+                for kernel in &kernels {
+                    let bound = kernel.bind(inputs! { "x" => views[0].clone(), "y" => views[1].clone() });
+                    // The three nearest of one are refused, as above.
+                    let Ok(bound) = bound else { continue };
+                    let explained = bound.explain().to_string();
+                    let is_single = n.min(k) == 1;
+                    assert!(
+                        !is_single || !explained.contains("contract "),
+                        "{name} of {n}, {k}: {explained}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 /// The distances to a few codes are sums of one loop, which reads an observation once.
 #[test]
 fn distances_to_few_codes_are_sums_of_one_loop() {

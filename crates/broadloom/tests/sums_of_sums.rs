@@ -33,6 +33,20 @@ const EXPRESSIONS: &[(&str, Expression)] = &[
     ("a sum of functions of sums", |x, y| vec![((pairs(x) * y).sum(3) * 2 + 1).sum(2)]),
     ("a sum of sums", |x, y| vec![einsum("iab,jab->j", [x, y])]),
     ("the greatest sum", |x, y| vec![einsum("iab,jab->ij", [x, y]).max(1)]),
+    ("the nearest", |x, y| {
+        let (index, least) = (pairs(x) - y).square().sum([2, 3]).argmin_with_value(1);
+        vec![index, least]
+    }),
+    ("a sum of functions of all sums", |x, y| vec![(pairs(x) - y).abs().sum([2, 3]).sqrt().sum(1)]),
+    ("extremes of counts", |x, y| {
+        let counts = pairs(x).lt(y).sum(3);
+        vec![counts.max(2), counts.min(2).argmin(1)]
+    }),
+    ("running sums of sums", |x, y| vec![(pairs(x) - y).square().sum([2, 3]).cumsum(1)]),
+    ("extremes over two axes", |x, y| vec![(pairs(x) - y).abs().max([2, 3]), (pairs(x) * y).sum(3).min(2)]),
+    ("the product of sums, and the least", |x, y| {
+        vec![(pairs(x) - y).sum(3).prod(2), (pairs(x) - y).sum(3).max(2).min(1)]
+    }),
 ];
 
 /// Small numbers, of which some are zeros of both signs.
@@ -95,7 +109,8 @@ fn check<T: Element>(of: &[[usize; 2]], rows: &[[usize; 2]]) {
 }
 
 /// Around the lengths of sums in index order, of which each has up to 64 terms, and of blocks.
-const SIZES: &[[usize; 2]] = &[[1, 5], [2, 64], [3, 9], [5, 65], [64, 3], [65, 3], [2, 1024], [3, 1025]];
+const SIZES: &[[usize; 2]] =
+    &[[1, 5], [2, 64], [3, 9], [5, 65], [64, 3], [65, 3], [80, 70], [2, 1024], [3, 1025]];
 
 #[test]
 fn of_f32() {
@@ -157,24 +172,65 @@ fn of_halves() {
     check::<f16>(&[[3, 9], [5, 65]], &[[37, 20]]);
 }
 
-/// Each step of the outer sum adds the results of a contraction, if both sums are short: constants, or symbols of which
-/// a call has short sizes.
+/// Over three and four axes, of all lengths.
 #[test]
-fn short_sums_of_sums_are_contractions() {
-    let is_contraction =
-        |text: &str, [a, b]: [usize; 2]| text.contains(&format!("for {a} {{\n        contract {b} "));
+fn of_more_axes() {
+    const EXPRESSIONS: &[Expression] = &[
+        |x, y| vec![(pairs(x) - y).square().sum([2, 3, 4])],
+        |x, y| vec![(pairs(x) - y).square().sum([2, 3, 4]).argmin(1)],
+        |x, y| vec![(pairs(x) - y).abs().max([2, 3, 4]), (pairs(x) * y).sum([3, 4]).max(2)],
+    ];
+    let (n, k) = (14, 9);
+    for sizes in
+        [[2, 3, 4], [70, 2, 3], [2, 70, 3], [3, 2, 70], [66, 67, 1], [1, 1, 1030], [0, 3, 5], [3, 5, 0]]
+    {
+        let count = sizes.iter().product::<usize>();
+        let (x, y) = (elements::<f32>(n * count, 1), elements::<f32>(k * count, 2));
+        let [of_x, of_y] = [n, k].map(|rows| [&[rows], sizes.as_slice()].concat());
+        let arrays = [interp::Array::new(&of_x, &x), interp::Array::new(&of_y, &y)];
+        for expression in EXPRESSIONS {
+            // The greatest of no constants is refused.
+            for is_constant in [!sizes.contains(&0), false] {
+                for options in options() {
+                    let g = Graph::new();
+                    let [n, k, a, b, c] = g.symbols(["n", "k", "a", "b", "c"]);
+                    let [a, b, c] = if is_constant { sizes.map(Dim::from) } else { [a, b, c].map(Dim::from) };
+                    let x_input = g.input::<f32>("x", shape![n, a.clone(), b.clone(), c.clone()]);
+                    let outputs = expression(x_input, g.input::<f32>("y", shape![k, a, b, c]));
+                    let kernel =
+                        g.compile_with(["first", "second"].into_iter().zip(outputs), &options).unwrap();
+                    let want = interpret(kernel.graph(), &arrays, CpuLevel::detect().is_fused());
+                    let views = [ArrayView::new(&x, &of_x).unwrap(), ArrayView::new(&y, &of_y).unwrap()];
+                    match want {
+                        Ok(want) => {
+                            let got = kernel.run(views).unwrap();
+                            assert_bits(&kernel, got, &want, format_args!("{sizes:?}"));
+                        }
+                        // The greatest of nothing.
+                        Err(_) => assert!(kernel.run(views).is_err()),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The results of a contraction are combined over the other axes, if the tree of each of these has a single block.
+#[test]
+fn sums_of_sums_are_contractions() {
     let (n, k) = (37, 20);
-    for (name, expression) in [&EXPRESSIONS[0], &EXPRESSIONS[2], &EXPRESSIONS[3]] {
+    for (name, expression) in [&EXPRESSIONS[0], &EXPRESSIONS[2], &EXPRESSIONS[3], &EXPRESSIONS[11]] {
         let of_symbols = compiled::<f32>(*expression, None, &CompileOptions::default());
-        for sizes in [[2, 64], [5, 65], [64, 3], [2, 1024], [65, 3], [3, 1025]] {
+        for sizes in [[2, 64], [5, 65], [64, 3], [2, 1024], [65, 3], [3, 1025], [1024, 2], [1025, 3]] {
             let [a, b] = sizes;
-            let are_short = a <= 64 && b <= 1024;
+            let is_expected = a <= 1024;
             let (x, y) = (elements::<f32>(n * a * b, 1), elements::<f32>(k * a * b, 2));
             let views = || [ArrayView::new(&x, &[n, a, b]).unwrap(), ArrayView::new(&y, &[k, a, b]).unwrap()];
             let of_constants = compiled::<f32>(*expression, Some(sizes), &CompileOptions::default());
             for kernel in [&of_constants, &of_symbols] {
                 let text = kernel.bind(views()).unwrap().explain().to_string();
-                assert_eq!(is_contraction(&text, sizes), are_short, "{name} {sizes:?}\n{text}");
+                let is_contraction = text.contains("contract") && text.contains("fold");
+                assert_eq!(is_contraction, is_expected, "{name} {sizes:?}\n{text}");
             }
         }
     }

@@ -17,12 +17,15 @@
 //! For the tree, a tile processes the lanes of a block one after the other, each over its steps `r`, `r + 16`, .., or two
 //! at once, which it folds, if there are registers for them. The results stay on the stack, in the first-level cache, until
 //! all lanes are folded at once. A short axis has a single lane. Where `rows_prologue` packs, the loop over `j` is around
-//! that over `i`. If the results are added over the steps of a loop around, the first step fills the rows with zeros.
+//! that over `i`.
 
 mod ahead;
 mod extremes;
 mod ranks;
+mod results;
 mod steps;
+
+pub(super) use results::Results;
 
 use super::Dealt;
 use super::Generator;
@@ -31,8 +34,7 @@ use super::stream::ByBlocks;
 use crate::emit::{LaneStride, Val};
 use crate::thresholds::{ACCUMULATOR_REGISTERS, LONGEST_UNPACKED, STEPS_AT_ONCE};
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::ops::Op;
-use broadloom_ir::reduce::{BLOCK, LANES};
+use broadloom_ir::reduce::{BLOCK, LANES, ReduceOp};
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -42,8 +44,9 @@ const _: () = {
     let mut index = 0;
     while index < 4 {
         let steps = STEPS_AT_ONCE[index / 2][index % 2];
-        assert!(CONTRACTED_ROWS.is_multiple_of(steps));
+        assert!(CONTRACTED_ROWS.is_multiple_of(steps) && FOLDED_ROWS.is_multiple_of(steps));
         assert!(STREAMED_STEPS.next_multiple_of(steps) - STREAMED_STEPS <= MAX_STEPS_BEYOND);
+        assert!(FOLDED_STEPS.next_multiple_of(steps) - FOLDED_STEPS <= MAX_STEPS_BEYOND);
         index += 1;
     }
 };
@@ -114,20 +117,14 @@ struct Place<'p> {
 }
 
 impl Generator<'_, '_, '_> {
-    /// Emits the tiles of a contraction, and the code that takes their results from registers unless rows hold them.
-    pub(super) fn contract(&mut self, contract: &Contract, taken: Option<&Stream>) {
+    /// Emits the tiles of a contraction, and the code for their results.
+    pub(super) fn contract(&mut self, contract: &Contract, results: Results<'_>) {
         let (start, end) = self.bounds(contract.axis);
         let dealt = self.dealt_to(contract);
         let outer = std::mem::replace(&mut self.dealt, dealt);
         let tile = self.tile(contract);
         match contract.order {
-            _ if let Some(summed) = contract.summed => {
-                let (start, _) = self.bounds(summed);
-                let step = self.positions[&summed];
-                let is_first = self.ins().icmp(IntCC::Equal, step, start);
-                self.when(is_first, |generator| generator.fill_results(&tile));
-            }
-            _ if taken.is_some() || tile.is_whole => {}
+            _ if tile.is_whole => {}
             // Each block continues with the results of the block before.
             Order::Free => self.fill_results(&tile),
             // If the axis has no steps, no tile writes the results.
@@ -139,7 +136,7 @@ impl Generator<'_, '_, '_> {
         let over_block = |generator: &mut Self, block: (ir::Value, ir::Value)| {
             generator.within(contract.axis, block, |generator| {
                 generator.fill_rows(&tile, block);
-                generator.parts_of_rows(&tile, |generator| generator.tiles(&tile, block, taken));
+                generator.parts_of_rows(&tile, |generator| generator.tiles(&tile, block, results));
             });
         };
         if is_whole(self.kernel, contract) {
@@ -179,7 +176,9 @@ impl Generator<'_, '_, '_> {
         }
         let (first, last) = self.bounds(contract.rows);
         let length = self.constant(PACKED_STEPS as i64);
-        self.blocks(first, last, length, &[], |generator, part, _| {
+        self.through([first, last, length], |generator, first| {
+            let next = generator.ins().iadd(first, length);
+            let part = (first, generator.least(next, last));
             generator.within(contract.rows, part, |generator| {
                 match tile.packing {
                     Packing::Always => generator.body(&contract.rows_prologue),
@@ -190,7 +189,6 @@ impl Generator<'_, '_, '_> {
                 }
                 emit(generator);
             });
-            Vec::new()
         });
     }
 
@@ -303,15 +301,15 @@ impl Generator<'_, '_, '_> {
             met.push(address);
         }
         let kept = self.met[&contract.accumulators[0].target];
-        let mut is_other = self.emit.builder.ins().iconst(ir::types::I8, 0);
+        let mut differing = self.constant(0);
         for (offset, value) in (0..).step_by(8).zip(&met) {
             let flags = ir::MemFlagsData::trusted();
             let before = self.ins().load(ir::types::I64, flags, kept, offset);
-            let differs = self.ins().icmp(IntCC::NotEqual, before, *value);
-            is_other = self.ins().bor(is_other, differs);
+            let bits = self.ins().bxor(before, *value);
+            differing = if offset == 0 { bits } else { self.ins().bor(differing, bits) };
             self.ins().store(flags, *value, kept, offset);
         }
-        let is_other = self.ins().icmp_imm_s(IntCC::NotEqual, is_other, 0);
+        let is_other = self.ins().icmp_imm_s(IntCC::NotEqual, differing, 0);
         self.when(is_other, |generator| {
             generator.clear_ends(tile, (first, last));
             generator.body(&contract.prologue);
@@ -361,11 +359,15 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Emits all tiles of the strips, over a block of the axis.
-    fn tiles(&mut self, tile: &Tile<'_>, block: (ir::Value, ir::Value), taken: Option<&Stream>) {
-        let leave = |generator: &mut Self, place: Place<'_>, state: &[Val]| match taken {
-            Some(stream) => generator.take_extremes(tile, place, state, stream),
-            None if tile.contract.summed.is_some() => generator.add_to_results(tile, place, state),
-            None => generator.leave(tile, place, state),
+    fn tiles(&mut self, tile: &Tile<'_>, block: (ir::Value, ir::Value), results: Results<'_>) {
+        let leave = |generator: &mut Self, place: Place<'_>, state: &[Val]| match results {
+            Results::Rows => generator.leave(tile, place, state),
+            Results::Extremes(stream) => generator.take_extremes(tile, place, state, stream),
+            Results::Combined(targets) => {
+                let (ops, starts): (Vec<_>, Vec<_>) = targets.iter().copied().unzip();
+                let places = generator.places_from(tile, place, &starts);
+                generator.combine_with(tile, &ops, places, state);
+            }
         };
         // Packed rows are long: what a vector of the strip needs of a block stays in the second-level cache then, but all
         // that the strip needs may not.
@@ -381,13 +383,16 @@ impl Generator<'_, '_, '_> {
                     generator.blocks(block.0, block.1, length, &[], |generator, range, _| {
                         let begin = generator.begin_tile(tile);
                         let state = generator.one_by_one(tile, place, range, begin);
-                        generator.add_to_results(tile, place, &state);
+                        let places = generator.places(tile, place);
+                        let ops: Vec<ReduceOp> =
+                            tile.contract.accumulators.iter().map(|entry| entry.accumulator.op).collect();
+                        generator.combine_with(tile, &ops, places, &state);
                         Vec::new()
                     });
                 }
                 None => {
                     let begin = match tile.contract.order {
-                        Order::Free if taken.is_none() && !tile.is_whole => generator.results(tile, place),
+                        Order::Free if !tile.is_whole => generator.results(tile, place),
                         _ => generator.begin_tile(tile),
                     };
                     let state = generator.one_by_one(tile, place, block, begin);
@@ -415,8 +420,8 @@ impl Generator<'_, '_, '_> {
             Around::StripIf(condition) => [[of_strip, of_rows], [of_rows, of_strip]]
                 .map(|[yes, no]| std::array::from_fn(|at| self.ins().select(condition, yes[at], no[at]))),
         };
-        self.through(outer, &|generator, outer| {
-            generator.through(inner, &|generator, inner| {
+        self.through(outer, |generator, outer| {
+            generator.through(inner, |generator, inner| {
                 let [first, lane] = match around {
                     Around::Rows => [outer, inner],
                     Around::Strip => [inner, outer],
@@ -433,9 +438,13 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// Emits a loop from a position on, before an end, by so many steps.
-    fn through(&mut self, [first, end, steps]: [ir::Value; 3], emit: &dyn Fn(&mut Self, ir::Value)) {
-        self.loop_while(
+    /// Emits a loop from a position, which is before the end, by so many steps until the end.
+    pub(super) fn through(
+        &mut self,
+        [first, end, steps]: [ir::Value; 3],
+        emit: impl FnOnce(&mut Self, ir::Value),
+    ) {
+        self.loop_once_and_while(
             &[first],
             &[],
             |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], end),
@@ -457,75 +466,6 @@ impl Generator<'_, '_, '_> {
             .collect();
         (0..tile.steps).flat_map(|_| begin.clone()).collect()
     }
-
-    /// Returns the addresses of the results of a tile: for each step, those of all accumulators.
-    fn places(&mut self, tile: &Tile<'_>, place: Place<'_>) -> Vec<(ir::Value, i32)> {
-        let number = self.ins().isub(place.first, tile.first);
-        let starts: Vec<(ir::Value, i64)> = tile
-            .contract
-            .accumulators
-            .iter()
-            .map(|entry| {
-                let (start, bytes) = (self.row_start(entry.target), self.row_bytes(entry.target));
-                let offset = self.ins().imul_imm_s(number, bytes);
-                let start = self.ins().iadd(start, offset);
-                let dtype = entry.accumulator.dtype;
-                let start = self.at(tile.contract.strip, place.lane, tile.lanes, |generator| {
-                    generator.row_element(start, dtype, tile.contract.strip)
-                });
-                (start, bytes)
-            })
-            .collect();
-        (0..tile.steps as i64)
-            .flat_map(|step| starts.iter().map(move |(start, bytes)| (*start, (step * bytes) as i32)))
-            .collect()
-    }
-
-    /// Loads the rows of results.
-    fn results(&mut self, tile: &Tile<'_>, place: Place<'_>) -> State {
-        let places = self.places(tile, place);
-        let read = places.into_iter().zip(dtypes(tile.contract));
-        read.map(|((address, offset), dtype)| {
-            self.emit.load(address, offset, dtype, tile.lanes, LaneStride::Unit)
-        })
-        .collect()
-    }
-
-    /// Adds sums, which may be in narrow lanes, to the results of a tile. Results are never a negative zero, so a sum may be one.
-    fn add_to_results(&mut self, tile: &Tile<'_>, place: Place<'_>, state: &[Val]) {
-        let places = self.places(tile, place);
-        let entries = tile.contract.accumulators.iter().cycle();
-        for (((address, offset), value), entry) in places.into_iter().zip(state).zip(entries) {
-            let Accumulator { op, dtype, .. } = entry.accumulator;
-            let before = self.emit.load(address, offset, dtype, tile.lanes, LaneStride::Unit);
-            let value = self.emit.cast(value, dtype);
-            let value = self.emit.accumulate(op, dtype, &before, &value);
-            self.emit.store(address, offset, &value, LaneStride::Unit);
-        }
-    }
-
-    /// Stores the results of a tile. The result of a block of a sum is then never a negative zero, which makes no difference
-    /// to later additions.
-    fn leave(&mut self, tile: &Tile<'_>, place: Place<'_>, state: &[Val]) {
-        let places = self.places(tile, place);
-        let entries = tile.contract.accumulators.iter().cycle();
-        for (((address, offset), value), entry) in places.into_iter().zip(state).zip(entries) {
-            let value = self.finish_tile(entry, value);
-            self.emit.store(address, offset, &value, LaneStride::Unit);
-        }
-    }
-
-    /// Ends a sum of at least one element; a sum of squares or absolute values is never a negative zero.
-    fn finish_tile(&mut self, entry: &Contracted, value: &Val) -> Val {
-        let is_positive = match entry.accumulator.operand {
-            Contribution::Product(x, y) => x == y,
-            Contribution::Value(value) => {
-                matches!(self.kernel.values[value.index()].def, Def::Op { op: Op::Abs, .. })
-            }
-            Contribution::Count(_) | Contribution::Indexed { .. } => false,
-        };
-        if is_positive { value.clone() } else { self.finish(entry.accumulator.op, value) }
-    }
 }
 
 /// Returns the number of steps of an axis of rows that a tile takes at once: all of two or three; otherwise the fewest, if more
@@ -541,7 +481,7 @@ fn steps_of(most: usize, extent: usize) -> usize {
 }
 
 /// Returns whether the axis is a single block that is not empty, whatever the sizes.
-fn is_whole(kernel: &Kernel, contract: &Contract) -> bool {
+pub(super) fn is_whole(kernel: &Kernel, contract: &Contract) -> bool {
     match kernel.axes[contract.axis.index()].extent {
         Extent::Constant(extent) => (1..=BLOCK as i64).contains(&extent),
         Extent::Param(_) => false,

@@ -8,6 +8,7 @@
 //! tree.rs     the parts of the fixed tree: lanes of a block, the counter over blocks
 //! stream.rs   reductions into scratch rows: their steps; stream/ends.rs: before and after them
 //! contract.rs reductions whose operands move with two other axes, into rows
+//! fold.rs     such rows, combined over further axes
 //! best.rs     the best elements along an axis
 //! calls.rs    functions of the host
 //! blocked.rs  blocks of loops that read across rows, in registers
@@ -27,6 +28,7 @@ mod best;
 mod blocked;
 mod calls;
 mod contract;
+mod fold;
 mod passes;
 mod reduce;
 mod rows;
@@ -47,6 +49,7 @@ use broadloom_ir::dtype::{Class, DType};
 use broadloom_ir::ops::Op;
 use broadloom_loops::kernel::*;
 use broadloom_math::CpuLevel;
+use contract::Results;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, AbiParam, Block, InstBuilder, MemFlagsData, Signature, types};
 use cranelift_codegen::isa::CallConv;
@@ -261,6 +264,26 @@ impl<'f> Generator<'_, 'f, '_> {
         Looped { state, carried }
     }
 
+    /// Emits a loop that carries integers and values and runs at least once, with a test after each iteration.
+    fn loop_once_and_while(
+        &mut self,
+        state: &[ir::Value],
+        carried: &[Val],
+        test: impl FnOnce(&mut Self, &[ir::Value]) -> ir::Value,
+        body: impl FnOnce(&mut Self, &[ir::Value], &[Val]) -> (Vec<ir::Value>, Vec<Val>),
+    ) -> Looped {
+        let turn = self.block_for(state.len(), carried);
+        let exit = self.emit.builder.create_block();
+        self.ins().jump(turn, &flatten(state, carried));
+        self.emit.builder.switch_to_block(turn);
+        let (inner_state, inner_carried) = self.unflatten(turn, state.len(), carried);
+        let (state, carried) = self.scoped(|generator| body(generator, &inner_state, &inner_carried));
+        let go = test(self, &state);
+        self.ins().brif(go, turn, &flatten(&state, &carried), exit, &[]);
+        self.emit.builder.switch_to_block(exit);
+        Looped { state, carried }
+    }
+
     /// Emits `if condition { then } else { otherwise }` and returns values of the types of `like`.
     fn branch(
         &mut self,
@@ -362,7 +385,8 @@ impl<'f> Generator<'_, 'f, '_> {
                 }
                 Stmt::Reduce(reduce) => self.reduce(reduce),
                 Stmt::Stream(stream) => self.stream(stream),
-                Stmt::Contract(contract) => self.contract(contract, None),
+                Stmt::Contract(contract) => self.contract(contract, Results::Rows),
+                Stmt::FoldRows(fold) => self.fold_rows(fold),
                 Stmt::Sort(sort) => self.sort(sort),
                 Stmt::Best(best) => self.best(best),
                 Stmt::BestRows(best) => self.best_rows(best),

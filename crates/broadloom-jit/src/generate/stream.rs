@@ -4,6 +4,7 @@ mod dense;
 mod ends;
 
 use super::Generator;
+use super::contract::Results;
 use crate::emit::{LaneStride, Val};
 use broadloom_ir::reduce::{BLOCK, LANES, SEQUENTIAL_LIMIT};
 use broadloom_loops::kernel::*;
@@ -49,7 +50,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    fn if_by_blocks(&mut self, by_blocks: ByBlocks, emit: impl FnOnce(&mut Self)) {
+    pub(super) fn if_by_blocks(&mut self, by_blocks: ByBlocks, emit: impl FnOnce(&mut Self)) {
         match by_blocks {
             ByBlocks::Never => {}
             ByBlocks::Always => emit(self),
@@ -96,7 +97,9 @@ impl Generator<'_, '_, '_> {
         if let Some(contract) = self.ahead_of_extremes(stream) {
             let length = self.constant(CONTRACTED_ROWS as i64);
             self.blocks(first, last, length, &[], |generator, steps, _| {
-                generator.within(stream.axis, steps, |generator| generator.contract(contract, Some(stream)));
+                generator.within(stream.axis, steps, |generator| {
+                    generator.contract(contract, Results::Extremes(stream))
+                });
                 Vec::new()
             });
             return;
@@ -228,7 +231,11 @@ impl Generator<'_, '_, '_> {
         (first, steps, apart): (ir::Value, i64, ir::Value),
         targets: &[ir::Value],
     ) {
-        let strip = self.bounds(stream.strip);
+        let is_padded = self.is_padded(stream);
+        let mut strip = self.bounds(stream.strip);
+        if is_padded {
+            strip.1 = self.ins().iadd_imm_s(strip.1, stream.lanes as i64 - 1);
+        }
         let around = self.before_walk(stream, first, steps, apart);
         let wide = self.lanes_of_walk(stream);
         let start = self.walk(stream, &around, strip, wide, targets);
@@ -236,6 +243,9 @@ impl Generator<'_, '_, '_> {
             true => self.walk(stream, &around, (start, strip.1), stream.lanes, targets),
             false => start,
         };
+        if is_padded {
+            return;
+        }
         let rest = |generator: &mut Self, around: &[Around]| {
             let passes = generator.passes(stream.strip, stream.lanes);
             let mut start = start;
@@ -264,6 +274,29 @@ impl Generator<'_, '_, '_> {
             Vec::new()
         };
         self.branch(left, &[], one_by_one, |_| Vec::new());
+    }
+
+    /// Returns whether walks go on to a whole number of vectors, behind the end of the strip: the rows are long enough, and
+    /// nothing else moves with the strip.
+    pub(super) fn is_padded(&self, stream: &Stream) -> bool {
+        let kernel = self.kernel;
+        let strips = kernel.statements().filter_map(|stmt| match stmt {
+            Stmt::Strip { axis, length, .. } if *axis == stream.strip => Some(*length),
+            _ => None,
+        });
+        let Some(longest) = strips.max() else { return false };
+        let read = stream.body.iter().filter_map(|stmt| match stmt {
+            Stmt::Let(id) => match kernel.values[id.index()].def {
+                Def::Row(row, axis) if axis == stream.strip => Some(row),
+                _ => None,
+            },
+            _ => None,
+        });
+        let mut rows = stream.accumulators.iter().flat_map(StreamAccumulator::rows).chain(read);
+        stream.lanes > 1
+            && !stream.dense
+            && stream.body.iter().all(|stmt| self.goes_behind(stmt, stream.strip))
+            && rows.all(|row| longest.next_multiple_of(stream.lanes) <= kernel.rows[row.index()].length)
     }
 
     /// Returns the lanes of a walk along the strip: as many registers of each value as its body fills.

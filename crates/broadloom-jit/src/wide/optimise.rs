@@ -42,8 +42,11 @@ pub(crate) fn optimise(context: &mut Context, isa: &dyn TargetIsa) -> CodegenRes
                     continue;
                 }
                 Some(Simpler::Number(number)) => {
+                    // Only the bits of the type may be set.
+                    let unused = 64 - func.dfg.value_type(func.dfg.first_result(inst)).bits();
+                    let imm = (number << unused) as u64 >> unused;
                     func.dfg.insts[inst] =
-                        InstructionData::UnaryImm { opcode: Opcode::Iconst, imm: number.into() };
+                        InstructionData::UnaryImm { opcode: Opcode::Iconst, imm: (imm as i64).into() };
                 }
                 None => {}
             }
@@ -193,6 +196,9 @@ fn simplified(func: &Function, inst: Inst) -> Option<Simpler> {
         }
         InstructionData::Ternary { opcode: Opcode::Select, args: [condition, on_true, on_false] } => {
             return Some(Simpler::Value(if number(func, condition)? != 0 { on_true } else { on_false }));
+        }
+        InstructionData::Unary { opcode: Opcode::Ireduce | Opcode::Sextend, arg } if ty.bits() <= 64 => {
+            return Some(Simpler::Number(number(func, arg)?));
         }
         InstructionData::IntCompare { args: [x, y], cond, .. } => {
             let is_equal = number(func, x)? == number(func, y)?;

@@ -6,6 +6,7 @@
 
 mod calls;
 mod convert;
+mod edges;
 mod floats;
 mod integers;
 mod lane_integers;
@@ -82,6 +83,8 @@ struct Selector<'f> {
     masks: SecondaryMap<ir::Value, Option<VReg>>,
     /// Vector constants that stay in memory.
     in_memory: SecondaryMap<ir::Value, bool>,
+    /// The parameters of blocks that something reads, apart from being passed on to others that nothing reads.
+    live: SecondaryMap<ir::Value, bool>,
     /// The number of uses of each value.
     uses: SecondaryMap<ir::Value, u32>,
     /// The number of instructions with effects before each one in its block.
@@ -96,13 +99,6 @@ struct Selector<'f> {
     slots: SecondaryMap<ir::StackSlot, u32>,
     slot_bytes: u32,
     outgoing_bytes: u32,
-}
-
-/// The terminator of a block.
-enum Exit {
-    Jump(ir::BlockCall),
-    Branch([ir::BlockCall; 2]),
-    Return,
 }
 
 impl<'f> Selector<'f> {
@@ -125,6 +121,7 @@ impl<'f> Selector<'f> {
             needed: SecondaryMap::new(),
             masks: SecondaryMap::new(),
             in_memory: SecondaryMap::new(),
+            live: edges::live_params(func),
             uses,
             effects,
             current: None,
@@ -316,80 +313,6 @@ impl<'f> Selector<'f> {
         Ok(reversed)
     }
 
-    /// The terminator of a block.
-    fn exit(&self, block: ir::Block) -> Exit {
-        let last = self.func.layout.last_inst(block);
-        match last.map(|inst| &self.func.dfg.insts[inst]) {
-            Some(InstructionData::Jump { destination, .. }) => Exit::Jump(*destination),
-            Some(InstructionData::Brif { blocks, .. }) => Exit::Branch(*blocks),
-            _ => Exit::Return,
-        }
-    }
-
-    fn passed(&mut self, call: &ir::BlockCall) -> Vec<VReg> {
-        let values: Vec<ir::Value> =
-            call.args(&self.func.dfg.value_lists).filter_map(|arg| arg.as_value()).collect();
-        values.into_iter().map(|value| self.reg_of(value)).collect()
-    }
-
-    /// Blocks in order, with a block on every edge from one with several successors to one with several
-    /// predecessors, or to which something is passed.
-    fn connect(
-        &mut self,
-        order: &[ir::Block],
-        mut bodies: HashMap<ir::Block, Vec<Inst>>,
-        cfg: &ControlFlowGraph,
-    ) -> Vec<Block> {
-        let pool = &self.func.dfg.value_lists;
-        let needs_own = |call: &ir::BlockCall| {
-            cfg.pred_iter(call.block(pool)).count() > 1 || call.args(pool).next().is_some()
-        };
-        // Number the blocks; a block on an edge follows the block that it leaves.
-        let mut numbers: HashMap<ir::Block, usize> = HashMap::new();
-        let mut count = 0;
-        for &block in order {
-            numbers.insert(block, count);
-            count += 1;
-            if let Exit::Branch(calls) = self.exit(block) {
-                count += calls.iter().filter(|call| needs_own(call)).count();
-            }
-        }
-        let mut blocks: Vec<Block> = Vec::new();
-        for &block in order {
-            let params: Vec<ir::Value> = self.func.dfg.block_params(block).to_vec();
-            let params = match blocks.is_empty() {
-                true => Vec::new(),
-                false => params.into_iter().map(|param| self.reg_of(param)).collect(),
-            };
-            let insts = bodies.remove(&block).unwrap_or_default();
-            let number = blocks.len();
-            let (mut successors, mut edges) = (Vec::new(), Vec::new());
-            match self.exit(block) {
-                Exit::Return => {}
-                Exit::Jump(call) => successors.push((numbers[&call.block(pool)], self.passed(&call))),
-                Exit::Branch(calls) => {
-                    for call in calls {
-                        let target = numbers[&call.block(pool)];
-                        if needs_own(&call) {
-                            successors.push((number + 1 + edges.len(), Vec::new()));
-                            edges.push(Block {
-                                source: None,
-                                insts: vec![Inst::new(Kind::Jump, &[])],
-                                params: Vec::new(),
-                                successors: vec![(target, self.passed(&call))],
-                            });
-                        } else {
-                            successors.push((target, Vec::new()));
-                        }
-                    }
-                }
-            }
-            blocks.push(Block { source: Some(block), insts, params, successors });
-            blocks.extend(edges);
-        }
-        blocks
-    }
-
     // Instructions.
 
     fn unsupported<T>(&self, inst: ir::Inst) -> Result<T> {
@@ -452,13 +375,6 @@ impl<'f> Selector<'f> {
             _ if ty.is_float() => self.floats(inst, data, target),
             _ if ty.bits() <= 64 => self.integers(inst, data, target),
             _ => self.unsupported(inst),
-        }
-    }
-
-    fn need_passed(&mut self, call: &ir::BlockCall) {
-        let pool = &self.func.dfg.value_lists;
-        for value in call.args(pool).filter_map(|arg| arg.as_value()) {
-            self.need(value);
         }
     }
 

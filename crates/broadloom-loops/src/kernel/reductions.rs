@@ -96,7 +96,7 @@ pub struct Stream {
     /// Whether several short rows of the table are walked at once, if the strip contains whole rows: everything
     /// read from them is contiguous, as along one axis. In tree order, they are steps of that many lanes.
     pub dense: bool,
-    /// Runs once before every [few steps](Contract::steps_behind) of the reduction axis: a [`Contract`] that produces a row for
+    /// Runs once before every [few steps](Contract::steps) of the reduction axis: a [`Contract`] that produces a row for
     /// each step. Empty if the steps need none.
     pub ahead: Vec<Stmt>,
     /// Runs per step of the reduction axis: everything that does not depend on the strip.
@@ -145,9 +145,10 @@ pub struct Contract {
     pub rows: AxisId,
     /// The axis whose strip the rows cover.
     pub strip: AxisId,
-    /// The loop around it, if its steps add their results to those of the steps before, in index order. It has a constant
-    /// number of steps, at least one, and the axis of the contraction is a single block then.
-    pub summed: Option<AxisId>,
+    /// The most steps of the strip with rows. If there are ranks, and the strip is cut for this contraction alone, all rows of
+    /// results are used, whatever the length of the axis: a strip has [`CONTRACTED_ROWS`] steps, times the number of groups of
+    /// so many rows that there are for the results and each rank in use. The more steps, the less often a block is packed again.
+    pub steps: usize,
     /// The order in which elements combine: `Free`, `Sequential` or `Tree`.
     pub order: Order,
     /// The most steps of the strip that the body computes at once; narrower registers compute fewer. The last ones
@@ -188,33 +189,55 @@ impl Contract {
 
     /// Returns the number of rows of results.
     pub fn results(&self, axes: &[Axis]) -> usize {
-        match (self.is_ranked(axes), self.fewest_steps(axes)) {
-            (true, _) => CONTRACTED_ROWS * (1 + CONTRACTED_RANKS),
-            (false, _) if self.summed.is_some() => SUMMED_ROWS,
-            (false, STREAMED_STEPS) => STREAMED_STEPS + MAX_STEPS_BEYOND,
-            (false, steps) => steps,
-        }
+        if self.is_ranked(axes) { RANKED_ROWS } else { rows_of_steps(self.steps) }
     }
+}
 
-    /// Returns the number of steps of a strip with rows that is not cut for this contraction alone.
-    pub fn fewest_steps(&self, axes: &[Axis]) -> usize {
-        if axes[self.rows.index()].reduction { self.steps_behind() } else { CONTRACTED_ROWS }
-    }
+/// Combines tables over an axis: each step of it leaves results in rows, one for each step of the strip of another axis over
+/// the strip of a third, and they are combined with those of the steps before, element by element. So a sum over several axes
+/// is a [`Contract`] over the innermost of them, in one of these for each of the others.
+#[derive(Debug, Clone)]
+pub struct FoldRows {
+    /// The reduction axis.
+    pub axis: AxisId,
+    /// The axis with one row of results for each step of its strip.
+    pub rows: AxisId,
+    /// The axis whose strip the rows cover.
+    pub strip: AxisId,
+    /// The order in which the steps combine: `Free`, `Sequential` or `Tree`. In tree order there are at most [`BLOCK`].
+    pub order: Order,
+    /// Runs in each step: a [`Contract`] or [`FoldRows`] for the same two axes.
+    pub body: Vec<Stmt>,
+    /// What is combined.
+    pub folded: Vec<Folded>,
+}
 
-    /// Returns the number of steps of the axis with rows that run behind this at once, if that axis is reduced: behind short
-    /// sums, several for each lane of the fixed tree, whose accumulators are loaded and stored once for all of them. Long sums
-    /// take the time, and have rows of their own.
-    pub fn steps_behind(&self) -> usize {
-        if self.order == Order::Tree { CONTRACTED_ROWS } else { STREAMED_STEPS }
-    }
+/// Results that are combined over an axis.
+#[derive(Debug, Clone, Copy)]
+pub struct Folded {
+    /// The op that combines them, which is not an arg-reduction.
+    pub op: ReduceOp,
+    /// Their dtype.
+    pub dtype: DType,
+    /// The rows in which a step leaves them.
+    pub from: RowId,
+    /// The rows of the combined results.
+    pub target: RowId,
+    /// In tree order, for a reduction that is not free of it: such rows for each of the [`LANES`].
+    pub lanes: Option<RowId>,
+}
 
-    /// Returns the most steps of the strip with rows, if it is cut for this contraction alone. With ranks, all rows
-    /// of results are used, whatever the length of the axis: a strip has [`CONTRACTED_ROWS`] steps, times the
-    /// number of groups of so many rows that there are for the results and each rank in use. The more steps, the
-    /// less often a block is packed again.
-    pub fn most_steps(&self, axes: &[Axis]) -> usize {
-        if self.is_ranked(axes) || self.summed.is_some() { self.results(axes) } else { CONTRACTED_ROWS }
+impl FoldRows {
+    /// Returns the contraction of its steps.
+    pub fn contract(&self) -> Option<&Contract> {
+        if let [step] = self.body.as_slice() { step.contracts() } else { None }
     }
+}
+
+/// Returns the number of rows for the results of so many steps, a multiple of [`PACKED_STEPS`] or of [`STREAMED_STEPS`], with
+/// those of the last tile beyond them.
+pub fn rows_of_steps(steps: usize) -> usize {
+    if steps.is_multiple_of(PACKED_STEPS) { steps } else { steps + MAX_STEPS_BEYOND }
 }
 
 /// The number of steps behind a [`Contract`] of short sums.
@@ -227,9 +250,15 @@ pub const MAX_STEPS_BEYOND: usize = 2;
 /// large enough that filling rows for a block costs little compared to the computation.
 pub const CONTRACTED_ROWS: usize = 36;
 
-/// The number of rows of results to which the steps of another axis add. For each strip of so many rows, each of these steps
+/// The number of rows of results of each block, and by rank.
+pub const RANKED_ROWS: usize = CONTRACTED_ROWS * (1 + CONTRACTED_RANKS);
+
+/// The number of rows of results that are combined over other axes. For each strip of so many rows, each step of these axes
 /// packs its block again.
-pub const SUMMED_ROWS: usize = 8 * CONTRACTED_ROWS;
+pub const FOLDED_ROWS: usize = 8 * CONTRACTED_ROWS;
+
+/// The same, for steps of a reduction: a multiple of [`STREAMED_STEPS`].
+pub const FOLDED_STEPS: usize = 4 * STREAMED_STEPS;
 
 /// The number of steps of the axis with rows for which a [`Contract`] packs their operands at once: a multiple of the
 /// number of steps computed at once.

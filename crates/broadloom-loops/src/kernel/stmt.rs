@@ -103,6 +103,8 @@ pub enum Stmt {
     Stream(Stream),
     /// Accumulates over an axis into rows, for the strips of two other axes at once.
     Contract(Contract),
+    /// Combines the results of a [`Stmt::Contract`] over another axis.
+    FoldRows(FoldRows),
     /// Finds the best elements along an axis, in order, into rows, with a tile function.
     Best(Best),
     /// Finds the best elements along an axis for the strip of another, in order, into rows, with a tile function.

@@ -144,7 +144,16 @@ impl<'k> Loop<'k> {
 impl Stmt {
     /// Returns the number of steps that run behind a contraction at once.
     pub fn steps_behind(&self) -> Option<usize> {
-        if let Stmt::Contract(contract) = self { Some(contract.steps_behind()) } else { None }
+        self.contracts().map(|contract| contract.steps)
+    }
+
+    /// Returns the contraction whose results it leaves in rows, by itself or combined over other axes.
+    pub(super) fn contracts(&self) -> Option<&Contract> {
+        match self {
+            Stmt::Contract(contract) => Some(contract),
+            Stmt::FoldRows(fold) => fold.contract(),
+            _ => None,
+        }
     }
 
     /// Returns the loop in which the statement runs others.
@@ -157,6 +166,7 @@ impl Stmt {
         };
         match self {
             Stmt::For { axis, lanes, body } => Some(steps(*axis, *lanes, body)),
+            Stmt::FoldRows(FoldRows { axis, body, .. }) => Some(steps(*axis, 1, body)),
             Stmt::Strip { axis, length, body } => Some(Loop {
                 axis: *axis,
                 turn: Turn::Strip(*length),
@@ -218,16 +228,11 @@ impl Stmt {
         }
     }
 
-    /// Returns the contraction for whose rows a strip is cut: its first statement, or all that a loop does which adds its
-    /// results.
+    /// Returns the contraction for whose rows a strip is cut: its first statement.
     pub fn stripped(&self) -> Option<&Contract> {
         let Stmt::Strip { axis, body, .. } = self else { return None };
-        let (summed, first) = match body.first()? {
-            Stmt::For { axis, lanes: 1, body } if body.len() == 1 => (Some(*axis), &body[0]),
-            first => (None, first),
-        };
-        match first {
-            Stmt::Contract(contract) if contract.rows == *axis && contract.summed == summed => Some(contract),
+        match body.first()? {
+            Stmt::Contract(contract) if contract.rows == *axis => Some(contract),
             _ => None,
         }
     }
@@ -247,9 +252,10 @@ impl Stmt {
     /// Returns the [children](Stmt::children) for modification.
     pub fn children_mut(&mut self) -> SmallVec<[&mut Vec<Stmt>; 4]> {
         match self {
-            Stmt::For { body, .. } | Stmt::Strip { body, .. } | Stmt::Best(Best { body, .. }) => {
-                smallvec![body]
-            }
+            Stmt::For { body, .. }
+            | Stmt::Strip { body, .. }
+            | Stmt::FoldRows(FoldRows { body, .. })
+            | Stmt::Best(Best { body, .. }) => smallvec![body],
             Stmt::Reduce(reduce) => smallvec![&mut reduce.prologue, &mut reduce.body],
             Stmt::Contract(contract) => {
                 smallvec![&mut contract.prologue, &mut contract.rows_prologue, &mut contract.body]
@@ -301,7 +307,8 @@ impl Stmt {
             | Stmt::Strip { .. }
             | Stmt::Reduce(_)
             | Stmt::Stream(_)
-            | Stmt::Contract(_) => smallvec![],
+            | Stmt::Contract(_)
+            | Stmt::FoldRows(_) => smallvec![],
         }
     }
 
@@ -321,6 +328,7 @@ impl Stmt {
             | Stmt::Reduce(_)
             | Stmt::Stream(_)
             | Stmt::Contract(_)
+            | Stmt::FoldRows(_)
             | Stmt::Sort(_)
             | Stmt::Transpose { .. }
             | Stmt::Gather { .. } => None,
@@ -353,6 +361,11 @@ impl Stmt {
             Stmt::Contract(contract) => {
                 contract.accumulators.iter().map(|entry| (entry.target, RowUse::Accumulate)).collect()
             }
+            Stmt::FoldRows(fold) => {
+                let read = fold.folded.iter().map(|entry| (entry.from, RowUse::Read));
+                let kept = fold.folded.iter().flat_map(Folded::rows).map(|row| (row, RowUse::Accumulate));
+                read.chain(kept).collect()
+            }
             Stmt::Best(Best { source, values, indices, .. })
             | Stmt::BestRows(BestRows { source, values, indices, .. }) => {
                 let read = source.row().map(|row| (row, RowUse::Read));
@@ -382,6 +395,13 @@ impl Contract {
     /// Returns the rows over the block, one for each step of the other axis, in a kernel with these values.
     pub fn filled_beside(&self, values: &[Value]) -> impl Iterator<Item = RowId> {
         rows_of(&self.rows_prologue, values)
+    }
+}
+
+impl Folded {
+    /// Returns the rows that it writes: those of the combined results, and of the lanes.
+    pub fn rows(&self) -> impl Iterator<Item = RowId> {
+        std::iter::once(self.target).chain(self.lanes)
     }
 }
 

@@ -6,7 +6,8 @@ use crate::LowerError;
 use crate::kernel::*;
 use crate::place::Contraction;
 use crate::thresholds::CONTRACTED_VECTOR;
-use broadloom_ir::reduce::{BLOCK, LANES};
+use broadloom_ir::dtype::DType;
+use broadloom_ir::reduce::{BLOCK, LANES, ReduceOp};
 use std::collections::HashSet;
 
 impl Maker<'_, '_, '_> {
@@ -18,18 +19,15 @@ impl Maker<'_, '_, '_> {
     ) -> Result<Stmt, LowerError> {
         let contract = self.scoped(|maker| maker.contract(rows, contraction))?;
         let body = self.level(Some(rows))?;
-        let contract = match contraction.summed {
-            Some(axis) => Stmt::For { axis, lanes: 1, body: vec![contract] },
-            None => contract,
-        };
         let block = vec![contract, Stmt::For { axis: rows, lanes: 1, body }];
         // Rows for a block of the reduction axis serve all strips of the outer loop.
         let block = Stmt::Strip { axis: rows, length: 0, body: block };
         Ok(Stmt::Strip { axis: contraction.strip, length: 0, body: vec![block] })
     }
 
+    /// Returns the contraction, combined over the axes around it.
     pub(super) fn contract(&mut self, rows: AxisId, contraction: &Contraction) -> Result<Stmt, LowerError> {
-        let &Contraction { strip, reduction: axis, summed, ref packed } = contraction;
+        let &Contraction { strip, reduction: axis, ref folds, ref packed } = contraction;
         let order = self.placement.orders[&axis];
         let by_lanes = is_by_tree(order);
         let extent = self.nest.axes[axis.index()].extent.as_constant();
@@ -48,9 +46,7 @@ impl Maker<'_, '_, '_> {
             rows.unzip::<_, _, Vec<Stmt>, Vec<_>>()
         });
         self.rows.extend(filled.into_iter().chain(beside));
-        // An outer sum adds as many elements in each of its steps.
-        let times = summed.map_or(Some(1), |summed| self.nest.axes[summed.index()].extent.as_constant());
-        let elements = extent.zip(times).and_then(|(extent, times)| extent.checked_mul(times));
+        let elements = self.added_elements(contraction);
         let reduced = self.placement.reduced[&axis].clone();
         let mut body = Vec::new();
         let added_to: Vec<Accumulator> = reduced
@@ -71,18 +67,83 @@ impl Maker<'_, '_, '_> {
         let lanes = strip_extent
             .map_or(most, |extent| (extent.max(1) as usize).next_power_of_two().clamp(LEAST_LANES, most));
         let accumulators = Vec::new();
-        let mut contract =
-            Contract { axis, rows, strip, summed, order, lanes, prologue, rows_prologue, body, accumulators };
+        let mut contract = Contract {
+            axis,
+            rows,
+            strip,
+            steps: 0,
+            order,
+            lanes,
+            prologue,
+            rows_prologue,
+            body,
+            accumulators,
+        };
+        contract.steps = self.steps_of(&contract, folds);
         let count = contract.results(&self.kernel.axes);
-        // The results are those of the outer sum.
-        let results = summed.map_or(&reduced, |summed| &self.placement.reduced[&summed]).clone();
-        for (value, accumulator) in results.iter().zip(added_to) {
-            let span = Span::Block { rows, by_lanes: false };
+        let span = Span::Block { rows, by_lanes: false };
+        for (value, accumulator) in reduced.iter().zip(added_to) {
             let target = self.spanning(accumulator.dtype, count, strip, span);
             self.rows.insert((*value, strip), target);
             contract.accumulators.push(Contracted { accumulator, target });
         }
-        Ok(Stmt::Contract(contract))
+        let count = rows_of_steps(contract.steps);
+        let mut from: Vec<(DType, RowId)> =
+            contract.accumulators.iter().map(|entry| (entry.accumulator.dtype, entry.target)).collect();
+        let mut made = Stmt::Contract(contract);
+        for &axis in folds.iter().rev() {
+            let order = self.placement.orders[&axis];
+            let results = self.placement.reduced[&axis].clone();
+            let folded: Vec<Folded> = results
+                .iter()
+                .zip(from)
+                .map(|(value, (dtype, from))| {
+                    let op = self.nest.reductions[value].op;
+                    let target = self.spanning(dtype, count, strip, span);
+                    let is_by_tree = order == Order::Tree && !op.is_order_free(dtype);
+                    let lanes = is_by_tree.then(|| self.spanning(dtype, LANES * count, strip, span));
+                    self.rows.insert((*value, strip), target);
+                    Folded { op, dtype, from, target, lanes }
+                })
+                .collect();
+            from = folded.iter().map(|entry| (entry.dtype, entry.target)).collect();
+            made = Stmt::FoldRows(FoldRows { axis, rows, strip, order, body: vec![made], folded });
+        }
+        Ok(made)
+    }
+
+    /// Returns the most steps of the strip with rows for a contraction whose results are combined over further axes.
+    fn steps_of(&self, contract: &Contract, folds: &[AxisId]) -> usize {
+        let is_reduced = self.nest.axes[contract.rows.index()].reduction;
+        let is_ranked = contract.is_ranked(&self.kernel.axes);
+        let have_lanes = folds.iter().any(|axis| self.placement.orders[axis] == Order::Tree);
+        match (is_reduced, folds.is_empty()) {
+            // All rows are used.
+            (false, true) if is_ranked => RANKED_ROWS,
+            (false, true) => CONTRACTED_ROWS,
+            // Long sums take the time. Behind short ones, several steps are those of one lane of the fixed tree, whose
+            // accumulators are loaded and stored once for all of them.
+            (true, true) if contract.order == Order::Tree => CONTRACTED_ROWS,
+            (true, true) => STREAMED_STEPS,
+            _ if is_ranked || have_lanes => CONTRACTED_ROWS,
+            (true, false) => FOLDED_STEPS,
+            (false, false) => FOLDED_ROWS,
+        }
+    }
+
+    /// Returns the most elements whose sum is a result, if that is known: an outer sum adds as many in each of its steps.
+    fn added_elements(&self, contraction: &Contraction) -> Option<i64> {
+        let extent = |axis: AxisId| self.nest.axes[axis.index()].extent.as_constant();
+        contraction.folds.iter().try_fold(extent(contraction.reduction)?, |elements, axis| {
+            let ops = self.placement.reduced[axis].iter().map(|value| self.nest.reductions[value].op);
+            let are_sums = ops.clone().all(|op| op == ReduceOp::Sum);
+            let are_extremes = ops.clone().all(|op| matches!(op, ReduceOp::Min | ReduceOp::Max));
+            match (are_sums, are_extremes) {
+                (true, _) => elements.checked_mul(extent(*axis)?),
+                (_, true) => Some(elements),
+                _ => None,
+            }
+        })
     }
 
     /// Returns an accumulator of narrower lanes, if they hold the sum of all elements: fewer registers, and shorter rows.

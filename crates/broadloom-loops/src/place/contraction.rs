@@ -4,9 +4,12 @@ use super::{Form, Item, Placement};
 use crate::flat::FlatId;
 use crate::kernel::{AxisId, Contribution, Def, MAX_CONTRACTED_AXIS, Order, ValueId};
 use crate::nest::{NestAxis, bit};
-use crate::thresholds::{MAX_CONTRACTED, MAX_CONTRACTED_OPS, MAX_UNPACKED_BYTES, MIN_CONTRACTED_AXIS};
+use crate::thresholds::{
+    MAX_CONTRACTED, MAX_CONTRACTED_OPS, MAX_SUMMED_TERMS, MAX_UNPACKED_BYTES, MIN_CONTRACTED_AXIS,
+    MIN_SUMMED_STRIP,
+};
 use broadloom_ir::dim::Dim;
-use broadloom_ir::reduce::{BLOCK, ReduceOp, SEQUENTIAL_LIMIT};
+use broadloom_ir::reduce::{BLOCK, ReduceOp};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 
@@ -18,8 +21,9 @@ pub(crate) struct Contraction {
     pub strip: AxisId,
     /// The loop of the reduction, inside both.
     pub reduction: AxisId,
-    /// A loop of another reduction between these, which adds the results: of a sum over two axes.
-    pub summed: Option<AxisId>,
+    /// The loops of other reductions between these, from the outermost on, which combine the results: of a sum over several
+    /// axes.
+    pub folds: Vec<AxisId>,
     /// The values that the loop with rows does not move: they are packed into rows for a block of the reduction at
     /// once.
     pub packed: Vec<ValueId>,
@@ -52,10 +56,11 @@ impl Placement<'_, '_> {
         self.contractions.extend(streamed);
         // Scans run through the steps of an axis once, not through strips of several axes.
         if self.nest.scanned.is_some() {
-            self.rows_of_contractions.extend(self.contractions.values().map(|found| found.reduction));
+            let results = |found: &Contraction| *found.folds.first().unwrap_or(&found.reduction);
+            self.rows_of_contractions.extend(self.contractions.values().map(results));
         }
-        for Contraction { reduction, summed, .. } in self.contractions.values() {
-            for axis in summed.iter().chain([reduction]) {
+        for Contraction { reduction, folds, .. } in self.contractions.values() {
+            for axis in folds.iter().chain([reduction]) {
                 self.forms.insert(*axis, Form::Contraction);
                 self.dense.remove(axis);
             }
@@ -107,11 +112,14 @@ impl Placement<'_, '_> {
     fn contraction_of(&self, rows: AxisId, strip: AxisId) -> Option<Contraction> {
         let nest = self.nest;
         let inner = if nest.axes[rows.index()].reduction { rows } else { strip };
-        let &[outermost] = self.loops(Some(inner)).as_slice() else { return None };
-        let (summed, reduction) = match self.loops(Some(outermost)).as_slice() {
-            &[inside] if inner == strip && self.adds_results(outermost, inside) => (Some(outermost), inside),
-            _ => (None, outermost),
-        };
+        let &[mut reduction] = self.loops(Some(inner)).as_slice() else { return None };
+        let mut folds = Vec::new();
+        while let &[inside] = self.loops(Some(reduction)).as_slice()
+            && self.folds_results(reduction, inside)
+        {
+            folds.push(reduction);
+            reduction = inside;
+        }
         let is_plain = |axis: AxisId| {
             let NestAxis { group, part, .. } = &nest.axes[axis.index()];
             (group.is_none() || axis == strip) && part.is_none() && !self.is_counter(axis)
@@ -119,7 +127,7 @@ impl Placement<'_, '_> {
         let reduced = self.reduced.get(&reduction)?;
         let is_ordered = |order: &Order| matches!(order, Order::Free | Order::Sequential | Order::Tree);
         if !self.is_vector()
-            || ![rows, strip, reduction].into_iter().chain(summed).all(is_plain)
+            || ![rows, strip, reduction].into_iter().chain(folds.iter().copied()).all(is_plain)
             || !self.orders.get(&reduction).is_some_and(is_ordered)
             || !self.loops(Some(reduction)).is_empty()
             || reduced.len() > MAX_CONTRACTED
@@ -127,7 +135,8 @@ impl Placement<'_, '_> {
                 .extent
                 .as_constant()
                 .is_some_and(|size| size > MAX_CONTRACTED_AXIS)
-            || ![rows, strip].into_iter().all(|axis| self.is_long(axis, MIN_CONTRACTED_AXIS))
+            || !self.is_long(rows, MIN_CONTRACTED_AXIS)
+            || !self.is_long(strip, self.shortest_strip(rows, reduction))
         {
             return None;
         }
@@ -152,33 +161,33 @@ impl Placement<'_, '_> {
             return None;
         }
         let packed = self.packed(rows, strip, reduction, &body)?;
-        Some(Contraction { strip, reduction, summed, packed })
+        Some(Contraction { strip, reduction, folds, packed })
     }
 
-    /// Returns whether a reduction does nothing but add the sums of the loop inside it, in index order or in any order, and
-    /// both are short enough that each step has whole sums.
-    fn adds_results(&self, outer: AxisId, inner: AxisId) -> bool {
+    /// Returns whether a reduction does nothing but combine the results of the loop inside it, and can have rows for that.
+    fn folds_results(&self, outer: AxisId, inner: AxisId) -> bool {
         let nest = self.nest;
-        let (Some(added), Some(sums)) = (self.reduced.get(&outer), self.reduced.get(&inner)) else {
+        let (Some(folded), Some(results)) = (self.reduced.get(&outer), self.reduced.get(&inner)) else {
             return false;
         };
-        let is_added = |(value, sum): (&ValueId, &ValueId)| {
+        let is_folded = |(value, result): (&ValueId, &ValueId)| {
             let reduction = &nest.reductions[value];
-            reduction.op == ReduceOp::Sum
-                && nest.reductions[sum].op == ReduceOp::Sum
-                && reduction.operand == Contribution::Value(*sum)
-                && reduction.dtype == nest.values[sum.index()].dtype
+            reduction.operand == Contribution::Value(*result)
+                && reduction.dtype == nest.values[result.index()].dtype
         };
-        let is_within = |axis: AxisId, most: usize| {
-            let extent = nest.axes[axis.index()].extent.as_constant();
-            extent.is_some_and(|extent| (1..=most as i64).contains(&extent))
+        let is_short = match self.orders.get(&outer) {
+            Some(Order::Free | Order::Sequential) => true,
+            // There are no rows for ranks.
+            Some(Order::Tree) => {
+                let extent = nest.axes[outer.index()].extent.as_constant();
+                extent.is_none_or(|extent| extent <= BLOCK as i64)
+            }
+            _ => false,
         };
-        added.len() == sums.len()
-            && added.iter().zip(sums).all(is_added)
+        is_short
+            && folded.len() == results.len()
+            && folded.iter().zip(results).all(is_folded)
             && self.items(Some(outer)) == [Item::Loop(inner)]
-            && matches!(self.orders.get(&outer), Some(Order::Free | Order::Sequential))
-            && is_within(outer, SEQUENTIAL_LIMIT)
-            && is_within(inner, BLOCK)
     }
 
     /// Returns the values of a reduction's body to pack into rows, if that is worthwhile: those moved neither by
@@ -255,12 +264,14 @@ impl Placement<'_, '_> {
     /// bounds.
     pub(super) fn contracted_sizes(&self) -> Vec<(Dim, RangeInclusive<i64>)> {
         let mut sizes = Vec::new();
-        for (rows, Contraction { strip, reduction, .. }) in &self.contractions {
-            for (axis, range) in [
+        for (rows, Contraction { strip, reduction, folds, .. }) in &self.contractions {
+            let by_tree = folds.iter().filter(|axis| self.orders[axis] == Order::Tree);
+            let fixed = [
                 (*rows, MIN_CONTRACTED_AXIS..=i64::MAX),
-                (*strip, MIN_CONTRACTED_AXIS..=i64::MAX),
+                (*strip, self.shortest_strip(*rows, *reduction)..=i64::MAX),
                 (*reduction, 0..=MAX_CONTRACTED_AXIS),
-            ] {
+            ];
+            for (axis, range) in fixed.into_iter().chain(by_tree.map(|axis| (*axis, 0..=BLOCK as i64))) {
                 let extent = &self.nest.axes[axis.index()].extent;
                 if extent.as_constant().is_none() {
                     sizes.push((extent.clone(), range));
@@ -268,6 +279,19 @@ impl Placement<'_, '_> {
             }
         }
         sizes
+    }
+
+    /// Returns the shortest strip for which a contraction is worthwhile.
+    fn shortest_strip(&self, rows: AxisId, reduction: AxisId) -> i64 {
+        let extent = self.nest.axes[reduction.index()].extent.as_constant();
+        let are_sums = |values: &Vec<ValueId>| {
+            values.iter().all(|value| self.nest.reductions[value].op == ReduceOp::Sum)
+        };
+        let adds = self.nest.axes[rows.index()].reduction && self.reduced.get(&rows).is_some_and(are_sums);
+        match extent {
+            Some(..=MAX_SUMMED_TERMS) if adds => MIN_SUMMED_STRIP,
+            _ => MIN_CONTRACTED_AXIS,
+        }
     }
 
     /// Returns whether an axis is at least this long, or assumed to be.

@@ -2,7 +2,7 @@
 
 use super::{Fault, Scope};
 use crate::kernel::*;
-use broadloom_ir::reduce::{BLOCK, ReduceOp, SEQUENTIAL_LIMIT};
+use broadloom_ir::reduce::{BLOCK, LANES, ReduceOp};
 
 impl Scope<'_> {
     pub(super) fn contract(&mut self, contract: &Contract, stmt: &Stmt) -> Result<(), Fault> {
@@ -17,7 +17,8 @@ impl Scope<'_> {
             || !matches!(order, Order::Free | Order::Sequential | Order::Tree)
             || self.axis(axis)?.group.is_some()
             || !self.is_at_most(axis, MAX_CONTRACTED_AXIS)
-            || of_rows.length > self.most_steps(contract)
+            || of_rows.length > contract.steps
+            || contract.is_ranked(&self.kernel.axes) && contract.steps > self.most_ranked(contract)
             || lanes < LEAST_LANES
             || !lanes.is_power_of_two()
             || !of_strip.length.is_multiple_of(lanes)
@@ -25,7 +26,7 @@ impl Scope<'_> {
             || contract.accumulators.iter().any(|entry| entry.accumulator.operand.is_indexed())
             || !contract.body.iter().all(|stmt| self.is_contracted(stmt, contract))
             || !self.is_packing(contract)
-            || contract.summed.is_some_and(|summed| !self.is_summed(summed, contract))
+            || !self.hold_counts(contract)
         {
             return Err(Fault::Form(axis));
         }
@@ -42,15 +43,7 @@ impl Scope<'_> {
             self.has_its_own(row)?;
             rows.push(row);
         }
-        for (index, row) in rows.iter().enumerate() {
-            let is_again = rows[..index].contains(row);
-            let writers = self.kernel.statements().filter(|stmt| {
-                stmt.rows(&self.kernel.values).iter().any(|(of, used)| of == row && *used != RowUse::Read)
-            });
-            if is_again || writers.count() != 1 {
-                return Err(Fault::Overwritten(*row));
-            }
-        }
+        self.have_one_writer(&rows)?;
         let Some(each) = stmt.as_loop() else { return Ok(()) };
         self.scoped(|scope| {
             scope.looped(&each, &mut |scope| {
@@ -65,39 +58,118 @@ impl Scope<'_> {
         self.left_in_rows(contract.accumulators.iter().map(|entry| &entry.accumulator))
     }
 
-    /// Whether the steps of a loop around a contraction can add its results: it does nothing else in a strip of its own, so that
-    /// its first step replaces the results and only the last one leaves them; each step has whole sums, and results can hold all.
-    fn is_summed(&self, summed: AxisId, contract: &Contract) -> bool {
-        let extent = |axis: AxisId, most: usize| match self.kernel.axes.get(axis.index()) {
-            Some(Axis { extent: Extent::Constant(extent), group: None, .. }) => {
-                (1..=most as i64).contains(extent).then_some(*extent)
+    /// Checks results that are combined over an axis: they are those of a contraction for the same strips, in each step.
+    pub(super) fn fold_rows(&mut self, fold: &FoldRows, stmt: &Stmt) -> Result<(), Fault> {
+        let &FoldRows { axis, rows, strip, order, .. } = fold;
+        let is_of_strips = |axis: AxisId| {
+            matches!(self.strips.get(axis.index()), Some(Some(_))) && !self.walked[axis.index()]
+        };
+        let from: Vec<RowId> = match fold.body.as_slice() {
+            [Stmt::Contract(of)] if (of.rows, of.strip) == (rows, strip) => {
+                of.accumulators.iter().map(|entry| entry.target).collect()
+            }
+            [Stmt::FoldRows(of)] if (of.rows, of.strip) == (rows, strip) => {
+                of.folded.iter().map(|entry| entry.target).collect()
+            }
+            _ => return Err(Fault::Form(axis)),
+        };
+        let has_few_blocks = order != Order::Tree || self.is_at_most(axis, BLOCK as i64);
+        let contract = fold.contract().ok_or(Fault::Form(axis))?;
+        if self.axis(axis)?.group.is_some()
+            || self.strips[axis.index()].is_some()
+            || !is_of_strips(rows)
+            || !is_of_strips(strip)
+            || self.vector.is_some()
+            || !matches!(order, Order::Free | Order::Sequential | Order::Tree)
+            || !has_few_blocks
+            || !fold.folded.iter().map(|entry| entry.from).eq(from)
+        {
+            return Err(Fault::Form(axis));
+        }
+        for &Folded { op, dtype, from, target, lanes } in &fold.folded {
+            if op.is_arg() || op == ReduceOp::Mean || !self.is_ordered(op, dtype, axis, order)? {
+                return Err(Fault::Order(op));
+            }
+            if lanes.is_some() != (order == Order::Tree && !op.is_order_free(dtype)) {
+                return Err(Fault::Order(op));
+            }
+            let Row { count, length, .. } = *self.row(target)?;
+            // Tiles may combine their results themselves, also those beyond the last step.
+            let least = rows_of_steps(contract.steps);
+            let of_lanes = lanes.map(|row| (row, LANES * count));
+            for (row, count) in [(from, least), (target, least)].into_iter().chain(of_lanes) {
+                let held = self.row(row)?;
+                if held.dtype != dtype || held.count < count || held.length != length {
+                    return Err(Fault::RowDtype(row));
+                }
+            }
+            for row in [Some(target), lanes].into_iter().flatten() {
+                self.write_block(row, rows, strip)?;
+            }
+        }
+        let kept: Vec<RowId> = fold.folded.iter().flat_map(Folded::rows).collect();
+        self.have_one_writer(&kept)?;
+        let Some(each) = stmt.as_loop() else { return Ok(()) };
+        self.scoped(|scope| {
+            scope.looped(&each, &mut |scope| {
+                // Each step reads what it has left, and continues from the previous one.
+                let read = fold.folded.iter().map(|entry| entry.from).chain(kept.iter().copied());
+                read.into_iter().try_for_each(|row| scope.still_holds(row))
+            })
+        })
+    }
+
+    /// Checks that rows are different, and that one statement writes each.
+    fn have_one_writer(&self, rows: &[RowId]) -> Result<(), Fault> {
+        for (index, row) in rows.iter().enumerate() {
+            let is_again = rows[..index].contains(row);
+            let writers = self.kernel.statements().filter(|stmt| {
+                stmt.rows(&self.kernel.values).iter().any(|(of, used)| of == row && *used != RowUse::Read)
+            });
+            if is_again || writers.count() != 1 {
+                return Err(Fault::Overwritten(*row));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the results of a contraction, and those combined from them, hold all counts.
+    fn hold_counts(&self, contract: &Contract) -> bool {
+        let extent = |axis: AxisId| match self.kernel.axes.get(axis.index())?.extent {
+            Extent::Constant(extent) => Some(extent),
+            Extent::Param(_) => None,
+        };
+        let folds = self.kernel.statements().filter_map(|stmt| match stmt {
+            Stmt::FoldRows(fold) if fold.contract().is_some_and(|of| std::ptr::eq(of, contract)) => {
+                Some(fold)
             }
             _ => None,
-        };
-        let (Some(steps), Some(terms)) = (extent(summed, SEQUENTIAL_LIMIT), extent(contract.axis, BLOCK))
-        else {
-            return false;
+        });
+        let folds: Vec<&FoldRows> = folds.collect();
+        // The greatest or least of counts is one of them.
+        let adds = |fold: &&&FoldRows| fold.folded.iter().any(|entry| entry.op == ReduceOp::Sum);
+        let counted =
+            folds.iter().filter(adds).try_fold(extent(contract.axis).unwrap_or(i64::MAX), |counted, fold| {
+                counted.checked_mul(extent(fold.axis)?)
+            });
+        let are_counts = |fold: &&FoldRows| {
+            fold.folded.iter().all(|entry| matches!(entry.op, ReduceOp::Sum | ReduceOp::Min | ReduceOp::Max))
         };
         let holds = |entry: &Contracted| {
-            let Accumulator { op, dtype, ref operand, .. } = entry.accumulator;
-            let is_counted = matches!(operand, Contribution::Count(_)) && dtype.size() < 8;
-            op == ReduceOp::Sum && (!is_counted || steps * terms < 1 << (8 * dtype.size()))
+            let Accumulator { dtype, ref operand, .. } = entry.accumulator;
+            !matches!(operand, Contribution::Count(_))
+                || dtype.size() >= 8
+                || folds.iter().all(are_counts)
+                    && counted.is_some_and(|counted| counted < 1 << (8 * dtype.size()))
         };
-        self.is_alone(contract) && contract.accumulators.iter().all(holds)
+        contract.accumulators.iter().all(holds)
     }
 
-    /// Whether a strip is cut for this contraction.
-    fn is_alone(&self, contract: &Contract) -> bool {
-        self.kernel.statements().filter_map(Stmt::stripped).any(|other| std::ptr::eq(other, contract))
-    }
-
-    /// Returns the most steps of a strip with rows. With ranks, they are more if the strip is cut for this contraction, because
+    /// Returns the most steps of a strip with rows if there are ranks: more if the strip is cut for this contraction, because
     /// the code then shortens it if ranks need rows.
-    fn most_steps(&self, contract: &Contract) -> usize {
-        match self.is_alone(contract) {
-            true => contract.most_steps(&self.kernel.axes),
-            false => contract.fewest_steps(&self.kernel.axes),
-        }
+    fn most_ranked(&self, contract: &Contract) -> usize {
+        let mut stripped = self.kernel.statements().filter_map(Stmt::stripped);
+        if stripped.any(|other| std::ptr::eq(other, contract)) { RANKED_ROWS } else { CONTRACTED_ROWS }
     }
 
     /// Whether the prologue fills rows with values that depend only on the elements that it reads: it does not run again for

@@ -30,15 +30,7 @@ impl Scope<'_> {
             Contribution::Product(..) => *op == ReduceOp::Sum,
             Contribution::Indexed { .. } => op.is_arg(),
         };
-        let extent = self.axis(axis)?.extent;
-        let ordered = match order {
-            Order::Free => op.is_order_free(*dtype),
-            Order::Sequential => {
-                matches!(extent, Extent::Constant(extent) if extent <= SEQUENTIAL_LIMIT as i64)
-            }
-            Order::Tree | Order::Blocks | Order::Counter => true,
-        };
-        if !allowed || !ordered || !is_computed(*dtype) {
+        if !allowed || !self.is_ordered(*op, *dtype, axis, order)? {
             return Err(Fault::Order(*op));
         }
         if matches!(operand, Contribution::Indexed { narrow: true, .. }) {
@@ -46,6 +38,25 @@ impl Scope<'_> {
         } else {
             Ok(())
         }
+    }
+
+    /// Returns whether a reduction combines elements of a dtype in an order that its axis allows.
+    pub(super) fn is_ordered(
+        &self,
+        op: ReduceOp,
+        dtype: DType,
+        axis: AxisId,
+        order: Order,
+    ) -> Result<bool, Fault> {
+        let extent = self.axis(axis)?.extent;
+        let is_allowed = match order {
+            Order::Free => op.is_order_free(dtype),
+            Order::Sequential => {
+                matches!(extent, Extent::Constant(extent) if extent <= SEQUENTIAL_LIMIT as i64)
+            }
+            Order::Tree | Order::Blocks | Order::Counter => true,
+        };
+        Ok(is_allowed && is_computed(dtype))
     }
 
     /// Checks an axis that is counted in 32 bits.

@@ -203,36 +203,72 @@ const CASES: &[(&str, &str, Break)] = &[
         });
         schedule.kernels[0].rows[called.unwrap().index()].dtype = DType::F64;
     }),
-    // The loop that adds the results of a contraction may have no steps.
+    // What is folded is not what a step leaves.
     ("Form", "sums of sums over pairs", |schedule| {
-        let kernel = &mut schedule.kernels[0];
-        let summed = kernel.statements().find_map(|stmt| match stmt {
-            Stmt::Contract(contract) => contract.summed,
-            _ => None,
-        });
-        kernel.axes[summed.unwrap().index()].extent = Extent::Constant(0);
+        folding(schedule, |fold, _| fold.folded[0].from = fold.folded[0].target);
     }),
-    // The results are read before all are added.
+    // There is nothing that leaves results.
+    ("Form", "sums of sums over pairs", |schedule| folding(schedule, |fold, _| fold.body.clear())),
+    // The steps of another strip are folded.
     ("Form", "sums of sums over pairs", |schedule| {
-        adding(schedule, |strip| {
-            let rest = strip.split_off(1);
-            if let Stmt::For { body, .. } = &mut strip[0] {
-                body.extend(rest);
-            }
+        folding(schedule, |fold, _| std::mem::swap(&mut fold.rows, &mut fold.strip));
+    }),
+    // More steps than may be added in index order.
+    ("Order", "sums of sums over pairs", |schedule| {
+        folding(schedule, |fold, axes| axes[fold.axis.index()].extent = Extent::Constant(65));
+    }),
+    // Sums of floats in any order.
+    ("Order", "sums of sums over pairs", |schedule| {
+        folding(schedule, |fold, _| fold.order = Order::Free);
+    }),
+    // The tree without rows for its lanes.
+    ("Order", "sums of sums over pairs", |schedule| {
+        folding(schedule, |fold, _| fold.order = Order::Tree);
+    }),
+    // The lanes of the tree in rows of the results.
+    ("RowDtype", "sums of sums over pairs", |schedule| {
+        folding(schedule, |fold, _| {
+            fold.order = Order::Tree;
+            fold.folded[0].lanes = Some(fold.folded[0].target);
         });
     }),
-    // Another strip's results are added to.
+    // Several blocks of the tree.
     ("Form", "sums of sums over pairs", |schedule| {
-        adding(schedule, |strip| {
-            if let Stmt::For { body, .. } = &mut strip[0] {
-                let contract = body.remove(0);
-                strip[0] = contract;
-            }
+        folding(schedule, |fold, axes| {
+            fold.order = Order::Tree;
+            axes[fold.axis.index()].extent = Extent::Constant(1025);
         });
     }),
-    // The results of all steps are not added, but multiplied.
+    // Indices are not combined so.
+    ("Order", "sums of sums over pairs", |schedule| {
+        folding(schedule, |fold, _| fold.folded[0].op = ReduceOp::ArgMax);
+    }),
+    // Another dtype than that of the rows.
+    ("RowDtype", "sums of sums over pairs", |schedule| {
+        folding(schedule, |fold, _| fold.folded[0].dtype = DType::F64);
+    }),
+    // Rows of results that are as long as others.
+    ("RowDtype", "sums of sums over pairs", |schedule| {
+        let mut from = None;
+        folding(schedule, |fold, _| from = Some(fold.folded[0].from));
+        schedule.kernels[0].rows[from.unwrap().index()].length += 16;
+    }),
+    // Fewer rows than tiles write.
+    ("RowDtype", "sums of sums over pairs", |schedule| {
+        let mut target = None;
+        folding(schedule, |fold, _| target = Some(fold.folded[0].target));
+        schedule.kernels[0].rows[target.unwrap().index()].count -= 1;
+    }),
+    // In a strip of its axis, each would begin anew.
     ("Form", "sums of sums over pairs", |schedule| {
-        contract(schedule, |contract, _| contract.accumulators[0].accumulator.op = ReduceOp::Prod);
+        change(schedule, &mut |stmt| {
+            let Stmt::FoldRows(fold) = stmt else { return false };
+            let axis = fold.axis;
+            let fold = std::mem::replace(stmt, Stmt::Strip { axis, length: 2, body: Vec::new() });
+            let Stmt::Strip { body, .. } = stmt else { return false };
+            body.push(fold);
+            true
+        });
     }),
     // Counts of 8 times 40 elements do not fit in bytes.
     ("Form", "sums of sums over pairs", |schedule| {
@@ -241,12 +277,7 @@ const CASES: &[(&str, &str, Break)] = &[
             *dtype = DType::U8;
             *operand = Contribution::Count(ValueId::new(0));
         });
-        let kernel = &mut schedule.kernels[0];
-        let summed = kernel.statements().find_map(|stmt| match stmt {
-            Stmt::Contract(contract) => contract.summed,
-            _ => None,
-        });
-        kernel.axes[summed.unwrap().index()].extent = Extent::Constant(8);
+        folding(schedule, |fold, axes| axes[fold.axis.index()].extent = Extent::Constant(8));
     }),
     // The row of an index.
     ("RowDtype", "nearest code", |schedule| {
@@ -475,15 +506,17 @@ fn contract(schedule: &mut Schedule, act: impl Fn(&mut Contract, &mut [Access]))
     assert!(found, "{schedule}");
 }
 
-/// Changes the statements of the strip whose first one is a loop that adds the results of a contraction.
-fn adding(schedule: &mut Schedule, act: impl Fn(&mut Vec<Stmt>)) {
-    let adds = |stmt: &Stmt| matches!(stmt, Stmt::For { body, .. } if matches!(body.first(), Some(Stmt::Contract(_))));
-    let found = first(&mut schedule.kernels[0].body, &mut |body| {
-        let is_met = body.first().is_some_and(adds);
-        if is_met {
-            act(body);
-        }
-        is_met
+/// Changes the first fold of the results of contractions.
+fn folding(schedule: &mut Schedule, mut act: impl FnMut(&mut FoldRows, &mut [Axis])) {
+    let Kernel { body, axes, .. } = &mut schedule.kernels[0];
+    let found = first(body, &mut |body| {
+        body.iter_mut().any(|stmt| match stmt {
+            Stmt::FoldRows(fold) => {
+                act(fold, axes);
+                true
+            }
+            _ => false,
+        })
     });
     assert!(found, "{schedule}");
 }

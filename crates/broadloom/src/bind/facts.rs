@@ -7,7 +7,7 @@ use super::sizes::{Values, count, evaluate};
 use crate::array::Geometry;
 use crate::thresholds::{
     COLUMNS_OF_THREAD, MAX_VARIANT_EXPRS, MIN_PARTS_ELEMENTS, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD,
-    SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_SUM_OF_PAIRS, SHORT_TRAILING,
+    SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_SUM_OF_PAIRS, SHORT_TRAILING, SINGLE_ROW,
 };
 use crate::variant::Variant;
 use broadloom_ir::dim::{Dim, DimError};
@@ -103,7 +103,7 @@ impl ShortSizes {
                     let mut arrays = graph.inputs().iter().filter(|input| input.shape == *shape);
                     axis + 1 == shape.rank() && arrays.any(|array| array.dtype.size() >= MIN_WORD)
                 };
-                let is_of_sums = axes.len() == 2 && is_of_pairs(graph, *operand);
+                let is_of_sums = axes.len() > 1 && is_of_pairs(graph, *operand);
                 let lengths = |axis: usize| match op {
                     // The sums over the last axis are added.
                     ReduceOp::Sum if is_of_sums && axes.last() == Some(&axis) => SHORT_SUM_OF_PAIRS,
@@ -124,6 +124,10 @@ impl ShortSizes {
                     | ReduceOp::All => SHORT_REDUCTION,
                 };
                 axes.iter().for_each(|&axis| add(shape, axis, lengths(axis)));
+                if is_of_pairs(graph, *operand) {
+                    let kept = (0..shape.rank()).filter(|axis| !axes.contains(axis));
+                    kept.for_each(|axis| add(shape, axis, SINGLE_ROW));
+                }
             }
         }
         // Arrays of one shape are rows of elements, whatever their axes are.

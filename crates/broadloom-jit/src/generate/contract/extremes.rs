@@ -32,7 +32,6 @@ impl Generator<'_, '_, '_> {
             && stream.prologue.is_empty()
             && contract.rows_prologue.is_empty()
             && !stream.dense
-            && contract.summed.is_none()
             && contract.rows == stream.axis
             && contract.strip == stream.strip
             && stream.accumulators.iter().all(is_extreme)
@@ -42,7 +41,7 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Returns whether a statement can run for lanes beyond the end of the strip.
-    fn goes_behind(&self, stmt: &Stmt, strip: AxisId) -> bool {
+    pub(in crate::generate) fn goes_behind(&self, stmt: &Stmt, strip: AxisId) -> bool {
         let kernel = self.kernel;
         let Stmt::Let(id) = stmt else { return false };
         match kernel.values[id.index()].def {

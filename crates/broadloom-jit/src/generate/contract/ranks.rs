@@ -72,11 +72,8 @@ impl Generator<'_, '_, '_> {
         let lanes = (self.emit.host.vector_bytes / size).clamp(LEAST_LANES, LANES);
         // Rows consist of whole vectors.
         let end = self.bytes_of_results(tile, entry);
-        let zero = self.constant(0);
-        self.repeat(zero, end, (lanes * size) as i64, &[], |generator, offset, _| {
-            emit(generator, offset, lanes);
-            Vec::new()
-        });
+        let [zero, of_vector] = [0, lanes * size].map(|bytes| self.constant(bytes as i64));
+        self.through([zero, end, of_vector], |generator, offset| emit(generator, offset, lanes));
     }
 
     /// Merges the results of a block, which ends at a position, with those of so many blocks before. A block that others follow

@@ -18,8 +18,18 @@ struct Source {
     of_step: ir::Value,
 }
 
+/// Steps of the axis, from a position on.
+#[derive(Clone, Copy)]
+struct Steps {
+    end: ir::Value,
+    /// The distance from one to the next.
+    apart: ir::Value,
+    /// Whether there is at least one.
+    are_some: bool,
+}
+
 impl Generator<'_, '_, '_> {
-    /// Adds all elements of a range of the axis.
+    /// Adds all elements of a range of the axis, which is not empty.
     pub(super) fn one_by_one(
         &mut self,
         tile: &Tile<'_>,
@@ -39,7 +49,10 @@ impl Generator<'_, '_, '_> {
                 begins = self.behind_step(tile, &begins, &sources, one);
                 new
             }),
-            _ => self.along(tile, place, (range.1, one), &begins, &sources, begin).carried,
+            _ => {
+                let steps = Steps { end: range.1, apart: one, are_some: true };
+                self.along(tile, place, steps, &begins, &sources, begin).carried
+            }
         }
     }
 
@@ -118,7 +131,7 @@ impl Generator<'_, '_, '_> {
         &mut self,
         tile: &Tile<'_>,
         place: Place<'_>,
-        (end, apart): (ir::Value, ir::Value),
+        Steps { end, apart, are_some }: Steps,
         begins: &[ir::Value],
         sources: &[Source],
         begin: State,
@@ -127,14 +140,18 @@ impl Generator<'_, '_, '_> {
             generator.ins().icmp(IntCC::SignedLessThan, state[0], end)
         };
         let of_lane = tile.steps * tile.contract.accumulators.len();
-        self.loop_while(begins, &begin, is_before, |generator, at, state| {
+        let step = |generator: &mut Self, at: &[ir::Value], state: &[Val]| {
             let mut new = State::new();
             for (lane, state) in state.chunks(of_lane).enumerate() {
                 let at = generator.in_lane(tile, at, sources, lane);
                 new.extend(generator.one_step(tile, place, &at, sources, state));
             }
             (generator.behind_step(tile, at, sources, apart), new)
-        })
+        };
+        match are_some {
+            true => self.loop_once_and_while(begins, &begin, is_before, step),
+            false => self.loop_while(begins, &begin, is_before, step),
+        }
     }
 
     /// Returns the position of the next step, at a distance, and where a tile reads it.
@@ -253,23 +270,24 @@ impl Generator<'_, '_, '_> {
         begins.extend(sources.iter().map(|_| zero));
         let carried = begins.len();
         begins.extend(&tile.slots);
+        // The last block can have fewer steps than lanes.
         let is_before = |generator: &mut Self, state: &[ir::Value]| {
             generator.ins().icmp(IntCC::SignedLessThan, state[0], limit)
         };
-        self.loop_while(&begins, &[], is_before, |generator, at, _| {
+        self.loop_once_and_while(&begins, &[], is_before, |generator, at, _| {
             let (begins, slots) = at.split_at(carried);
             let turn = generator.ins().isub(at[0], first);
             generator.prefetch_ahead(tile, &ahead, turn);
             let begin = generator.begin_tile(tile);
+            let until = |end: ir::Value| Steps { end, apart: dealt.lanes, are_some: false };
             let state = if tile.lanes_at_once == 1 {
-                generator.along(tile, place, (last, dealt.lanes), begins, &sources, begin).carried
+                generator.along(tile, place, until(last), begins, &sources, begin).carried
             } else {
                 let both = [begin.as_slice(), &begin].concat();
-                let until = (last_of_both, dealt.lanes);
-                let mut both = generator.along(tile, place, until, begins, &sources, both);
+                let mut both = generator.along(tile, place, until(last_of_both), begins, &sources, both);
                 let second = both.carried.split_off(begin.len());
-                let until = (last, dealt.lanes);
-                let first = generator.along(tile, place, until, &both.state, &sources, both.carried).carried;
+                let first =
+                    generator.along(tile, place, until(last), &both.state, &sources, both.carried).carried;
                 generator.combine_lanes(tile, &first, &second)
             };
             for ((address, offset), value) in slot_places(tile, slots).into_iter().zip(&state) {
@@ -308,38 +326,19 @@ impl Generator<'_, '_, '_> {
     /// The results replace those of the first lane.
     fn fold_slots(&mut self, tile: &Tile<'_>) {
         for (slots, entry) in tile.slots.iter().zip(&tile.contract.accumulators) {
-            let accumulator = std::slice::from_ref(&entry.accumulator);
-            let dtype = entry.accumulator.dtype;
+            let Accumulator { op, dtype, .. } = entry.accumulator;
             let bytes = tile.lanes * dtype.size();
             let of_lane = tile.steps * bytes;
-            let (zero, end) = (self.constant(0), self.constant(of_lane as i64));
-            self.repeat(zero, end, bytes as i64, &[], |generator, offset, _| {
+            let offsets = [0, of_lane, bytes].map(|offset| self.constant(offset as i64));
+            self.through(offsets, |generator, offset| {
                 let address = generator.ins().iadd(*slots, offset);
                 let read = |generator: &mut Self, lane: usize| {
                     generator.emit.load(address, (lane * of_lane) as i32, dtype, tile.lanes, LaneStride::Unit)
                 };
-                let folded = generator.fold_lanes(accumulator, (0, 1), LANES / tile.lanes_at_once, &read);
+                let folded = generator.fold_lanes((op, dtype), (0, 1), LANES / tile.lanes_at_once, &read);
                 generator.emit.store(address, 0, &folded, LaneStride::Unit);
-                Vec::new()
             });
         }
-    }
-
-    /// Combines the lanes `first`, `first + apart`, .. of so many; the lanes combined last are the closest to each other.
-    /// It works depth first, so that few lanes are in registers at once.
-    fn fold_lanes(
-        &mut self,
-        accumulator: &[Accumulator],
-        (first, apart): (usize, usize),
-        lanes: usize,
-        read: &dyn Fn(&mut Self, usize) -> Val,
-    ) -> Val {
-        if apart == lanes {
-            return read(self, first);
-        }
-        let halves = [first, first + apart]
-            .map(|first| vec![self.fold_lanes(accumulator, (first, 2 * apart), lanes, read)]);
-        self.combine(accumulator, &halves[0], &halves[1]).remove(0)
     }
 }
 

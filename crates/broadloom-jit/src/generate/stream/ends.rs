@@ -1,13 +1,13 @@
 //! The parts of a reduction into scratch rows before its steps, after each block of steps, and at the end.
 //!
-//! These parts walk over whole scratch rows once for many steps, so short code matters more than speed: few lanes at a
-//! time, and one loop for all accumulators of a kind.
+//! These parts walk over whole scratch rows once for many steps, so short code matters more than speed: one loop for all
+//! accumulators of a kind, and few lanes at a time where rows do not end with whole vectors.
 
 use super::{Generator, Lanes};
 use crate::emit::{LaneStride, Val};
 use crate::thresholds::{FEW_LANES, WORTH_A_LOOP};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::reduce::{LANES, ReduceOp};
+use broadloom_ir::reduce::LANES;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -74,7 +74,7 @@ impl Generator<'_, '_, '_> {
     pub(super) fn count_block(&mut self, stream: &Stream, lanes: &Lanes, count: ir::Value) {
         self.for_trees(stream, |generator, entry, tree, begins| {
             let bytes = generator.lane_bytes(lanes, tree.lanes);
-            generator.fold_rows(stream, entry, begins.lanes, bytes);
+            generator.fold_lane_rows(stream, entry, begins.lanes, bytes);
             generator.push_row(stream, entry, tree, begins, count);
         });
     }
@@ -215,6 +215,14 @@ impl Generator<'_, '_, '_> {
     }
 
     fn over_strip(&mut self, stream: &Stream, mut body: impl FnMut(&mut Self, usize)) {
+        if self.is_padded(stream) {
+            let (first, last) = self.bounds(stream.strip);
+            let lanes = self.constant(stream.lanes as i64);
+            self.through([first, last, lanes], |generator, position| {
+                generator.at(stream.strip, position, stream.lanes, |generator| body(generator, stream.lanes));
+            });
+            return;
+        }
         self.steps(stream.strip, &[stream.lanes.min(FEW_LANES)], |generator| {
             let lanes = generator.lanes_along(Some(stream.strip));
             body(generator, lanes);
@@ -265,35 +273,24 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Combines the lanes of a block, which are `bytes` apart, by halves into the first.
-    fn fold_rows(&mut self, stream: &Stream, entry: &StreamAccumulator, lanes: ir::Value, bytes: ir::Value) {
+    fn fold_lane_rows(
+        &mut self,
+        stream: &Stream,
+        entry: &StreamAccumulator,
+        lanes: ir::Value,
+        bytes: ir::Value,
+    ) {
         let Accumulator { op, dtype, .. } = entry.accumulator;
         self.over_strip(stream, |generator, count| {
             let first = generator.row_element(lanes, dtype, stream.strip);
-            let mut load = |generator: &mut Self, lane: usize| {
+            let load = |generator: &mut Self, lane: usize| {
                 let offset = generator.ins().imul_imm_s(bytes, lane as i64);
                 let address = generator.ins().iadd(first, offset);
                 generator.emit.load(address, 0, dtype, count, LaneStride::Unit)
             };
-            let value = generator.folded(op, dtype, &mut load, 0, 1);
+            let value = generator.fold_lanes((op, dtype), (0, 1), LANES, &load);
             generator.emit.store(first, 0, &value, LaneStride::Unit);
         });
-    }
-
-    /// Combines every `apart`-th lane from one on, by halves, so that few are in registers at a time.
-    fn folded(
-        &mut self,
-        op: ReduceOp,
-        dtype: DType,
-        load: &mut dyn FnMut(&mut Self, usize) -> Val,
-        lane: usize,
-        apart: usize,
-    ) -> Val {
-        if apart == LANES {
-            return load(self, lane);
-        }
-        let low = self.folded(op, dtype, load, lane, 2 * apart);
-        let high = self.folded(op, dtype, load, lane + apart, 2 * apart);
-        self.emit.accumulate(op, dtype, &low, &high)
     }
 
     /// Adds the result of a block, which is in the first lane, to the counter.

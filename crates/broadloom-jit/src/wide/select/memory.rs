@@ -14,18 +14,23 @@ impl Selector<'_> {
             let (inst, args) = sum(selector, value)?;
             selector.is_in_current_block(inst).then_some(args)
         };
-        let (mut base, mut offset) = (value, offset);
         // Constant distances first, also those from an address that is computed before a loop: neighbours share its register.
-        while let Some((_, [x, y])) = sum(self, base) {
-            let further = |distance: i64| i32::try_from(i64::from(offset) + distance).ok();
-            if let Some(further) = self.known(y).and_then(further) {
-                (base, offset) = (x, further);
-            } else if let Some(further) = self.known(x).and_then(further) {
-                (base, offset) = (y, further);
-            } else {
-                break;
+        let from = |selector: &Self, mut base: ir::Value, mut offset: i32| {
+            while let Some((_, [x, y])) = sum(selector, base) {
+                let further = |distance: i64| {
+                    distance.checked_add(offset.into()).and_then(|further| i32::try_from(further).ok())
+                };
+                if let Some(further) = selector.known(y).and_then(further) {
+                    (base, offset) = (x, further);
+                } else if let Some(further) = selector.known(x).and_then(further) {
+                    (base, offset) = (y, further);
+                } else {
+                    break;
+                }
             }
-        }
+            (base, offset)
+        };
+        let (base, offset) = from(self, value, offset);
         if let Some((_, &InstructionData::StackAddr { stack_slot, offset: within, .. })) =
             self.definition(base)
         {
@@ -35,6 +40,8 @@ impl Selector<'_> {
         let Some([x, y]) = here(self, base) else {
             return Memory { base: Base::Register(self.get(base)), index: None, offset };
         };
+        let (x, offset) = from(self, x, offset);
+        let (y, offset) = from(self, y, offset);
         for (base, index) in [(x, y), (y, x)] {
             if let Some(&[index, count]) = self.defined_by(index, Opcode::Ishl)
                 && let Some(count @ 1..=3) = self.known(count)
