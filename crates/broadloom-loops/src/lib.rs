@@ -29,8 +29,8 @@
 //!             | best AXIS into rows of AXIS { stmt .. rN, rN = EXTREME of (rN | load NAME[access]) }
 //!             | best AXIS for AXIS over rows of AXIS { stmt .. rN, rN = EXTREME of (rN | load NAME[access]) }
 //!             | contract AXIS for AXIS over rows of AXIS [vector LANES] ORDER { stmt .. rN = OP vN .. }
+//!             | fold AXIS for AXIS over rows of AXIS ORDER { stmt rN = OP of rN .. }   the results of its steps
 //!             | stream AXIS [by STEPS] over [dense] rows of AXIS [vector LANES] ORDER { stmt .. rN = OP vN .. }
-//!             | pairs AXIS over rows of AXIS { left, right; rN = OP sum of N TERM }    by a tile function
 //! operand   ::= rN | NAME[access]
 //! def       ::= CONSTANT | size | index AXIS | load NAME[access] | row rN[AXIS] | OP vN .. | select vN vN vN
 //!             | cast vN | take NAME[access] at vN | segment vN of SIZE
