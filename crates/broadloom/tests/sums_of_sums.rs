@@ -195,7 +195,7 @@ fn of_more_axes() {
                     let g = Graph::new();
                     let [n, k, a, b, c] = g.symbols(["n", "k", "a", "b", "c"]);
                     let [a, b, c] = if is_constant { sizes.map(Dim::from) } else { [a, b, c].map(Dim::from) };
-                    let x_input = g.input::<f32>("x", shape![n, a.clone(), b.clone(), c.clone()]);
+                    let x_input = g.input::<f32>("x", shape![n, a, b, c]);
                     let outputs = expression(x_input, g.input::<f32>("y", shape![k, a, b, c]));
                     let kernel =
                         g.compile_with(["first", "second"].into_iter().zip(outputs), &options).unwrap();
