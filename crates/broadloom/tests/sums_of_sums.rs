@@ -172,7 +172,29 @@ fn of_halves() {
     check::<f16>(&[[3, 9], [5, 65]], &[[37, 20]]);
 }
 
-/// Over three and four axes, of all lengths.
+/// Sums of negative zeros are positive before anything else is done with them.
+#[test]
+fn zeros_are_positive() {
+    let (n, k) = (7, 5);
+    for [a, b] in [[3, 5], [70, 5]] {
+        for expression in [
+            (|x, y| vec![(pairs(x) * y).sum(3).max(2), (pairs(x) * y).sum(3).prod(2)]) as Expression,
+            |x, y| vec![(pairs(x) * y).sum(3).min(2)],
+        ] {
+            let kernel = compiled::<f32>(expression, Some([a, b]), &CompileOptions::default());
+            let (x, y) = (vec![-0.0f32; n * a * b], vec![1.0f32; k * a * b]);
+            let got = kernel
+                .run([ArrayView::new(&x, &[n, a, b]).unwrap(), ArrayView::new(&y, &[k, a, b]).unwrap()])
+                .unwrap();
+            for (name, zeros) in got.iter() {
+                let zeros = zeros.as_slice::<f32>().unwrap();
+                assert!(zeros.iter().all(|zero| zero.to_bits() == 0), "{name} of {a}, {b}: {zeros:?}");
+            }
+        }
+    }
+}
+
+/// Over three axes, of all lengths.
 #[test]
 fn of_more_axes() {
     const EXPRESSIONS: &[Expression] = &[
