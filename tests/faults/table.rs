@@ -26,7 +26,8 @@ const ALIGNED: &[&str] = &["-p", "broadloom", "--test", "aligned", "of_4_bytes"]
 const ROW_REDUCTIONS: &[&str] = &["-p", "broadloom", "--test", "row_reductions", "of_f32"];
 const ROOTS: &[&str] = &["-p", "broadloom", "--test", "roots"];
 const ALL_COUNTED: &[&str] = &["-p", "broadloom", "--test", "sums_of_sums", "all_are_counted"];
-const SUMS_OF_SUMS: &[&str] = &["-p", "broadloom", "--test", "sums_of_sums", "of_halves"];
+const SUMS_OF_SUMS: &[&str] = &["-p", "broadloom", "--test", "sums_of_sums", "of_more_axes"];
+const ZEROS: &[&str] = &["-p", "broadloom", "--test", "sums_of_sums", "zeros_are_positive"];
 const NARROW_SUMS: &[&str] = &["-p", "broadloom", "--test", "narrow_sums", "of_u8"];
 const RANKS: &[&str] = &["-p", "broadloom", "--test", "contractions", "ranks_of_many_rows"];
 const SHORT_ROWS: &[&str] = &["-p", "broadloom", "--test", "short_rows", "of_4_bytes"];
@@ -391,7 +392,7 @@ pub const FAULTS: &[Fault] = &[
         file: "crates/broadloom-jit/src/generate/contract/results.rs",
         place: "⟦ReduceOp::Sum⟧ => self.emit.cast(value, dtype),",
         new: "ReduceOp::Sum | ReduceOp::Max | ReduceOp::Min",
-        test: SUMS_OF_SUMS,
+        test: ZEROS,
     },
     Fault {
         what: "lanes of a byte hold counts up to 256",
