@@ -35,7 +35,7 @@ use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::{SmallVec, smallvec};
 use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 define_ids! {
     /// A node of the flat graph.
@@ -301,8 +301,9 @@ pub(crate) struct Flat {
     memo: HashMap<ExprId, FlatId>,
     /// How reductions read expressions.
     reduced: HashMap<ExprId, Reduced>,
-    /// Sums over one axis that a sum over several axes adds.
-    added: HashSet<FlatId>,
+    /// Reductions over one axis whose results a reduction over several axes combines over the others, with the number of elements
+    /// of all axes: the greatest number there is, if a symbol gives it.
+    combined: HashMap<FlatId, i64>,
     /// The number of values that may still be made.
     budget: Cell<usize>,
     max_values: usize,
@@ -337,7 +338,7 @@ impl Flat {
             strides: HashMap::new(),
             memo: HashMap::new(),
             reduced: reduced(graph, options.long_rows),
-            added: HashSet::new(),
+            combined: HashMap::new(),
             budget: Cell::new(options.max_values),
             max_values: options.max_values,
         };

@@ -13,7 +13,7 @@ use crate::flat::{Flat, FlatId, FlatNode, Kind};
 use crate::kernel::*;
 use crate::make::{make, sort_rows};
 use crate::materialize::Materialization;
-use crate::nest::{Nest, Short, Target};
+use crate::nest::{Nest, Pairs, Short, Target};
 use crate::pieces::{Piece, by_kernels};
 use crate::place::Placement;
 use crate::plan::Reason;
@@ -286,7 +286,7 @@ impl Fusion {
 
     /// Builds the values of some pieces over axes that are ordered and merged. A short last axis that does not
     /// become part of a longer loop is unrolled. So is a short axis around reductions, unless these walk over
-    /// several rows of a table at once: their loops read once what all of it needs. Short sums over pairs that are
+    /// several rows of a table at once: their loops read once what all of it needs. Short reductions over pairs that are
     /// not contractions are unrolled too.
     fn nest(
         &self,
@@ -306,7 +306,7 @@ impl Fusion {
             Nest::new(&self.flat, &self.stored, targets, pieces, narrow, last, pairs)?
                 .arranged(options.long_rows)
         };
-        let mut nest = new(Short::Looped, Short::Looped)?;
+        let mut nest = new(Short::Looped, Pairs::Looped)?;
         let is_better = match pieces.iter().any(|piece| piece.reduces) {
             _ if !nest.has_short_axis && !nest.has_right_sides => true,
             true if nest.has_short_axis => {
@@ -322,13 +322,17 @@ impl Fusion {
         };
         let last = if is_better { Short::Looped } else { Short::Unrolled };
         if last == Short::Unrolled {
-            nest = new(last, Short::Looped)?;
+            nest = new(last, Pairs::Looped)?;
         }
-        let has_pairs = nest.wanted.is_empty() && !nest.looped_pairs.is_empty();
-        match has_pairs && Placement::new(&nest, options).leaves_pairs() {
-            true => new(last, Short::Unrolled),
-            false => Ok(nest),
+        let leaves_pairs = |nest: &Nest<'_>| {
+            nest.wanted.is_empty()
+                && !nest.looped_pairs.is_empty()
+                && Placement::new(nest, options).leaves_pairs()
+        };
+        if leaves_pairs(&nest) && nest.unrolls_results_of_pairs {
+            nest = new(last, Pairs::Nested)?;
         }
+        if leaves_pairs(&nest) { new(last, Pairs::Unrolled) } else { Ok(nest) }
     }
 
     /// Returns a node in the middle of a kernel that is too large: a computed node that is not stored yet.

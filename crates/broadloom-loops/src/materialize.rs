@@ -19,8 +19,9 @@ use crate::kernel::{Assumption, AxisId, BufferId, Specialisation};
 use crate::nest::{AffineIndex, AffineMap};
 use crate::plan::{Choice, Planned, Reason};
 use crate::thresholds::{
-    MAX_BROADCAST_MAPS, MAX_CONTRACTED_AGAIN, MAX_CONTRACTED_AGAIN_COST, MAX_RECOMPUTED_OUTPUT_COST,
-    MAX_RECOMPUTED_ROW_COST, MAX_UNROLLED_RIGHT_SIDES, MIN_INVARIANT_COST, MIN_PACKED_REPETITIONS,
+    MAX_BROADCAST_MAPS, MAX_CONTRACTED_AGAIN, MAX_CONTRACTED_AGAIN_COST, MAX_KERNEL_VALUES,
+    MAX_RECOMPUTED_OUTPUT_COST, MAX_RECOMPUTED_ROW_COST, MAX_UNROLLED_RIGHT_SIDES, MIN_INVARIANT_COST,
+    MIN_PACKED_REPETITIONS,
 };
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
@@ -238,7 +239,10 @@ impl Planner<'_> {
             });
         }
         let is_op = matches!(node.kind, Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_));
-        if is_op && self.plan.sections.as_ref().is_some_and(|sections| sections.crosses(id)) {
+        // Each map is a value of the kernel that reads it, with another for its operands.
+        let fills_a_kernel = 2 * maps.len() > MAX_KERNEL_VALUES;
+        let crosses = || self.plan.sections.as_ref().is_some_and(|sections| sections.crosses(id));
+        if is_op && (fills_a_kernel || crosses()) {
             return Some(Reason::Large);
         }
         let Estimate { total, most: (most, name), widest, contracted } = self.plan.costs[id.index()];

@@ -18,7 +18,7 @@ mod scan;
 
 pub(crate) use best::Found;
 pub(crate) use maps::{AffineIndex, AffineMap};
-pub(crate) use roots::{Short, Target};
+pub(crate) use roots::{Pairs, Short, Target};
 pub(crate) use scan::NestScan;
 
 use crate::LowerError;
@@ -178,9 +178,11 @@ pub(crate) struct Nest<'a> {
     is_whole: bool,
     /// The results of walks for the best elements, by the axes of the walks.
     pub found: HashMap<AxisId, Found>,
-    /// The treatment of short sums over pairs that may be contractions, and the sums that are loops.
-    pairs: Short,
+    /// The treatment of short reductions over pairs that may be contractions, and those that are loops.
+    pairs: Pairs,
     pub looped_pairs: Vec<ValueId>,
+    /// Whether reductions of their results over other axes are unrolled.
+    pub unrolls_results_of_pairs: bool,
     pub stores: Vec<NestStore>,
     pub params: Vec<Dim>,
     /// The innermost loop around the current computation.
@@ -304,8 +306,11 @@ impl<'a> Nest<'a> {
     /// Returns whether a reduction is a chain of ops here.
     fn unrolls(&self, id: FlatId, reduction: &Reduction) -> bool {
         match self.flat.is_short_table(id) {
-            true => self.pairs == Short::Unrolled,
-            false => self.flat.unrolls(reduction),
+            true => self.pairs == Pairs::Unrolled,
+            false => {
+                self.flat.unrolls(reduction)
+                    && (self.pairs != Pairs::Nested || !self.flat.is_over_short_table(reduction))
+            }
         }
     }
 
@@ -454,7 +459,10 @@ impl<'a> Nest<'a> {
             Kind::Scan { op, axis, .. } => self.scan(*op, *axis, map, args, id),
             Kind::Iota => self.iota(&map[0], id),
             Kind::Take { table, indices, axis } => self.take(*table, *indices, *axis, map, args[0], id)?,
-            Kind::Reduce(reduction) if self.unrolls(id, reduction) => self.unrolled(reduction, args, id),
+            Kind::Reduce(reduction) if self.unrolls(id, reduction) => {
+                self.unrolls_results_of_pairs |= flat.is_over_short_table(reduction);
+                self.unrolled(reduction, args, id)
+            }
             Kind::Reduce(reduction) => {
                 let value = self.looped(reduction, map, args, id)?;
                 if flat.is_short_table(id) {

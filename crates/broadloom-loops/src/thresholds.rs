@@ -75,6 +75,11 @@ const _: () = assert!(MAX_UNROLLED_REDUCTION <= SEQUENTIAL_LIMIT as i64);
 /// The longest axis of a sum over pairs of a broadcast that is unrolled: all axes that add in index order.
 pub(crate) const MAX_UNROLLED_PAIRS: i64 = SEQUENTIAL_LIMIT as i64;
 
+/// The most elements of several axes that are reduced over pairs of floats without a contraction, if that needs a loop over each axis.
+/// Tables of 1000 x 1000 products or greatest differences of 9 to 16 elements took 0.6 to 0.8 of the time so, and of 20 and more
+/// 1.0 to 2.6. Counts of 4 to 16 differences took 2 to 9 times as long (Emerald Rapids, AVX-512).
+pub(crate) const MAX_UNROLLED_TABLE: i64 = 16;
+
 /// The most sums of up to [`MAX_UNROLLED_REDUCTION`] terms over pairs whose extreme is found with these sums unrolled, instead
 /// of a contraction. The nearest of 16 codes of 8 coordinates took 0.8 of its time, of 64 0.95, and of 1024 1.1 (`f64`) to 1.8
 /// (Emerald Rapids, AVX-512).
@@ -258,11 +263,11 @@ pub(crate) const CONTRACTED_VECTOR: usize = 128;
 pub(crate) const MIN_CONTRACTED_AXIS: i64 = 2;
 
 /// The shortest strip of a contraction whose short sums a stream adds functions of. Vectors along the stream are full whatever the
-/// length of the strip: sums of 10,000 Gaussian weights took 0.2 to 0.3 of the time so for two rows, and as long for eight to
-/// eleven (3 and 8 dimensions; Emerald Rapids, AVX-512).
-pub(crate) const MIN_SUMMED_STRIP: i64 = 8;
+/// length of the strip: sums of 10,000 Gaussian weights took 5 us for each row in 3 dimensions and 7 in 8, and as a contraction
+/// 80 and 120 for all of up to 16 rows (Emerald Rapids, AVX-512).
+pub(crate) const MIN_SUMMED_STRIP: i64 = 16;
 
-/// The most terms of such short sums: of 16, vectors along the stream are faster only for two or three rows.
+/// The most terms of such short sums: of 16 terms, vectors along the stream took less time only for up to five rows.
 pub(crate) const MAX_SUMMED_TERMS: i64 = 8;
 
 /// The most ops in the body of a contraction: with more, there is enough work for each element that is read.

@@ -2,7 +2,7 @@
 
 use broadloom::prelude::*;
 use broadloom::{BindError, CallError, Inputs, OutputsMut};
-use std::time::Instant;
+use cpu_time::ThreadTime;
 
 /// A binding of the same sizes and strides was used for outputs of another dtype or in another order.
 #[test]
@@ -45,7 +45,7 @@ fn a_take_along_an_inserted_axis_shares_accesses() {
 fn short_axes_do_not_multiply_the_code() {
     let g = Graph::new();
     let x = g.input::<f32>("x", shape![8, 8, 8, 8, 8, 8]);
-    let start = Instant::now();
+    let start = ThreadTime::now();
     let kernel = x.sum(..).compile().unwrap();
     assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
     let xs = vec![0.5f32; 1 << 18];
@@ -107,9 +107,9 @@ fn slices_of_slices_do_not_multiply() {
     for _ in 0..16 {
         t = t.slice_axis(0, .., 2) + t.slice_axis(0, 1.., 2);
     }
-    let start = Instant::now();
+    let start = ThreadTime::now();
     let kernel = t.compile().unwrap();
-    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
     let xs: Vec<f64> = (0..1 << 16).map(f64::from).collect();
     let total: Vec<f64> = kernel.run(inputs![&xs]).unwrap().try_into().unwrap();
     assert_eq!(total, [(0..1 << 16).map(f64::from).sum::<f64>()]);
@@ -169,7 +169,7 @@ fn many_reductions_compile_in_linear_time() {
     for _ in 0..60 {
         chain = chain - chain.max_keepdims(0);
     }
-    let start = Instant::now();
+    let start = ThreadTime::now();
     sum.compile().unwrap();
     chain.compile().unwrap();
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
@@ -182,7 +182,7 @@ fn concats_of_many_tensors_compile_soon() {
     let g = Graph::new();
     let n = g.symbol("n");
     let tensors: Vec<Tensor> = (0..COUNT).map(|i| g.input::<f32>(&format!("x{i}"), shape![n])).collect();
-    let start = Instant::now();
+    let start = ThreadTime::now();
     let kernel = concat(tensors, 0).compile().unwrap();
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
     let arrays: Vec<[f32; 2]> = (0..COUNT).map(|i| [i as f32, -1.0]).collect();

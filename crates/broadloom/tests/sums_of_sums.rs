@@ -201,11 +201,21 @@ fn of_more_axes() {
         |x, y| vec![(pairs(x) - y).square().sum([2, 3, 4])],
         |x, y| vec![(pairs(x) - y).square().sum([2, 3, 4]).argmin(1)],
         |x, y| vec![(pairs(x) - y).abs().max([2, 3, 4]), (pairs(x) * y).sum([3, 4]).max(2)],
+        |x, y| vec![pairs(x).lt(y).sum([2, 3, 4]), pairs(x).eq(y).any([2, 3, 4])],
+    ];
+    const SIZES: &[[usize; 3]] = &[
+        [2, 2, 2],
+        [2, 3, 4],
+        [70, 2, 3],
+        [2, 70, 3],
+        [3, 2, 70],
+        [66, 67, 1],
+        [1, 1, 1030],
+        [0, 3, 5],
+        [3, 5, 0],
     ];
     let (n, k) = (14, 9);
-    for sizes in
-        [[2, 3, 4], [70, 2, 3], [2, 70, 3], [3, 2, 70], [66, 67, 1], [1, 1, 1030], [0, 3, 5], [3, 5, 0]]
-    {
+    for &sizes in SIZES {
         let count = sizes.iter().product::<usize>();
         let (x, y) = (elements::<f32>(n * count, 1), elements::<f32>(k * count, 2));
         let [of_x, of_y] = [n, k].map(|rows| [&[rows], sizes.as_slice()].concat());
@@ -255,5 +265,30 @@ fn sums_of_sums_are_contractions() {
                 assert_eq!(is_contraction, is_expected, "{name} {sizes:?}\n{text}");
             }
         }
+    }
+}
+
+/// However short the last axis is, extremes and counts over pairs are contractions, unless unrolled code takes less time.
+#[test]
+fn short_axes_are_contractions() {
+    let greatest: Expression = |x, y| vec![(pairs(x) - y).abs().max([2, 3])];
+    let counts: Expression = |x, y| vec![pairs(x).ne(y).sum([2, 3])];
+    let all: Expression = |x, y| vec![pairs(x).le(y).all([2, 3])];
+    let explained = |expression: Expression, sizes: [usize; 2]| {
+        let kernel = compiled::<f32>(expression, Some(sizes), &CompileOptions::default());
+        kernel.explain().to_string()
+    };
+    for sizes in [[32, 3], [5, 4], [2, 16], [100, 2]] {
+        for expression in [greatest, counts, all] {
+            let text = explained(expression, sizes);
+            assert!(text.contains("contract") && text.contains("fold"), "{sizes:?}\n{text}");
+        }
+    }
+    for sizes in [[2, 2], [3, 3], [2, 4], [4, 4], [8, 2]] {
+        // The few counts of the last axis may be accumulated side by side.
+        let text = explained(counts, sizes);
+        assert!(text.contains("contract"), "{sizes:?}\n{text}");
+        let text = explained(greatest, sizes);
+        assert!(!text.contains("contract"), "{sizes:?}\n{text}");
     }
 }

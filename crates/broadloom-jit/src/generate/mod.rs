@@ -8,7 +8,7 @@
 //! tree.rs     the parts of the fixed tree: lanes of a block, the counter over blocks
 //! stream.rs   reductions into scratch rows: their steps; stream/ends.rs: before and after them
 //! contract.rs reductions whose operands move with two other axes, into rows
-//! fold.rs     such rows, combined over further axes
+//! fold.rs     such rows, combined over further axes; table.rs: walks over them
 //! best.rs     the best elements along an axis
 //! calls.rs    functions of the host
 //! blocked.rs  blocks of loops that read across rows, in registers
@@ -37,6 +37,7 @@ mod scatter;
 mod short_rows;
 mod sort;
 mod stream;
+mod table;
 #[cfg(test)]
 mod tests;
 mod tree;

@@ -6,8 +6,8 @@ use crate::LowerError;
 use crate::kernel::{Group, HostSymbol};
 use crate::thresholds::{
     FEW_TERMS, MAX_GROUPED_RESULT, MAX_UNROLLED_COMPARED, MAX_UNROLLED_FEW_COMPARED, MAX_UNROLLED_NODES,
-    MAX_UNROLLED_PAIRS, MAX_UNROLLED_REDUCTION, MAX_UNROLLED_ROOTS, MAX_UNROLLED_TRAILING,
-    MIN_CONTRACTED_AXIS, MIN_GROUPED_AXIS,
+    MAX_UNROLLED_PAIRS, MAX_UNROLLED_REDUCTION, MAX_UNROLLED_ROOTS, MAX_UNROLLED_TABLE,
+    MAX_UNROLLED_TRAILING, MIN_CONTRACTED_AXIS, MIN_GROUPED_AXIS,
 };
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
@@ -76,16 +76,30 @@ impl Flat {
     }
 
     /// Returns whether a reduction becomes a loop if that is a contraction, and is unrolled otherwise. A reduction
-    /// of few elements becomes a loop only for a sum over the table, or an extreme of many of its elements, for which
-    /// contractions pay off however few terms they add.
+    /// of few elements becomes a loop only if its results are reduced further, for which contractions pay off however few
+    /// elements they reduce: over other axes, by a sum over the table, or by an extreme of many elements of it.
     pub fn is_short_table(&self, id: FlatId) -> bool {
         let FlatNode { kind: Kind::Reduce(reduction), origin, .. } = self.node(id) else { return false };
-        self.sums_pairs(reduction)
-            && self.is_long_table(reduction)
-            && self.is_short(reduction, MAX_UNROLLED_PAIRS)
-            && (self.added.contains(&id)
-                || self.is_read_often(*origin, reduction)
-                || !self.unrolls(reduction))
+        let is_table = if self.combined.contains_key(&id) {
+            self.is_of_long_pairs(reduction)
+        } else {
+            self.sums_pairs(reduction)
+                && self.is_long_table(reduction)
+                && (self.is_read_often(*origin, reduction) || !self.unrolls(reduction))
+        };
+        is_table && self.is_short(reduction, MAX_UNROLLED_PAIRS)
+    }
+
+    /// Returns whether a reduction combines the results of one that becomes a loop if that is a contraction, and becomes a loop
+    /// too in that case.
+    pub fn is_over_short_table(&self, reduction: &Reduction) -> bool {
+        let operand = self.node(reduction.operand);
+        let (Some(elements), Kind::Reduce(inner)) = (self.combined.get(&reduction.operand), &operand.kind)
+        else {
+            return false;
+        };
+        let are_few = *elements <= MAX_UNROLLED_TABLE && operand.dtype.is_float();
+        !are_few && (self.is_short_table(reduction.operand) || self.is_over_short_table(inner))
     }
 
     /// Returns whether a sum over pairs is added to others, or compared with so many others that a contraction pays off.
@@ -116,10 +130,12 @@ impl Flat {
 
     /// Returns whether each tensor of a sum over pairs stretches along a long axis of the other.
     fn is_long_table(&self, reduction: &Reduction) -> bool {
-        let is_long =
-            |size: &Dim| size.as_constant().map_or(self.long_rows, |size| size >= MIN_CONTRACTED_AXIS);
         self.stretches_of_pairs(reduction)
-            .is_some_and(|sides| sides.iter().all(|sizes| sizes.iter().any(is_long)))
+            .is_some_and(|sides| sides.iter().all(|sizes| sizes.iter().any(|size| self.is_long(size))))
+    }
+
+    fn is_long(&self, size: &Dim) -> bool {
+        size.as_constant().map_or(self.long_rows, |size| size >= MIN_CONTRACTED_AXIS)
     }
 
     /// Returns whether a reduction sums products or differences of two tensors, each of which stretches along an
@@ -130,7 +146,7 @@ impl Flat {
 
     /// Returns the sizes along which each of the two tensors stretches whose products or differences a reduction sums.
     fn stretches_of_pairs(&self, reduction: &Reduction) -> Option<[Vec<Dim>; 2]> {
-        let [x, y] = match (reduction.op, reduction.factors) {
+        let pair = match (reduction.op, reduction.factors) {
             (ReduceOp::Sum, Some([x, y])) if x != y => [x, y],
             (ReduceOp::Sum, Some([x, _])) => self.difference(x)?,
             (ReduceOp::Sum, None) => match &self.node(reduction.operand).kind {
@@ -139,6 +155,32 @@ impl Flat {
             },
             _ => return None,
         };
+        Some(self.stretches(reduction, pair))
+    }
+
+    /// Returns whether a reduction is of a function of what an op computes from two tensors, each of which stretches along a long
+    /// axis of the other.
+    fn is_of_long_pairs(&self, reduction: &Reduction) -> bool {
+        let mut id = reduction.operand;
+        loop {
+            match &self.node(id).kind {
+                Kind::Cast(operand) => id = *operand,
+                Kind::Op { args, .. } => match args.as_slice() {
+                    [x] => id = *x,
+                    [x, y] if x == y => id = *x,
+                    &[x, y] => {
+                        let sides = self.stretches(reduction, [x, y]);
+                        return sides.iter().all(|sizes| sizes.iter().any(|size| self.is_long(size)));
+                    }
+                    _ => return false,
+                },
+                _ => return false,
+            }
+        }
+    }
+
+    /// Returns the sizes along which each of two tensors stretches in the operand of a reduction.
+    fn stretches(&self, reduction: &Reduction, [x, y]: [FlatId; 2]) -> [Vec<Dim>; 2] {
         let shape = &self.node(reduction.operand).shape;
         let is_present = |id: FlatId, axis: usize| {
             let own = &self.node(id).shape;
@@ -148,7 +190,7 @@ impl Flat {
             let axes = (0..shape.rank()).filter(|&axis| is_present(other, axis) && !is_present(this, axis));
             axes.map(|axis| shape[axis].clone()).collect()
         };
-        Some([stretches(x, y), stretches(y, x)])
+        [stretches(x, y), stretches(y, x)]
     }
 
     /// Returns the operands of a difference.
@@ -180,11 +222,16 @@ impl Flat {
             result = self.reduce_arg(op, operand, axes, origin)?;
         } else {
             let mut factors = factors;
+            let sizes = axes.iter().map(|&axis| full[axis].as_constant().unwrap_or(i64::MAX));
+            let elements = sizes.fold(1, i64::saturating_mul);
+            // An extreme of few elements is unrolled whole: unlike a sum, it has no order to keep.
+            let is_unrolled =
+                matches!(op, ReduceOp::Min | ReduceOp::Max) && elements <= MAX_UNROLLED_REDUCTION;
             for &axis in axes.iter().rev() {
                 let single = if op == ReduceOp::Mean { ReduceOp::Sum } else { op };
                 result = self.reduce_axis(single, result, axis, factors.take(), origin)?;
-                if axis != axes[0] && single == ReduceOp::Sum {
-                    self.added.insert(result);
+                if axis != axes[0] && !is_unrolled {
+                    self.combined.insert(result, elements);
                 }
             }
         }

@@ -47,8 +47,8 @@ pub struct BestRows {
     pub places: AxisId,
     /// Whether to find the greatest instead of the least.
     pub largest: bool,
-    /// Runs once before every [few steps](Contract::steps) of the axis: a [`Contract`] that produces a row for each
-    /// step. Empty if the steps need none.
+    /// Runs once before every [few steps](Contract::steps) of the axis: a [`Contract`], or a [`FoldRows`] of one, that
+    /// produces a row for each step. Empty if the steps need none.
     pub ahead: Vec<Stmt>,
     /// Runs per step of the axis: everything that does not depend on the strip.
     pub per_step: Vec<Stmt>,

@@ -96,8 +96,8 @@ pub struct Stream {
     /// Whether several short rows of the table are walked at once, if the strip contains whole rows: everything
     /// read from them is contiguous, as along one axis. In tree order, they are steps of that many lanes.
     pub dense: bool,
-    /// Runs once before every [few steps](Contract::steps) of the reduction axis: a [`Contract`] that produces a row for
-    /// each step. Empty if the steps need none.
+    /// Runs once before every [few steps](Contract::steps) of the reduction axis: a [`Contract`], or a [`FoldRows`] of
+    /// one, that produces a row for each step. Empty if the steps need none.
     pub ahead: Vec<Stmt>,
     /// Runs per step of the reduction axis: everything that does not depend on the strip.
     pub per_step: Vec<Stmt>,
@@ -230,7 +230,7 @@ pub struct Folded {
 impl FoldRows {
     /// Returns the contraction of its steps.
     pub fn contract(&self) -> Option<&Contract> {
-        if let [step] = self.body.as_slice() { step.contracts() } else { None }
+        if let [step] = self.body.as_slice() { step.contraction() } else { None }
     }
 }
 

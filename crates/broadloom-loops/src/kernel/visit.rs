@@ -144,11 +144,11 @@ impl<'k> Loop<'k> {
 impl Stmt {
     /// Returns the number of steps that run behind a contraction at once.
     pub fn steps_behind(&self) -> Option<usize> {
-        self.contracts().map(|contract| contract.steps)
+        self.contraction().map(|contract| contract.steps)
     }
 
     /// Returns the contraction whose results it leaves in rows, by itself or combined over other axes.
-    pub(super) fn contracts(&self) -> Option<&Contract> {
+    pub(super) fn contraction(&self) -> Option<&Contract> {
         match self {
             Stmt::Contract(contract) => Some(contract),
             Stmt::FoldRows(fold) => fold.contract(),

@@ -21,6 +21,17 @@ pub(crate) enum Short {
     Unrolled,
 }
 
+/// How short reductions over pairs are computed that may be contractions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pairs {
+    /// By loops. Short reductions of their results over other axes are unrolled: several are accumulated side by side.
+    Looped,
+    /// By loops, and so are the reductions of their results over other axes.
+    Nested,
+    /// Unrolled.
+    Unrolled,
+}
+
 /// Loops that chains share: by the loop around, the axis of the tensor, and the length.
 pub(super) type Shared = HashMap<(Option<AxisId>, usize, Dim), AxisId>;
 
@@ -50,8 +61,9 @@ impl<'a> Nest<'a> {
             scanned: None,
             is_whole: false,
             found: HashMap::new(),
-            pairs: Short::Looped,
+            pairs: Pairs::Looped,
             looped_pairs: Vec::new(),
+            unrolls_results_of_pairs: false,
             stores: Vec::new(),
             params: Vec::new(),
             innermost: None,
@@ -68,7 +80,7 @@ impl<'a> Nest<'a> {
 
     /// Builds the values of some pieces of `roots`, whose shapes are equal except for literal 1s. If
     /// [`Nest::wanted`] is not empty, the nest is void: store those nodes and start again. `last` and `pairs` give
-    /// the treatment of a short last axis, and of short sums over pairs.
+    /// the treatment of a short last axis, and of short reductions over pairs.
     pub fn new(
         flat: &'a Flat,
         stored: &'a HashMap<FlatId, BufferId>,
@@ -76,7 +88,7 @@ impl<'a> Nest<'a> {
         pieces: &[Piece],
         narrow: bool,
         last: Short,
-        pairs: Short,
+        pairs: Pairs,
     ) -> Result<Nest<'a>, LowerError> {
         let mut nest = Nest::empty(flat, stored, roots, narrow);
         nest.pairs = pairs;

@@ -113,8 +113,8 @@ impl Scope<'_> {
         self.scoped(|scope| {
             scope.looped(&each, &mut |scope| {
                 // Each step reads what it has left, and continues from the previous one.
-                let read = fold.folded.iter().map(|entry| entry.from).chain(kept.iter().copied());
-                read.into_iter().try_for_each(|row| scope.still_holds(row))
+                let mut read = fold.folded.iter().map(|entry| entry.from).chain(kept.iter().copied());
+                read.try_for_each(|row| scope.still_holds(row))
             })
         })
     }

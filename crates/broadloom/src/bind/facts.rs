@@ -103,10 +103,12 @@ impl ShortSizes {
                     let mut arrays = graph.inputs().iter().filter(|input| input.shape == *shape);
                     axis + 1 == shape.rank() && arrays.any(|array| array.dtype.size() >= MIN_WORD)
                 };
-                let is_of_sums = axes.len() > 1 && is_of_pairs(graph, *operand);
+                let is_of_pairs = is_of_pairs(graph, *operand);
                 let lengths = |axis: usize| match op {
                     // The sums over the last axis are added.
-                    ReduceOp::Sum if is_of_sums && axes.last() == Some(&axis) => SHORT_SUM_OF_PAIRS,
+                    ReduceOp::Sum if is_of_pairs && axes.len() > 1 && axes.last() == Some(&axis) => {
+                        SHORT_SUM_OF_PAIRS
+                    }
                     ReduceOp::Sum | ReduceOp::Mean => SHORT_SUM,
                     ReduceOp::Min | ReduceOp::Max if is_of_rows(axis) => SHORT_ROW,
                     ReduceOp::ArgMin | ReduceOp::ArgMax if is_of_rows(axis) => SHORT_ROW_OF_ARG,
@@ -124,7 +126,7 @@ impl ShortSizes {
                     | ReduceOp::All => SHORT_REDUCTION,
                 };
                 axes.iter().for_each(|&axis| add(shape, axis, lengths(axis)));
-                if is_of_pairs(graph, *operand) {
+                if is_of_pairs {
                     let kept = (0..shape.rank()).filter(|axis| !axes.contains(axis));
                     kept.for_each(|axis| add(shape, axis, SINGLE_ROW));
                 }

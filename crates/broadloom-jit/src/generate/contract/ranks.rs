@@ -4,7 +4,8 @@
 use super::Tile;
 use crate::emit::LaneStride;
 use crate::generate::Generator;
-use broadloom_ir::reduce::{BLOCK, LANES};
+use crate::generate::table::{Reach, Table};
+use broadloom_ir::reduce::BLOCK;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -38,15 +39,8 @@ impl Generator<'_, '_, '_> {
     /// Fills the rows of results with the result of no elements.
     pub(super) fn fill_results(&mut self, tile: &Tile<'_>) {
         for entry in &tile.contract.accumulators {
-            let Accumulator { op, dtype, .. } = entry.accumulator;
-            let identity = self.emit.constant(op.identity(dtype));
-            let nothing = self.finish(op, &identity);
             let target = self.row_start(entry.target);
-            self.over_results(tile, entry, |generator, offset, lanes| {
-                let address = generator.ins().iadd(target, offset);
-                let nothing = generator.emit.splat(&nothing, lanes);
-                generator.emit.store(address, 0, &nothing, LaneStride::Unit);
-            });
+            self.fill_table(table(tile, entry), entry.accumulator.op, target);
         }
     }
 
@@ -59,21 +53,6 @@ impl Generator<'_, '_, '_> {
         let tiles = self.ins().udiv_imm_u(rounded, tile.steps as i64);
         let bytes = self.row_bytes(entry.target) * tile.steps as i64;
         self.ins().imul_imm_s(tiles, bytes)
-    }
-
-    /// Runs `emit` with the offset in bytes of each vector in the rows of a result.
-    fn over_results(
-        &mut self,
-        tile: &Tile<'_>,
-        entry: &Contracted,
-        emit: impl FnOnce(&mut Self, ir::Value, usize),
-    ) {
-        let size = entry.accumulator.dtype.size();
-        let lanes = (self.emit.host.vector_bytes / size).clamp(LEAST_LANES, LANES);
-        // Rows consist of whole vectors.
-        let end = self.bytes_of_results(tile, entry);
-        let [zero, of_vector] = [0, lanes * size].map(|bytes| self.constant(bytes as i64));
-        self.through([zero, end, of_vector], |generator, offset| emit(generator, offset, lanes));
     }
 
     /// Merges the results of a block, which ends at a position, with those of so many blocks before. A block that others follow
@@ -115,7 +94,7 @@ impl Generator<'_, '_, '_> {
         for entry in &tile.contract.accumulators {
             let (target, ranks) = self.ends(tile, entry, rank);
             let dtype = entry.accumulator.dtype;
-            self.over_results(tile, entry, |generator, offset, lanes| {
+            self.over_table(table(tile, entry), Reach::Strips, |generator, offset, lanes| {
                 let [from, to] = [target, ranks].map(|start| generator.ins().iadd(start, offset));
                 let value = generator.emit.load(from, 0, dtype, lanes, LaneStride::Unit);
                 generator.emit.store(to, 0, &value, LaneStride::Unit);
@@ -127,15 +106,7 @@ impl Generator<'_, '_, '_> {
     fn merge_rank(&mut self, tile: &Tile<'_>, rank: ir::Value) {
         for entry in &tile.contract.accumulators {
             let (target, ranks) = self.ends(tile, entry, rank);
-            let accumulator = std::slice::from_ref(&entry.accumulator);
-            let dtype = entry.accumulator.dtype;
-            self.over_results(tile, entry, |generator, offset, lanes| {
-                let [newer, older] = [target, ranks].map(|start| generator.ins().iadd(start, offset));
-                let both = [older, newer]
-                    .map(|address| vec![generator.emit.load(address, 0, dtype, lanes, LaneStride::Unit)]);
-                let merged = generator.combine(accumulator, &both[0], &both[1]);
-                generator.emit.store(newer, 0, &merged[0], LaneStride::Unit);
-            });
+            self.combine_tables(table(tile, entry), entry.accumulator.op, [ranks, target], target);
         }
     }
 
@@ -146,4 +117,10 @@ impl Generator<'_, '_, '_> {
         let offset = self.ins().imul(before, bytes);
         (target, self.ins().iadd(target, offset))
     }
+}
+
+/// Returns the layout of the rows of a result.
+fn table(tile: &Tile<'_>, entry: &Contracted) -> Table {
+    let &Contract { rows, strip, lanes, .. } = tile.contract;
+    Table { rows, strip, row: entry.target, lanes }
 }

@@ -10,7 +10,7 @@ enum Exit {
 }
 
 /// The values that are passed to a block, with its parameters.
-fn passed<'f>(
+fn arguments<'f>(
     func: &'f ir::Function,
     call: &ir::BlockCall,
 ) -> impl Iterator<Item = (ir::Value, ir::Value)> + use<'f> {
@@ -28,7 +28,7 @@ pub(super) fn live_params(func: &ir::Function) -> SecondaryMap<ir::Value, bool> 
         found.extend(func.dfg.inst_args(inst));
         for call in func.dfg.insts[inst].branch_destination(&func.dfg.jump_tables, &func.dfg.exception_tables)
         {
-            passed(func, call).for_each(|(value, param)| sources[param].push(value));
+            arguments(func, call).for_each(|(value, param)| sources[param].push(value));
         }
     }
     while let Some(value) = found.pop() {
@@ -52,7 +52,7 @@ impl<'f> Selector<'f> {
 
     /// The values that are passed to parameters in use.
     fn passed_values(&self, call: &ir::BlockCall) -> impl Iterator<Item = ir::Value> + use<'_, 'f> {
-        passed(self.func, call).filter(|(_, param)| self.live[*param]).map(|(value, _)| value)
+        arguments(self.func, call).filter(|(_, param)| self.live[*param]).map(|(value, _)| value)
     }
 
     /// The registers of what is passed to a block, and the instructions that materialise constants for it: a constant that all
