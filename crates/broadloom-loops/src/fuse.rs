@@ -329,10 +329,16 @@ impl Fusion {
                 && !nest.looped_pairs.is_empty()
                 && Placement::new(nest, options).leaves_pairs()
         };
-        if leaves_pairs(&nest) && nest.unrolls_results_of_pairs {
-            nest = new(last, Pairs::Nested)?;
+        if !leaves_pairs(&nest) {
+            return Ok(nest);
         }
-        if leaves_pairs(&nest) { new(last, Pairs::Unrolled) } else { Ok(nest) }
+        if nest.unrolls_results_of_pairs {
+            let nested = new(last, Pairs::Nested)?;
+            if !leaves_pairs(&nested) {
+                return Ok(nested);
+            }
+        }
+        new(last, Pairs::Unrolled)
     }
 
     /// Returns a node in the middle of a kernel that is too large: a computed node that is not stored yet.

@@ -76,8 +76,8 @@ const _: () = assert!(MAX_UNROLLED_REDUCTION <= SEQUENTIAL_LIMIT as i64);
 pub(crate) const MAX_UNROLLED_PAIRS: i64 = SEQUENTIAL_LIMIT as i64;
 
 /// The most elements of several axes that are reduced over pairs of floats without a contraction, if that needs a loop over each axis.
-/// Tables of 1000 x 1000 products or greatest differences of 9 to 16 elements took 0.6 to 0.8 of the time so, and of 20 and more
-/// 1.0 to 2.6. Counts of 4 to 16 differences took 2 to 9 times as long (Emerald Rapids, AVX-512).
+/// Tables of 1000 x 1000 products or greatest differences of 9 to 16 elements took 0.6 to 0.8 of the time so, of 20 elements 0.8
+/// to 1.5, and of 24 2.1 to 2.7. Counts of 4 to 16 differences took 2 to 9 times as long (Emerald Rapids, AVX-512).
 pub(crate) const MAX_UNROLLED_TABLE: i64 = 16;
 
 /// The most sums of up to [`MAX_UNROLLED_REDUCTION`] terms over pairs whose extreme is found with these sums unrolled, instead

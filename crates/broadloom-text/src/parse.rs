@@ -247,9 +247,11 @@ impl Parser<'_> {
         let tokens = self.tokens.get(start..).unwrap_or(&[]);
         let is_name = |spanned: &Spanned| matches!(spanned.token, Token::Name | Token::Quoted);
         let names = tokens.chunks(2).take_while(|pair| pair.first().is_some_and(is_name));
-        let ends: Vec<Option<Token>> = names.map(|pair| pair.get(1).map(|spanned| spanned.token)).collect();
-        let commas = ends.iter().take_while(|end| **end == Some(Token::Comma)).count();
-        if ends.get(commas) == Some(&Some(Token::Equal)) { commas + 1 } else { 0 }
+        let mut ends = names.map(|pair| pair.get(1).map(|spanned| spanned.token)).enumerate();
+        match ends.find(|(_, end)| *end != Some(Token::Comma)) {
+            Some((commas, Some(Token::Equal))) => commas + 1,
+            _ => 0,
+        }
     }
 
     fn definition(&mut self) -> Parsed<(Name, Id)> {

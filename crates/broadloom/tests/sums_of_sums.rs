@@ -44,6 +44,17 @@ const EXPRESSIONS: &[(&str, Expression)] = &[
     }),
     ("running sums of sums", |x, y| vec![(pairs(x) - y).square().sum([2, 3]).cumsum(1)]),
     ("extremes over two axes", |x, y| vec![(pairs(x) - y).abs().max([2, 3]), (pairs(x) * y).sum(3).min(2)]),
+    ("extremes and counts of another layout", |x, y| {
+        let [x, y] = [x, y].map(|table| table.permute_dims([0, 2, 1]));
+        vec![(pairs(y) - x).abs().max([2, 3]), pairs(y).ge(x).sum([2, 3])]
+    }),
+    ("near ones, and whether all are less", |x, y| {
+        vec![(pairs(x) - y).abs().lt(2).sum([2, 3]), pairs(x).le(y).all([2, 3])]
+    }),
+    ("sums and extremes of some", |x, y| {
+        let less = pairs(x).lt(y);
+        vec![(pairs(x) * y).filter(less).sum([2, 3]), select(less, pairs(x) - y, 1).max([2, 3])]
+    }),
     ("the product of sums, and the least", |x, y| {
         vec![(pairs(x) - y).sum(3).prod(2), (pairs(x) - y).sum(3).max(2).min(1)]
     }),
@@ -59,18 +70,16 @@ fn elements<T: Element>(count: usize, seed: usize) -> Vec<T> {
     (0..count).map(|at| T::from_scalar(Scalar::F64(number(at)).cast(T::DTYPE)).unwrap()).collect()
 }
 
-/// Compiles for constants `a` and `b`, or for symbols.
+/// Compiles for `a` and `b` that are constants or symbols.
 fn compiled<T: Element>(
     expression: Expression,
-    sizes: Option<[usize; 2]>,
+    sizes: [Option<usize>; 2],
     options: &CompileOptions,
 ) -> Executable {
     let g = Graph::new();
     let [n, k, a, b] = g.symbols(["n", "k", "a", "b"]);
-    let [a, b]: [Dim; 2] = match sizes {
-        Some(sizes) => sizes.map(Dim::from),
-        None => [a, b].map(Dim::from),
-    };
+    let [of_a, of_b] = sizes;
+    let [a, b] = [(a, of_a), (b, of_b)].map(|(symbol, size)| size.map_or(Dim::from(symbol), Dim::from));
     let (x, y) = (g.input::<T>("x", shape![n, a, b]), g.input::<T>("y", shape![k, a, b]));
     let outputs = ["first", "second"].into_iter().zip(expression(x, y));
     g.compile_with(outputs, options).unwrap()
@@ -82,9 +91,11 @@ fn check<T: Element>(of: &[[usize; 2]], rows: &[[usize; 2]]) {
         options().into_iter().chain([CompileOptions { vector_bytes: 32, ..plain }]).collect();
     for &[a, b] in of {
         for (name, expression) in EXPRESSIONS {
-            let sizes = [Some([a, b]), Some([a, b]), None, None];
+            let both = [Some(a), Some(b)];
+            let sizes = [both, both, [None; 2], [None; 2], [None, Some(b)], [Some(a), None]];
             let kernels: Vec<Executable> = options
                 .iter()
+                .cycle()
                 .zip(sizes)
                 .map(|(options, sizes)| compiled::<T>(*expression, sizes, options))
                 .collect();
@@ -146,7 +157,7 @@ fn all_are_counted() {
         });
         let views =
             || [(&x, n), (&y, k)].map(|(x, rows)| ArrayView::new(x, &[rows, sizes[0], sizes[1]]).unwrap());
-        for sizes_known in [Some(sizes), None] {
+        for sizes_known in [sizes.map(Some), [None; 2]] {
             for options in options() {
                 let kernel = compiled::<T>(|x, y| vec![pairs(x).lt(y).sum([2, 3])], sizes_known, &options);
                 let got = kernel.run(views()).unwrap();
@@ -181,7 +192,7 @@ fn zeros_are_positive() {
             (|x, y| vec![(pairs(x) * y).sum(3).max(2), (pairs(x) * y).sum(3).prod(2)]) as Expression,
             |x, y| vec![(pairs(x) * y).sum(3).min(2)],
         ] {
-            let kernel = compiled::<f32>(expression, Some([a, b]), &CompileOptions::default());
+            let kernel = compiled::<f32>(expression, [Some(a), Some(b)], &CompileOptions::default());
             let (x, y) = (vec![-0.0f32; n * a * b], vec![1.0f32; k * a * b]);
             let got = kernel
                 .run([ArrayView::new(&x, &[n, a, b]).unwrap(), ArrayView::new(&y, &[k, a, b]).unwrap()])
@@ -202,6 +213,11 @@ fn of_more_axes() {
         |x, y| vec![(pairs(x) - y).square().sum([2, 3, 4]).argmin(1)],
         |x, y| vec![(pairs(x) - y).abs().max([2, 3, 4]), (pairs(x) * y).sum([3, 4]).max(2)],
         |x, y| vec![pairs(x).lt(y).sum([2, 3, 4]), pairs(x).eq(y).any([2, 3, 4])],
+        |x, y| {
+            let [x, y] = [x, y].map(|table| table.permute_dims([1, 0, 2, 3]));
+            let batches = x.unsqueeze(2) - y.unsqueeze(1);
+            vec![batches.abs().max([3, 4]), batches.gt(0).sum([3, 4])]
+        },
     ];
     const SIZES: &[[usize; 3]] = &[
         [2, 2, 2],
@@ -252,13 +268,13 @@ fn of_more_axes() {
 fn sums_of_sums_are_contractions() {
     let (n, k) = (37, 20);
     for (name, expression) in [&EXPRESSIONS[0], &EXPRESSIONS[2], &EXPRESSIONS[3], &EXPRESSIONS[11]] {
-        let of_symbols = compiled::<f32>(*expression, None, &CompileOptions::default());
+        let of_symbols = compiled::<f32>(*expression, [None; 2], &CompileOptions::default());
         for sizes in [[2, 64], [5, 65], [64, 3], [2, 1024], [65, 3], [3, 1025], [1024, 2], [1025, 3]] {
             let [a, b] = sizes;
             let is_expected = a <= 1024;
             let (x, y) = (elements::<f32>(n * a * b, 1), elements::<f32>(k * a * b, 2));
             let views = || [ArrayView::new(&x, &[n, a, b]).unwrap(), ArrayView::new(&y, &[k, a, b]).unwrap()];
-            let of_constants = compiled::<f32>(*expression, Some(sizes), &CompileOptions::default());
+            let of_constants = compiled::<f32>(*expression, sizes.map(Some), &CompileOptions::default());
             for kernel in [&of_constants, &of_symbols] {
                 let text = kernel.bind(views()).unwrap().explain().to_string();
                 let is_contraction = text.contains("contract") && text.contains("fold");
@@ -274,12 +290,13 @@ fn short_axes_are_contractions() {
     let greatest: Expression = |x, y| vec![(pairs(x) - y).abs().max([2, 3])];
     let counts: Expression = |x, y| vec![pairs(x).ne(y).sum([2, 3])];
     let all: Expression = |x, y| vec![pairs(x).le(y).all([2, 3])];
+    let near: Expression = |x, y| vec![(y - pairs(x)).abs().lt(2).sum([2, 3])];
     let explained = |expression: Expression, sizes: [usize; 2]| {
-        let kernel = compiled::<f32>(expression, Some(sizes), &CompileOptions::default());
+        let kernel = compiled::<f32>(expression, sizes.map(Some), &CompileOptions::default());
         kernel.explain().to_string()
     };
     for sizes in [[32, 3], [5, 4], [2, 16], [100, 2]] {
-        for expression in [greatest, counts, all] {
+        for expression in [greatest, counts, all, near] {
             let text = explained(expression, sizes);
             assert!(text.contains("contract") && text.contains("fold"), "{sizes:?}\n{text}");
         }

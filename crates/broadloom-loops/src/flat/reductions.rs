@@ -80,14 +80,14 @@ impl Flat {
     /// elements they reduce: over other axes, by a sum over the table, or by an extreme of many elements of it.
     pub fn is_short_table(&self, id: FlatId) -> bool {
         let FlatNode { kind: Kind::Reduce(reduction), origin, .. } = self.node(id) else { return false };
-        let is_table = if self.combined.contains_key(&id) {
-            self.is_of_long_pairs(reduction)
-        } else {
-            self.sums_pairs(reduction)
-                && self.is_long_table(reduction)
-                && (self.is_read_often(*origin, reduction) || !self.unrolls(reduction))
-        };
-        is_table && self.is_short(reduction, MAX_UNROLLED_PAIRS)
+        // A short reduction is of few nodes.
+        self.is_short(reduction, MAX_UNROLLED_PAIRS)
+            && if self.combined.contains_key(&id) {
+                self.is_of_long_pairs(reduction)
+            } else {
+                self.is_long_table(reduction)
+                    && (self.is_read_often(*origin, reduction) || !self.unrolls(reduction))
+            }
     }
 
     /// Returns whether a reduction combines the results of one that becomes a loop if that is a contraction, and becomes a loop
@@ -130,12 +130,14 @@ impl Flat {
 
     /// Returns whether each tensor of a sum over pairs stretches along a long axis of the other.
     fn is_long_table(&self, reduction: &Reduction) -> bool {
-        self.stretches_of_pairs(reduction)
-            .is_some_and(|sides| sides.iter().all(|sizes| sizes.iter().any(|size| self.is_long(size))))
+        self.stretches_of_pairs(reduction).is_some_and(|sides| self.are_long(&sides))
     }
 
-    fn is_long(&self, size: &Dim) -> bool {
-        size.as_constant().map_or(self.long_rows, |size| size >= MIN_CONTRACTED_AXIS)
+    /// Returns whether each of two tensors stretches along a long axis.
+    fn are_long(&self, sides: &[Vec<Dim>; 2]) -> bool {
+        let is_long =
+            |size: &Dim| size.as_constant().map_or(self.long_rows, |size| size >= MIN_CONTRACTED_AXIS);
+        sides.iter().all(|sizes| sizes.iter().any(is_long))
     }
 
     /// Returns whether a reduction sums products or differences of two tensors, each of which stretches along an
@@ -158,25 +160,20 @@ impl Flat {
         Some(self.stretches(reduction, pair))
     }
 
-    /// Returns whether a reduction is of a function of what an op computes from two tensors, each of which stretches along a long
-    /// axis of the other.
+    /// Returns whether a reduction is of a function of tensors of which two stretch along a long axis of each other.
     fn is_of_long_pairs(&self, reduction: &Reduction) -> bool {
-        let mut id = reduction.operand;
-        loop {
+        let (mut found, mut tensors) = (vec![reduction.operand], Vec::new());
+        while let Some(id) = found.pop() {
             match &self.node(id).kind {
-                Kind::Cast(operand) => id = *operand,
-                Kind::Op { args, .. } => match args.as_slice() {
-                    [x] => id = *x,
-                    [x, y] if x == y => id = *x,
-                    &[x, y] => {
-                        let sides = self.stretches(reduction, [x, y]);
-                        return sides.iter().all(|sizes| sizes.iter().any(|size| self.is_long(size)));
-                    }
-                    _ => return false,
-                },
-                _ => return false,
+                Kind::Op { args, .. } => found.extend(args),
+                Kind::Select(args) => found.extend(args),
+                Kind::Cast(operand) => found.push(*operand),
+                _ => tensors.push(id),
             }
         }
+        let are_pairs =
+            |x: &FlatId| tensors.iter().any(|y| self.are_long(&self.stretches(reduction, [*x, *y])));
+        tensors.iter().any(are_pairs)
     }
 
     /// Returns the sizes along which each of two tensors stretches in the operand of a reduction.
