@@ -27,7 +27,7 @@ use crate::ids::{ExprId, InputId};
 use crate::ops::Op;
 use bind::Sizes;
 use error::Fault;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// The most elements of an array in the interpreter, which take 4 GiB.
 pub const MAX_ELEMENTS: usize = 1 << 28;
@@ -278,8 +278,11 @@ fn elementwise(op: Op, operands: &[&Array], fused: bool) -> Result<Array, Fault>
     let stretched = stretched.collect::<Result<SmallVec<[_; 3]>, _>>()?;
     let can_fail = op.can_fail(dtype);
     let mut elements = view::with_room(&shape)?;
+    let mut arguments: SmallVec<[Scalar; 3]> = smallvec![Scalar::Bool(false); stretched.len()];
     for position in 0..view::element_count(&shape)? {
-        let arguments: SmallVec<[Scalar; 3]> = stretched.iter().map(|operand| operand[position]).collect();
+        for (argument, operand) in arguments.iter_mut().zip(&stretched) {
+            *argument = operand[position];
+        }
         if can_fail && op.fails(&arguments) {
             return Err(negative_exponent(position, &arguments));
         }
