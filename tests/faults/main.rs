@@ -7,7 +7,7 @@
 //!
 //! `cargo test --test faults -- --ignored --nocapture` does this and prints a table, which docs/trust.md records;
 //! `FAULTS=merge.rs` selects the faults in files whose names contain a text. The ordinary run only checks that every fault
-//! still applies.
+//! still applies, and that the source can be parsed with it.
 #![allow(clippy::print_stdout, reason = "the run prints a table")]
 
 mod table;
@@ -47,11 +47,17 @@ impl Fault {
 
 #[test]
 fn each_fault_applies() {
-    let astray = FAULTS.iter().filter_map(|fault| {
-        let source = fs::read_to_string(Path::new(ROOT).join(fault.file)).expect("sources can be read");
+    let astray = (1..).zip(FAULTS).filter_map(|(number, fault)| {
+        let Fault { what, file, .. } = fault;
+        let source = fs::read_to_string(Path::new(ROOT).join(file)).expect("sources can be read");
         let (text, _) = fault.parts();
         let count = source.matches(&text).count();
-        (count != 1).then(|| format!("{}: {text:?} occurs {count} times in {}", fault.what, fault.file))
+        if count != 1 {
+            return Some(format!("{what}: {text:?} occurs {count} times in {file}"));
+        }
+        // What is marked may be no expression, as a pattern is not.
+        let error = syn::parse_file(&fault.applied(number, &source)).err()?;
+        Some(format!("{what}: {file} does not parse with it: {error}"))
     });
     let astray: Vec<String> = astray.collect();
     assert!(astray.is_empty(), "{astray:#?}");

@@ -390,8 +390,8 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "results that registers combine with those of other steps are not finished",
         file: "crates/broadloom-jit/src/generate/contract/results.rs",
-        place: "⟦ReduceOp::Sum⟧ => self.emit.cast(value, dtype),",
-        new: "ReduceOp::Sum | ReduceOp::Max | ReduceOp::Min",
+        place: "_ => ⟦self.finish_tile(entry, value)⟧,",
+        new: "self.emit.cast(value, dtype)",
         test: ZEROS,
     },
     Fault {

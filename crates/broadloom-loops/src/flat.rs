@@ -302,8 +302,8 @@ pub(crate) struct Flat {
     /// How reductions read expressions.
     reduced: HashMap<ExprId, Reduced>,
     /// Reductions over one axis whose results a reduction over several axes combines over the others, with the number of elements
-    /// of all axes: the greatest number there is, if a symbol gives it.
-    combined: HashMap<FlatId, i64>,
+    /// of all axes, if it is constant.
+    combined: HashMap<FlatId, Option<i64>>,
     /// The number of values that may still be made.
     budget: Cell<usize>,
     max_values: usize,

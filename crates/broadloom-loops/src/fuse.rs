@@ -306,7 +306,7 @@ impl Fusion {
             Nest::new(&self.flat, &self.stored, targets, pieces, narrow, last, pairs)?
                 .arranged(options.long_rows)
         };
-        let mut nest = new(Short::Looped, Pairs::Looped)?;
+        let mut nest = new(Short::Looped, Pairs::LastLooped)?;
         let is_better = match pieces.iter().any(|piece| piece.reduces) {
             _ if !nest.has_short_axis && !nest.has_right_sides => true,
             true if nest.has_short_axis => {
@@ -322,7 +322,7 @@ impl Fusion {
         };
         let last = if is_better { Short::Looped } else { Short::Unrolled };
         if last == Short::Unrolled {
-            nest = new(last, Pairs::Looped)?;
+            nest = new(last, Pairs::LastLooped)?;
         }
         let leaves_pairs = |nest: &Nest<'_>| {
             nest.wanted.is_empty()
@@ -333,7 +333,7 @@ impl Fusion {
             return Ok(nest);
         }
         if nest.unrolls_results_of_pairs {
-            let nested = new(last, Pairs::Nested)?;
+            let nested = new(last, Pairs::AllLooped)?;
             if !leaves_pairs(&nested) {
                 return Ok(nested);
             }

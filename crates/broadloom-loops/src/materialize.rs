@@ -239,7 +239,8 @@ impl Planner<'_> {
             });
         }
         let is_op = matches!(node.kind, Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_));
-        // Each map is a value of the kernel that reads it, with another for its operands.
+        // Under each map, a kernel computes another value of the tensor, and of its operands. Several kernels may read it; and
+        // below reshapes and joins, one map stands for many: a nest that becomes too large stores what it reads often.
         let fills_a_kernel = 2 * maps.len() > MAX_KERNEL_VALUES;
         let crosses = || self.plan.sections.as_ref().is_some_and(|sections| sections.crosses(id));
         if is_op && (fills_a_kernel || crosses()) {

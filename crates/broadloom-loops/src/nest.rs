@@ -25,6 +25,7 @@ use crate::LowerError;
 use crate::flat::{Flat, FlatId, Kind, Reduction};
 use crate::kernel::*;
 use crate::plan::Reason;
+use crate::thresholds::{MAX_KERNEL_VALUES, MAX_NEST_ENTRIES};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
@@ -265,6 +266,9 @@ impl<'a> Nest<'a> {
     fn instantiate(&mut self, root: FlatId, map: AffineMap) -> Result<ValueId, LowerError> {
         let mut stack = vec![(root, map.clone())];
         while let Some((node, map)) = stack.last().cloned() {
+            if self.is_far_too_large() {
+                return Ok(self.constant(Scalar::Bool(false), root));
+            }
             if self.memo.contains_key(&(node, map.clone())) {
                 stack.pop();
                 continue;
@@ -279,11 +283,34 @@ impl<'a> Nest<'a> {
                 let value = self.build(node, &map, &args)?;
                 self.memo.insert((node, map), value);
                 stack.pop();
+                if self.memo.len().is_multiple_of(MAX_NEST_ENTRIES) {
+                    self.wanted.extend(self.read_often().map(|node| (node, Reason::Large)));
+                }
             } else {
                 stack.extend(missing.into_iter().rev());
             }
         }
         Ok(self.memo[&(root, map)])
+    }
+
+    /// Returns whether the nest is void because of its size: the rest of its values would be built in vain.
+    fn is_far_too_large(&self) -> bool {
+        self.memo.len() >= MAX_NEST_ENTRIES && !self.wanted.is_empty()
+    }
+
+    /// Returns the last node that is computed under so many index maps that a few such nodes fill a kernel: the number
+    /// may double with each node before it.
+    fn read_often(&self) -> Option<FlatId> {
+        let mut maps: HashMap<FlatId, usize> = HashMap::new();
+        for (node, _) in self.memo.keys() {
+            *maps.entry(*node).or_default() += 1;
+        }
+        let is_computed = |node: FlatId| {
+            let kind = &self.flat.node(node).kind;
+            matches!(kind, Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_) | Kind::Reduce(_))
+        };
+        let often = maps.into_iter().filter(|(_, maps)| 4 * maps > MAX_KERNEL_VALUES).map(|(node, _)| node);
+        often.filter(|node| is_computed(*node) && !self.is_loaded(*node) && !self.roots.contains(node)).max()
     }
 
     /// Returns the expressions that are computed here, in whole or in part.
@@ -309,7 +336,7 @@ impl<'a> Nest<'a> {
             true => self.pairs == Pairs::Unrolled,
             false => {
                 self.flat.unrolls(reduction)
-                    && (self.pairs != Pairs::Nested || !self.flat.is_over_short_table(reduction))
+                    && (self.pairs != Pairs::AllLooped || !self.flat.is_over_short_table(reduction))
             }
         }
     }

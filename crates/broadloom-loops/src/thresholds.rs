@@ -80,6 +80,11 @@ pub(crate) const MAX_UNROLLED_PAIRS: i64 = SEQUENTIAL_LIMIT as i64;
 /// to 1.5, and of 24 2.1 to 2.7. Counts of 4 to 16 differences took 2 to 9 times as long (Emerald Rapids, AVX-512).
 pub(crate) const MAX_UNROLLED_TABLE: i64 = 16;
 
+/// The same where the results are compared with more of them than [`MAX_UNROLLED_COMPARED`]: the nearest of 1000 codes of
+/// 8 and 12 elements over three axes took 0.4 of a contraction's time, of 15 and 16 over two 1.3 to 1.6. Where results are added,
+/// sums over pairs are contractions: of functions of 8 to 16 elements, they took 0.15 to 0.6 of the time.
+pub(crate) const MAX_UNROLLED_COMPARED_TABLE: i64 = 12;
+
 /// The most sums of up to [`MAX_UNROLLED_REDUCTION`] terms over pairs whose extreme is found with these sums unrolled, instead
 /// of a contraction. The nearest of 16 codes of 8 coordinates took 0.8 of its time, of 64 0.95, and of 1024 1.1 (`f64`) to 1.8
 /// (Emerald Rapids, AVX-512).
@@ -331,6 +336,10 @@ pub(crate) const MIN_GROUPED_AXIS: i64 = 65_536;
 
 /// The most values of a kernel: a larger one is cut in two.
 pub(crate) const MAX_KERNEL_VALUES: usize = 2000;
+
+/// The number of values under index maps, equal ones among them, at which a kernel is no longer built, if one of its nodes is
+/// computed under so many maps that it is stored instead.
+pub(crate) const MAX_NEST_ENTRIES: usize = 4 * MAX_KERNEL_VALUES;
 
 /// The most reductions of a kernel: each takes half a kilobyte of the stack.
 pub(crate) const MAX_KERNEL_REDUCTIONS: usize = 128;

@@ -62,6 +62,68 @@ fn a_pyramid_over_a_join() {
     assert_eq!(found, expected);
 }
 
+/// The same through reshapes, whose index maps the plan does not see: the loops did.
+#[test]
+fn pyramids_of_reshapes() {
+    let levels = 16;
+    type Halves = fn(Tensor) -> [Tensor; 2];
+    // The places of the two elements of a position, of which there are so many.
+    type Places = fn(usize, usize) -> [usize; 2];
+    let forms: [(&str, Halves, Places); 3] = [
+        (
+            "rows",
+            |v| {
+                let rows = v.reshape([2, -1]);
+                [rows.index(0, 0), rows.index(0, 1)]
+            },
+            |i, half| [i, i + half],
+        ),
+        (
+            "columns",
+            |v| {
+                let columns = v.reshape([-1, 2]);
+                [columns.index(1, 0), columns.index(1, 1)]
+            },
+            |i, _| [2 * i, 2 * i + 1],
+        ),
+        (
+            "columns of another dtype",
+            |v| {
+                let columns = v.cast::<f64>().reshape([-1, 2]).cast::<f32>();
+                [columns.index(1, 0), columns.index(1, 1)]
+            },
+            |i, _| [2 * i, 2 * i + 1],
+        ),
+    ];
+    for (name, halves, places) in forms {
+        let g = Graph::new();
+        let mut v = g.input::<f32>("x", shape![1 << levels]);
+        let mut details = Vec::new();
+        for _ in 0..levels {
+            let [first, second] = halves(v);
+            details.push((first - second) * 0.5);
+            v = (first + second) * 0.5;
+        }
+        let start = ThreadTime::now();
+        let mean = g.compile([("mean", v)]).unwrap();
+        details.reverse();
+        let all = g.compile([("all", concat(details, 0))]).unwrap();
+        assert!(start.elapsed() < SOON, "{name}: {:?}", start.elapsed());
+        let xs: Vec<f32> = (0..1 << levels).map(|i| (i % 23) as f32).collect();
+        let (mut v, mut expected) = (xs.clone(), Vec::new());
+        for _ in 0..levels {
+            let half = v.len() / 2;
+            let pairs: Vec<[f32; 2]> = (0..half).map(|i| places(i, half).map(|place| v[place])).collect();
+            expected.splice(..0, pairs.iter().map(|[first, second]| (first - second) * 0.5));
+            v = pairs.iter().map(|[first, second]| (first + second) * 0.5).collect();
+        }
+        let found: Vec<f32> = mean.run(&xs).unwrap().try_into().unwrap();
+        assert_eq!(found, v, "{name}");
+        let found: Vec<f32> = all.run(&xs).unwrap().try_into().unwrap();
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
 /// Each op reads two of the last twenty results: sections of the graph are kernels, and what crosses is stored once.
 #[test]
 fn a_braid_of_operations() {

@@ -219,6 +219,8 @@ fn of_more_axes() {
         |x, y| vec![(pairs(x) - y).square().sum([2, 3, 4]).argmin(1)],
         |x, y| vec![(pairs(x) - y).abs().max([2, 3, 4]), (pairs(x) * y).sum([3, 4]).max(2)],
         |x, y| vec![pairs(x).lt(y).sum([2, 3, 4]), pairs(x).eq(y).any([2, 3, 4])],
+        |x, y| vec![(-(pairs(x) - y).square().sum([2, 3, 4])).exp().sum(1)],
+        |x, y| vec![(pairs(x) - y).abs().pow(2.5).sum([2, 3, 4])],
         |x, y| {
             let [x, y] = [x, y].map(|table| table.permute_dims([1, 0, 2, 3]));
             let batches = x.unsqueeze(2) - y.unsqueeze(1);
@@ -227,6 +229,8 @@ fn of_more_axes() {
     ];
     const SIZES: &[[usize; 3]] = &[
         [2, 2, 2],
+        [2, 3, 2],
+        [2, 2, 4],
         [2, 3, 4],
         [70, 2, 3],
         [2, 70, 3],
@@ -313,5 +317,40 @@ fn short_axes_are_contractions() {
         assert!(text.contains("contract"), "{sizes:?}\n{text}");
         let text = explained(greatest, sizes);
         assert!(!text.contains("contract"), "{sizes:?}\n{text}");
+    }
+}
+
+/// Few elements over several axes are unrolled whole, unless the results are added: then a contraction computes them.
+#[test]
+fn few_elements_are_unrolled() {
+    let explained = |sizes: [usize; 3], expression: Expression| {
+        let g = Graph::new();
+        let [n, k] = g.symbols(["n", "k"]);
+        let [a, b, c] = sizes.map(Dim::from);
+        let (x, y) = (g.input::<f32>("x", shape![n, a, b, c]), g.input::<f32>("y", shape![k, a, b, c]));
+        let outputs = ["first"].into_iter().zip(expression(x, y));
+        let kernel = g.compile_with(outputs, &CompileOptions::default()).unwrap();
+        kernel.explain().to_string()
+    };
+    for sizes in [[2, 2, 2], [2, 3, 2], [2, 2, 4], [1, 4, 4]] {
+        let text = explained(sizes, |x, y| vec![(pairs(x) - y).square().sum([2, 3, 4])]);
+        assert!(!text.contains("reduce") && !text.contains("contract"), "{sizes:?}\n{text}");
+        let text = explained(sizes, |x, y| vec![(-(pairs(x) - y).square().sum([2, 3, 4])).exp().sum(1)]);
+        assert!(text.contains("contract"), "{sizes:?}\n{text}");
+    }
+    for sizes in [[2, 2, 2], [2, 3, 2]] {
+        let text = explained(sizes, |x, y| vec![(pairs(x) - y).square().sum([2, 3, 4]).argmin(1)]);
+        assert!(!text.contains("contract"), "{sizes:?}\n{text}");
+    }
+}
+
+/// A function that is called is called for strips along the table, and not for the few elements of an axis.
+#[test]
+fn functions_are_called_for_long_strips() {
+    for sizes in [[2, 4], [4, 2], [3, 5], [2, 16]] {
+        let powers: Expression = |x, y| vec![(pairs(x) - y).abs().pow(2.5).sum([2, 3])];
+        let kernel = compiled::<f32>(powers, sizes.map(Some), &CompileOptions::default());
+        let text = kernel.explain().to_string();
+        assert!(text.contains("call") && text.contains("strip k of"), "{sizes:?}\n{text}");
     }
 }

@@ -11,8 +11,9 @@ use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::{self, InstBuilder};
 
 impl Generator<'_, '_, '_> {
-    /// Emits the steps of the axis, and combines what each leaves in rows. With lanes, each step goes to one of them. The sums of a
-    /// step are never a negative zero, so that it makes no difference that sums of these start at a zero.
+    /// Emits the steps of the axis, and combines what each leaves in rows. With lanes, each step goes to one of them. A sum
+    /// starts at a positive zero here, and at its first element elsewhere: that makes no difference, because a positive zero is
+    /// added to every sum at its end.
     pub(super) fn fold_rows(&mut self, fold: &FoldRows) {
         let (start, end) = self.bounds(fold.axis);
         let by_blocks = match fold.folded.iter().any(|entry| entry.lanes.is_some()) {

@@ -5,9 +5,9 @@ use super::{Flat, FlatId, FlatNode, Kind, Reduced, Reduction};
 use crate::LowerError;
 use crate::kernel::{Group, HostSymbol};
 use crate::thresholds::{
-    FEW_TERMS, MAX_GROUPED_RESULT, MAX_UNROLLED_COMPARED, MAX_UNROLLED_FEW_COMPARED, MAX_UNROLLED_NODES,
-    MAX_UNROLLED_PAIRS, MAX_UNROLLED_REDUCTION, MAX_UNROLLED_ROOTS, MAX_UNROLLED_TABLE,
-    MAX_UNROLLED_TRAILING, MIN_CONTRACTED_AXIS, MIN_GROUPED_AXIS,
+    FEW_TERMS, MAX_GROUPED_RESULT, MAX_UNROLLED_COMPARED, MAX_UNROLLED_COMPARED_TABLE,
+    MAX_UNROLLED_FEW_COMPARED, MAX_UNROLLED_NODES, MAX_UNROLLED_PAIRS, MAX_UNROLLED_REDUCTION,
+    MAX_UNROLLED_ROOTS, MAX_UNROLLED_TABLE, MAX_UNROLLED_TRAILING, MIN_CONTRACTED_AXIS, MIN_GROUPED_AXIS,
 };
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
@@ -43,6 +43,7 @@ impl Flat {
         let is_of_pairs = self.sums_pairs(reduction) && !self.is_long_table(reduction);
         self.is_short(reduction, if is_of_pairs { MAX_UNROLLED_PAIRS } else { MAX_UNROLLED_REDUCTION })
             || self.is_over_few_sums(reduction)
+            || self.is_over_few_pairs(reduction)
     }
 
     /// Returns whether a reduction is over a few long sums over pairs, for which a contraction does not pay off: the
@@ -86,31 +87,61 @@ impl Flat {
                 self.is_of_long_pairs(reduction)
             } else {
                 self.is_long_table(reduction)
-                    && (self.is_read_often(*origin, reduction) || !self.unrolls(reduction))
+                    && (self.is_read_often(*origin, self.terms(reduction)) || !self.unrolls(reduction))
             }
     }
 
     /// Returns whether a reduction combines the results of one that becomes a loop if that is a contraction, and becomes a loop
     /// too in that case.
     pub fn is_over_short_table(&self, reduction: &Reduction) -> bool {
-        let operand = self.node(reduction.operand);
-        let (Some(elements), Kind::Reduce(inner)) = (self.combined.get(&reduction.operand), &operand.kind)
-        else {
-            return false;
-        };
-        let are_few = *elements <= MAX_UNROLLED_TABLE && operand.dtype.is_float();
-        !are_few && (self.is_short_table(reduction.operand) || self.is_over_short_table(inner))
+        !self.are_few(reduction.operand) && self.is_over_pairs(reduction)
     }
 
-    /// Returns whether a sum over pairs is added to others, or compared with so many others that a contraction pays off.
-    fn is_read_often(&self, expr: ExprId, sum: &Reduction) -> bool {
-        let terms = self.node(sum.operand).shape[sum.axis].as_constant();
+    /// Returns whether a reduction combines the results of unrolled ones over pairs, and is of so few elements that it is
+    /// unrolled too.
+    fn is_over_few_pairs(&self, reduction: &Reduction) -> bool {
+        let is_whole = reduction.group.is_none() && !reduction.combines;
+        is_whole
+            && self.node(reduction.operand).nested == 0
+            && self.are_few(reduction.operand)
+            && self.is_over_pairs(reduction)
+    }
+
+    /// Returns whether a reduction combines the results of a short one over pairs.
+    fn is_over_pairs(&self, reduction: &Reduction) -> bool {
+        let Kind::Reduce(inner) = &self.node(reduction.operand).kind else { return false };
+        self.combined.contains_key(&reduction.operand)
+            && (self.is_short_table(reduction.operand) || self.is_over_pairs(inner))
+    }
+
+    /// Returns whether the reductions that are combined over several axes are of few floats, which are all unrolled without
+    /// a contraction.
+    fn are_few(&self, combined: FlatId) -> bool {
+        let FlatNode { dtype, origin, .. } = self.node(combined);
+        self.combined.get(&combined).copied().flatten().is_some_and(|elements| {
+            let most = match self.reduced.get(origin) {
+                Some(Reduced::Added) => 0,
+                Some(_) if self.is_read_often(*origin, Some(elements)) => MAX_UNROLLED_COMPARED_TABLE,
+                _ => MAX_UNROLLED_TABLE,
+            };
+            elements <= most && dtype.is_float()
+        })
+    }
+
+    /// Returns whether a sum over pairs, of so many terms, is added to others, or compared with so many others that a contraction
+    /// pays off.
+    fn is_read_often(&self, expr: ExprId, terms: Option<i64>) -> bool {
         match self.reduced.get(&expr) {
             Some(Reduced::Added) => true,
             Some(Reduced::Compared(count) | Reduced::Least(count)) => *count > most_unrolled(terms, false),
             Some(Reduced::LeastRoot(count)) => *count > most_unrolled(terms, true),
             None => false,
         }
+    }
+
+    /// Returns the number of terms of a reduction, if it is constant.
+    fn terms(&self, reduction: &Reduction) -> Option<i64> {
+        self.node(reduction.operand).shape[reduction.axis].as_constant()
     }
 
     /// Returns whether a reduction has at most this many elements and computes little for each, without other
@@ -124,7 +155,7 @@ impl Flat {
         let operand = self.node(reduction.operand);
         reduction.group.is_none()
             && !reduction.combines
-            && operand.shape[reduction.axis].as_constant().is_some_and(|extent| extent <= longest)
+            && self.terms(reduction).is_some_and(|terms| terms <= longest)
             && operand.weight <= MAX_UNROLLED_NODES
     }
 
@@ -219,11 +250,11 @@ impl Flat {
             result = self.reduce_arg(op, operand, axes, origin)?;
         } else {
             let mut factors = factors;
-            let sizes = axes.iter().map(|&axis| full[axis].as_constant().unwrap_or(i64::MAX));
-            let elements = sizes.fold(1, i64::saturating_mul);
+            let elements =
+                axes.iter().try_fold(1i64, |count, &axis| count.checked_mul(full[axis].as_constant()?));
             // An extreme of few elements is unrolled whole: unlike a sum, it has no order to keep.
-            let is_unrolled =
-                matches!(op, ReduceOp::Min | ReduceOp::Max) && elements <= MAX_UNROLLED_REDUCTION;
+            let is_unrolled = matches!(op, ReduceOp::Min | ReduceOp::Max)
+                && elements.is_some_and(|elements| elements <= MAX_UNROLLED_REDUCTION);
             for &axis in axes.iter().rev() {
                 let single = if op == ReduceOp::Mean { ReduceOp::Sum } else { op };
                 result = self.reduce_axis(single, result, axis, factors.take(), origin)?;

@@ -24,10 +24,11 @@ pub(crate) enum Short {
 /// How short reductions over pairs are computed that may be contractions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pairs {
-    /// By loops. Short reductions of their results over other axes are unrolled: several are accumulated side by side.
-    Looped,
-    /// By loops, and so are the reductions of their results over other axes.
-    Nested,
+    /// By a loop over the last axis. Short reductions of its results over other axes are unrolled: several are accumulated side
+    /// by side.
+    LastLooped,
+    /// By loops over all axes.
+    AllLooped,
     /// Unrolled.
     Unrolled,
 }
@@ -61,7 +62,7 @@ impl<'a> Nest<'a> {
             scanned: None,
             is_whole: false,
             found: HashMap::new(),
-            pairs: Pairs::Looped,
+            pairs: Pairs::LastLooped,
             looped_pairs: Vec::new(),
             unrolls_results_of_pairs: false,
             stores: Vec::new(),

@@ -288,7 +288,7 @@ impl Parser<'_> {
             if self.peek() == Some(Token::Name) && self.peek_at(1) == Some(Token::Equal) {
                 keyword = Some(self.name("a name")?);
                 self.next += 1;
-            } else if arguments.iter().any(|argument| argument.keyword.is_some()) {
+            } else if arguments.last().is_some_and(|argument| argument.keyword.is_some()) {
                 let mistake = self.unexpected("a keyword argument, because positional arguments come first");
                 return mistake.map_err(|mistake| Box::new(mistake.help("to compare, write `==`")));
             }
