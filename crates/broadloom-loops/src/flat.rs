@@ -429,9 +429,7 @@ impl Flat {
 
     fn push(&mut self, kind: Kind, dtype: DType, shape: Shape, origin: ExprId) -> FlatId {
         let unrolled = match &kind {
-            Kind::Reduce(reduction) if self.unrolls(reduction) => {
-                self.node(reduction.operand).shape[reduction.axis].as_constant()
-            }
+            Kind::Reduce(reduction) if self.unrolls(reduction) => self.terms(reduction),
             _ => None,
         };
         let loops = usize::from(matches!(&kind, Kind::Reduce(_)) && unrolled.is_none());

@@ -365,8 +365,7 @@ impl<'a> Nest<'a> {
         let mut terms = Vec::new();
         if let Kind::Reduce(reduction) = &self.flat.node(id).kind {
             if self.unrolls(id, reduction) {
-                let extent = &self.flat.node(reduction.operand).shape[reduction.axis];
-                terms.extend((0..extent.as_constant().unwrap_or(0)).map(AffineIndex::at));
+                terms.extend((0..self.flat.terms(reduction).unwrap_or(0)).map(AffineIndex::at));
             } else {
                 terms.push(AffineIndex::along(self.reduction_axis(id, reduction, map)?));
             }

@@ -211,6 +211,15 @@ fn zeros_are_positive() {
     }
 }
 
+/// Compiles for `x[n, a, b, c]` and `y[k, a, b, c]`, where `a`, `b` and `c` are constants or symbols.
+fn of_three_axes(expression: Expression, sizes: Option<[usize; 3]>, options: &CompileOptions) -> Executable {
+    let g = Graph::new();
+    let [n, k, a, b, c] = g.symbols(["n", "k", "a", "b", "c"]);
+    let [a, b, c] = sizes.map_or([a, b, c].map(Dim::from), |sizes| sizes.map(Dim::from));
+    let (x, y) = (g.input::<f32>("x", shape![n, a, b, c]), g.input::<f32>("y", shape![k, a, b, c]));
+    g.compile_with(["first", "second"].into_iter().zip(expression(x, y)), options).unwrap()
+}
+
 /// Over three axes, of all lengths.
 #[test]
 fn of_more_axes() {
@@ -250,13 +259,7 @@ fn of_more_axes() {
             // The greatest of no constants is refused.
             for is_constant in [!sizes.contains(&0), false] {
                 for options in options() {
-                    let g = Graph::new();
-                    let [n, k, a, b, c] = g.symbols(["n", "k", "a", "b", "c"]);
-                    let [a, b, c] = if is_constant { sizes.map(Dim::from) } else { [a, b, c].map(Dim::from) };
-                    let x_input = g.input::<f32>("x", shape![n, a, b, c]);
-                    let outputs = expression(x_input, g.input::<f32>("y", shape![k, a, b, c]));
-                    let kernel =
-                        g.compile_with(["first", "second"].into_iter().zip(outputs), &options).unwrap();
+                    let kernel = of_three_axes(*expression, is_constant.then_some(sizes), &options);
                     let want = interpret(kernel.graph(), &arrays, CpuLevel::detect().is_fused());
                     let views = [ArrayView::new(&x, &of_x).unwrap(), ArrayView::new(&y, &of_y).unwrap()];
                     match want {
@@ -324,13 +327,7 @@ fn short_axes_are_contractions() {
 #[test]
 fn few_elements_are_unrolled() {
     let explained = |sizes: [usize; 3], expression: Expression| {
-        let g = Graph::new();
-        let [n, k] = g.symbols(["n", "k"]);
-        let [a, b, c] = sizes.map(Dim::from);
-        let (x, y) = (g.input::<f32>("x", shape![n, a, b, c]), g.input::<f32>("y", shape![k, a, b, c]));
-        let outputs = ["first"].into_iter().zip(expression(x, y));
-        let kernel = g.compile_with(outputs, &CompileOptions::default()).unwrap();
-        kernel.explain().to_string()
+        of_three_axes(expression, Some(sizes), &CompileOptions::default()).explain().to_string()
     };
     for sizes in [[2, 2, 2], [2, 3, 2], [2, 2, 4], [1, 4, 4]] {
         let text = explained(sizes, |x, y| vec![(pairs(x) - y).square().sum([2, 3, 4])]);

@@ -36,6 +36,11 @@ pub fn most_unrolled(terms: Option<i64>, by_root: bool) -> i64 {
     }
 }
 
+/// Returns whether a reduction is over a whole axis, and not over a group of its elements or over the results of groups.
+fn is_uncut(reduction: &Reduction) -> bool {
+    reduction.group.is_none() && !reduction.combines
+}
+
 impl Flat {
     /// Returns whether a reduction becomes a short chain of ops instead of a loop.
     pub fn unrolls(&self, reduction: &Reduction) -> bool {
@@ -100,8 +105,7 @@ impl Flat {
     /// Returns whether a reduction combines the results of unrolled ones over pairs, and is of so few elements that it is
     /// unrolled too.
     fn is_over_few_pairs(&self, reduction: &Reduction) -> bool {
-        let is_whole = reduction.group.is_none() && !reduction.combines;
-        is_whole
+        is_uncut(reduction)
             && self.node(reduction.operand).nested == 0
             && self.are_few(reduction.operand)
             && self.is_over_pairs(reduction)
@@ -140,7 +144,7 @@ impl Flat {
     }
 
     /// Returns the number of terms of a reduction, if it is constant.
-    fn terms(&self, reduction: &Reduction) -> Option<i64> {
+    pub fn terms(&self, reduction: &Reduction) -> Option<i64> {
         self.node(reduction.operand).shape[reduction.axis].as_constant()
     }
 
@@ -152,11 +156,9 @@ impl Flat {
 
     /// Returns whether a reduction has at most this many elements and computes little for each.
     fn is_brief(&self, reduction: &Reduction, longest: i64) -> bool {
-        let operand = self.node(reduction.operand);
-        reduction.group.is_none()
-            && !reduction.combines
+        is_uncut(reduction)
             && self.terms(reduction).is_some_and(|terms| terms <= longest)
-            && operand.weight <= MAX_UNROLLED_NODES
+            && self.node(reduction.operand).weight <= MAX_UNROLLED_NODES
     }
 
     /// Returns whether each tensor of a sum over pairs stretches along a long axis of the other.
