@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! cargo run --release --example normalised_image
-//! cargo run --release --example normalised_image -- --image photo.jpg --gamma 1.8
+//! cargo run --release --example normalised_image -- --image photo.png --gamma 1.8
 //! ```
 #![allow(clippy::print_stdout, reason = "a program talks to whoever runs it")]
 
@@ -28,7 +28,7 @@ const COMMAND: Command = Command {
     name: "normalised_image",
     about: "Normalises the colours of a picture, and shows it brighter, grey, and with a vignette.",
     options: &[
-        Choice("--image", "PATH", "a PNG or JPEG picture; without it, a faded scene is drawn"),
+        Choice("--image", "PATH", "a PNG picture; without it, a faded scene is drawn"),
         Choice("--gamma", "G", "channels become their power 1 / G [default: 1.6]"),
     ],
     output: "where to write normalised.png and effects.png",

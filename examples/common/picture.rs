@@ -2,7 +2,9 @@
 
 use super::{Error, letters};
 use broadloom::{ArrayView, ArrayViewMut};
-use image::{ColorType, DynamicImage, ImageDecoder, ImageFormat, ImageReader};
+use png::{BitDepth, ColorType, Decoder, Encoder, Transformations};
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
 use std::path::Path;
 
 /// Pixels in rows, three bytes each.
@@ -33,29 +35,39 @@ impl Picture {
         Ok(ArrayViewMut::new(&mut self.pixels, &[self.height, self.width, 3])?)
     }
 
-    /// Reads a PNG or JPEG file, the right way up; transparency is dropped.
+    /// Reads a PNG file; transparency is dropped.
     pub fn read(path: &Path) -> Result<Picture, Error> {
         let failed = |reason: &dyn std::fmt::Display| format!("cannot read {}: {reason}", path.display());
-        let reader = ImageReader::open(path).map_err(|error| failed(&error))?;
-        let reader = reader.with_guessed_format().map_err(|error| failed(&error))?;
-        if !matches!(reader.format(), Some(ImageFormat::Png | ImageFormat::Jpeg)) {
-            return Err(format!("{} is not a PNG or JPEG picture", path.display()).into());
-        }
-        let mut decoder = reader.into_decoder().map_err(|error| failed(&error))?;
-        // Cameras do not turn pictures, but note how they were held.
-        let orientation = decoder.orientation().map_err(|error| failed(&error))?;
-        let mut picture = DynamicImage::from_decoder(decoder).map_err(|error| failed(&error))?;
-        picture.apply_orientation(orientation);
-        let picture = picture.into_rgb8();
-        let (width, height) = (picture.width() as usize, picture.height() as usize);
-        Ok(Picture { width, height, pixels: picture.into_raw() })
+        let file = File::open(path).map_err(|error| failed(&error))?;
+        let mut decoder = Decoder::new(BufReader::new(file));
+        decoder.set_transformations(Transformations::normalize_to_color8());
+        let mut reader = decoder.read_info().map_err(|error| failed(&error))?;
+        let size = reader.output_buffer_size().ok_or_else(|| failed(&"it is too large"))?;
+        let mut elements = vec![0; size];
+        let info = reader.next_frame(&mut elements).map_err(|error| failed(&error))?;
+        let channels = info.color_type.samples();
+        let pixel = |pixel: &[u8]| match *pixel {
+            [red, green, blue, ..] => [red, green, blue],
+            [grey, ..] => [grey; 3],
+            [] => [0; 3],
+        };
+        let pixels = elements.chunks_exact(channels).flat_map(pixel).collect();
+        Ok(Picture { width: info.width as usize, height: info.height as usize, pixels })
     }
 
     /// Writes a PNG file.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
-        let (width, height) = (u32::try_from(self.width)?, u32::try_from(self.height)?);
-        image::save_buffer(path, &self.pixels, width, height, ColorType::Rgb8)
-            .map_err(|error| format!("cannot write {}: {error}", path.display()).into())
+        let failed = |reason: &dyn std::fmt::Display| format!("cannot write {}: {reason}", path.display());
+        let file = File::create(path).map_err(|error| failed(&error))?;
+        let mut encoder =
+            Encoder::new(BufWriter::new(file), u32::try_from(self.width)?, u32::try_from(self.height)?);
+        encoder.set_color(ColorType::Rgb);
+        encoder.set_depth(BitDepth::Eight);
+        let written = encoder.write_header().and_then(|mut writer| {
+            writer.write_image_data(&self.pixels)?;
+            writer.finish()
+        });
+        written.map_err(|error| failed(&error).into())
     }
 
     /// A picture of one colour.

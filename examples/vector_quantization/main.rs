@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! cargo run --release --example vector_quantization
-//! cargo run --release --example vector_quantization -- --image photo.jpg --colors 32 --whiten
+//! cargo run --release --example vector_quantization -- --image photo.png --colors 32 --whiten
 //! ```
 //!
 //! Read `kmeans.rs` first: every step of k-means as a broadcasting expression.
@@ -42,7 +42,7 @@ const COMMAND: Command = Command {
     name: "vector_quantization",
     about: "Quantizes the colours of a picture by k-means, all of it in compiled broadcasting expressions.",
     options: &[
-        Choice("--image", "PATH", "a PNG or JPEG picture; without it, a scene is drawn"),
+        Choice("--image", "PATH", "a PNG picture; without it, a scene is drawn"),
         Choice("--colors", "K", "how many colours to keep [default: 16]"),
         Choice("--whiten", "", "give all three channels the same weight: mean 0, deviation 1"),
     ],

@@ -7,6 +7,7 @@
 //! order-free reduction of a reshape ──▶ reduction over the axes that it merged
 //! permute, squeeze, ..  ──▶ Reindex
 //! sort along an axis    ──▶ sort along the last one, of a view
+//! tensor without elements ──▶ a constant
 //! reshape of ops        ──▶ ops of reshapes of arrays, where that is the same
 //! reduction to a few    ──▶ partial results by group, then their combination (so that threads can share it)
 //! op on floats of 16 bits ──▶ casts to f32, the op, and a cast back, which rounds
@@ -515,6 +516,11 @@ impl Flat {
         let dtype = graph.dtype(expr);
         let shape = graph.shape(expr).clone();
         let kind = match graph.node(expr) {
+            // Nothing is read of a tensor without elements. The index of one may be that of an element which its operands
+            // do not have either: 0 for all of them.
+            node if shape.iter().any(Dim::is_zero) && !matches!(node, Node::Segment { .. }) => {
+                Kind::Constant(Scalar::Bool(false).cast(dtype))
+            }
             Node::Input(input) => Kind::Buffer(BufferId::new(input.index())),
             Node::Constant(value) => Kind::Constant(*value),
             Node::Elementwise { op, operands } => {

@@ -534,6 +534,7 @@ impl Fusion {
             buffers,
             kernels,
             assumptions: self.assumptions,
+            conditions: graph.obligations().iter().map(|obligation| obligation.demand.clone()).collect(),
             groups: self.flat.groups,
             plan,
             dot,

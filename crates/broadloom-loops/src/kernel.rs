@@ -3,7 +3,7 @@
 use crate::plan::{Planned, Reason};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{Class, DType, Scalar};
-use broadloom_ir::graph::SymbolInfo;
+use broadloom_ir::graph::{Demand, SymbolInfo};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::{BLOCK, LANES, ReduceOp};
 use broadloom_ir::shape::Shape;
@@ -61,6 +61,8 @@ pub struct Schedule {
     pub kernels: Vec<Kernel>,
     /// The assumptions of the schedule about sizes. If a call's sizes break one, lower without it.
     pub assumptions: Vec<Assumption>,
+    /// The conditions of the graph on sizes, which hold in every call.
+    pub conditions: Vec<Demand>,
     /// The axes of reductions that are split into groups; see [`HostSymbol::GroupCount`].
     pub groups: Vec<Group>,
     /// What is stored, what is computed where it is read, and why, in the order of the graph.

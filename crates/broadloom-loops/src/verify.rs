@@ -46,10 +46,13 @@
 //! 14. A `Sort` is in no loop of its axis, which threads do not share, and in no vector loop. Along the axis, its
 //!     source and its target are contiguous, in two different arrays: elements of one dtype, or their indices, which
 //!     are i64.
+//! 15. An array that may have no elements is read only in loops that then do not run, or by statements that then read
+//!     nothing. Whether the loops around a read can run while the array is empty is decided by examples of sizes.
 
 mod best;
 mod contraction;
 mod dense;
+mod present;
 mod reductions;
 mod rows;
 mod scan;
@@ -61,6 +64,7 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
+use present::Example;
 use scratch::Scratch;
 
 /// A broken promise of a schedule: a bug in this crate.
@@ -124,6 +128,9 @@ pub enum Fault {
     /// Promise 9.
     #[error("{0} may be too long to be counted in 32 bits")]
     Count(AxisId),
+    /// Promise 15.
+    #[error("access {0} reads an array where it may have no elements")]
+    Empty(AccessId),
 }
 
 /// Checks the promises of a schedule.
@@ -131,11 +138,13 @@ pub enum Fault {
 /// # Errors
 /// Returns the first promise that is broken.
 pub fn verify(schedule: &Schedule) -> Result<(), Broken> {
+    let examples = Example::all(schedule);
     for (index, kernel) in schedule.kernels.iter().enumerate() {
         let broken = |fault| Broken { kernel: KernelId::new(index), fault };
         let mut scope = Scope {
             schedule,
             kernel,
+            examples: &examples,
             values: vec![State::Unseen; kernel.values.len()],
             defined: Vec::new(),
             walked: vec![false; kernel.axes.len()],
@@ -169,6 +178,7 @@ struct Strip {
 struct Scope<'k> {
     schedule: &'k Schedule,
     kernel: &'k Kernel,
+    examples: &'k [Example],
     /// The state of each value.
     values: Vec<State>,
     /// The values in scope, in the order of their definitions.
@@ -446,6 +456,7 @@ impl<'k> Scope<'k> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) -> Result<(), Fault> {
+        self.present(stmt)?;
         match stmt {
             Stmt::Let(value) => self.value(*value),
             Stmt::Store { access, value, .. } => {

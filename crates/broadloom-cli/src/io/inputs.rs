@@ -6,12 +6,11 @@ use super::content::Content;
 use super::format::{ColumnFormat, Format, TableFormat};
 use super::memory::{Array, Memory, Owned, bytes_of, too_large};
 use super::npy::{Fix, Header, Unreadable};
-use super::picture::PictureFile;
+use super::picture::{PictureFile, PictureFormat};
 use super::source::{Elements, Layout, Opened, Source};
 use super::table::{Table, TableOptions};
 use crate::failure::Failure;
 use broadloom::{DType, Scalar};
-use image::ImageFormat;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -69,8 +68,8 @@ impl Files {
                     .wrong(&format!("a picture has no part {:?}", part.unwrap_or_default()))
                     .help("leave out what follows the last colon"));
             }
-            Format::Png => Box::new(PictureFile::open(&content, ImageFormat::Png)?),
-            Format::Jpeg => Box::new(PictureFile::open(&content, ImageFormat::Jpeg)?),
+            Format::Png => Box::new(PictureFile::open(&content, PictureFormat::Png)?),
+            Format::Jpeg => Box::new(PictureFile::open(&content, PictureFormat::Jpeg)?),
             Format::Raw => Box::new(raw(name, &content, part)?),
         };
         Ok(Opened { name: name.to_owned(), source, is_named: true, warning })

@@ -1,60 +1,105 @@
 //! Pictures: .png and .jpeg to arrays.
 
-use super::content::Content;
+use super::content::{Content, Reader};
 use super::memory::{Array, Memory, Owned};
 use super::source::{DAMAGED, Source};
 use crate::failure::Failure;
 use broadloom::DType;
-use image::{ColorType, ImageDecoder, ImageFormat, ImageReader, Limits};
+use png::{BitDepth, ColorType, Transformations};
 use std::io::{BufRead, BufReader, Seek};
 use std::rc::Rc;
+use zune_core::bytestream::ZCursor;
+use zune_core::colorspace::ColorSpace;
+use zune_core::options::DecoderOptions;
+use zune_jpeg::JpegDecoder;
 
 /// The most bytes that one byte of a compressed picture can expand to: the limit of Deflate; JPEG stays below.
 const MOST_COMPRESSED: u64 = 1100;
 /// Memory for small pictures and the decoder's tables.
 const ROOM: u64 = 1 << 20;
 
+/// The formats of pictures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PictureFormat {
+    Png,
+    Jpeg,
+}
+
 /// The header of a picture, and its decoder.
-struct Picture<'a> {
-    decoder: Box<dyn ImageDecoder + 'a>,
+struct Picture<R: BufRead + Seek> {
+    decoder: Decoder<R>,
     dtype: DType,
     shape: Vec<usize>,
 }
 
-impl<'a> Picture<'a> {
+enum Decoder<R: BufRead + Seek> {
+    Png(Box<png::Reader<R>>),
+    Jpeg(Box<JpegDecoder<ZCursor<Vec<u8>>>>),
+}
+
+impl<R: BufRead + Seek> Picture<R> {
     /// Reads the header of a picture of `length` bytes.
     ///
     /// # Errors
     /// Returns an error if it is not a picture, or has an unsupported colour type, in words.
-    fn open(from: impl BufRead + Seek + 'a, format: ImageFormat, length: u64) -> Result<Picture<'a>, String> {
+    fn open(from: R, format: PictureFormat, length: u64) -> Result<Picture<R>, String> {
         let most = length.saturating_mul(MOST_COMPRESSED).saturating_add(ROOM);
-        let mut limits = Limits::default();
-        limits.max_alloc = Some(most);
-        let mut reader = ImageReader::with_format(from, format);
-        reader.limits(limits);
-        let decoder = reader.into_decoder().map_err(|error| error.to_string())?;
-        let (width, height) = decoder.dimensions();
-        let color = decoder.color_type();
-        if decoder.total_bytes() > most {
+        let picture = match format {
+            PictureFormat::Png => Picture::open_png(from, most)?,
+            PictureFormat::Jpeg => Picture::open_jpeg(from)?,
+        };
+        let [height, width, ..] = picture.shape[..] else { return Err("it has no size".into()) };
+        if picture.bytes().is_none_or(|bytes| bytes as u64 > most) {
             return Err(format!(
                 "its header claims {width} x {height} pixels, which {length} bytes cannot hold"
             ));
         }
-        let (dtype, channels) = match color {
-            ColorType::L8 => (DType::U8, None),
-            ColorType::La8 => (DType::U8, Some(2)),
-            ColorType::Rgb8 => (DType::U8, Some(3)),
-            ColorType::Rgba8 => (DType::U8, Some(4)),
-            ColorType::L16 => (DType::U16, None),
-            ColorType::La16 => (DType::U16, Some(2)),
-            ColorType::Rgb16 => (DType::U16, Some(3)),
-            ColorType::Rgba16 => (DType::U16, Some(4)),
-            _ => return Err(format!("its colours are {color:?}; convert it to RGB")),
+        Ok(picture)
+    }
+
+    fn open_png(from: R, most: u64) -> Result<Picture<R>, String> {
+        let limits = png::Limits { bytes: usize::try_from(most).unwrap_or(usize::MAX) };
+        let mut decoder = png::Decoder::new_with_limits(from, limits);
+        decoder.set_transformations(Transformations::EXPAND);
+        let reader = decoder.read_info().map_err(|error| error.to_string())?;
+        let (color, depth) = reader.output_color_type();
+        let dtype = match depth {
+            BitDepth::Eight => DType::U8,
+            BitDepth::Sixteen => DType::U16,
+            BitDepth::One | BitDepth::Two | BitDepth::Four => {
+                return Err(format!("its colours are {color:?} of {depth:?} bits; convert it to RGB"));
+            }
         };
-        let size = |size| usize::try_from(size).unwrap_or(usize::MAX);
-        let mut shape = vec![size(height), size(width)];
-        shape.extend(channels);
-        Ok(Picture { decoder: Box::new(decoder), dtype, shape })
+        let channels = match color {
+            ColorType::Grayscale => None,
+            ColorType::GrayscaleAlpha | ColorType::Rgb | ColorType::Rgba => Some(color.samples()),
+            ColorType::Indexed => return Err(format!("its colours are {color:?}; convert it to RGB")),
+        };
+        let (width, height) = reader.info().size();
+        let shape = [height, width].map(|size| size as usize).into_iter().chain(channels).collect();
+        Ok(Picture { decoder: Decoder::Png(Box::new(reader)), dtype, shape })
+    }
+
+    fn open_jpeg(mut from: R) -> Result<Picture<R>, String> {
+        let mut compressed = Vec::new();
+        from.read_to_end(&mut compressed).map_err(|error| error.to_string())?;
+        let options = DecoderOptions::default()
+            .set_strict_mode(false)
+            .set_max_width(usize::MAX)
+            .set_max_height(usize::MAX);
+        let mut decoder = JpegDecoder::new_with_options(ZCursor::new(compressed), options);
+        decoder.decode_headers().map_err(|error| error.to_string())?;
+        let (width, height) = decoder.dimensions().ok_or("it has no size")?;
+        let is_grey = decoder.input_colorspace() == Some(ColorSpace::Luma);
+        let color = if is_grey { ColorSpace::Luma } else { ColorSpace::RGB };
+        decoder.set_options(options.jpeg_set_out_colorspace(color));
+        let shape = [height, width].into_iter().chain((!is_grey).then_some(3)).collect();
+        Ok(Picture { decoder: Decoder::Jpeg(Box::new(decoder)), dtype: DType::U8, shape })
+    }
+
+    /// The number of bytes of its pixels, if it can be represented.
+    fn bytes(&self) -> Option<usize> {
+        self.shape.iter().try_fold(self.dtype.size(), |bytes, size| bytes.checked_mul(*size))
     }
 
     /// The pixels.
@@ -62,11 +107,24 @@ impl<'a> Picture<'a> {
     /// # Errors
     /// Returns an error if they are damaged, in words.
     fn load(self) -> Result<Array, String> {
-        let length = usize::try_from(self.decoder.total_bytes()).map_err(|error| error.to_string())?;
+        let length = self.bytes().ok_or("it is too large")?;
         let mut pixels = Vec::new();
         pixels.try_reserve_exact(length).map_err(|error| error.to_string())?;
         pixels.resize(length, 0);
-        self.decoder.read_image_boxed(&mut pixels).map_err(|error| error.to_string())?;
+        match self.decoder {
+            Decoder::Png(mut reader) => {
+                reader.next_frame(&mut pixels).map_err(|error| error.to_string())?;
+            }
+            Decoder::Jpeg(mut decoder) => {
+                decoder.decode_into(&mut pixels).map_err(|error| error.to_string())?;
+            }
+        }
+        // The bytes of elements in a .png are in big-endian order.
+        if self.dtype == DType::U16 {
+            for element in pixels.as_chunks_mut::<2>().0 {
+                *element = u16::from_be_bytes(*element).to_ne_bytes();
+            }
+        }
         let owned = Owned::read(pixels.as_slice(), length).map_err(|error| error.to_string())?;
         Array::new(self.dtype, self.shape, false, Memory::owned(owned), 0)
     }
@@ -76,7 +134,7 @@ impl<'a> Picture<'a> {
 #[derive(Debug)]
 pub struct PictureFile {
     content: Rc<Content>,
-    format: ImageFormat,
+    format: PictureFormat,
     dtype: DType,
     shape: Vec<usize>,
 }
@@ -86,12 +144,12 @@ impl PictureFile {
     ///
     /// # Errors
     /// Returns an error if it is not a supported picture.
-    pub fn open(content: &Rc<Content>, format: ImageFormat) -> Result<PictureFile, Failure> {
+    pub fn open(content: &Rc<Content>, format: PictureFormat) -> Result<PictureFile, Failure> {
         let Picture { dtype, shape, .. } = PictureFile::header(content, format)?;
         Ok(PictureFile { content: content.clone(), format, dtype, shape })
     }
 
-    fn header(content: &Rc<Content>, format: ImageFormat) -> Result<Picture<'static>, Failure> {
+    fn header(content: &Rc<Content>, format: PictureFormat) -> Result<Picture<BufReader<Reader>>, Failure> {
         let from = BufReader::new(content.reader(0));
         Picture::open(from, format, content.length()).map_err(|what| content.wrong(&what).help(DAMAGED))
     }

@@ -6,6 +6,8 @@ use crate::labels::Label;
 use crate::print;
 use broadloom::{AnyArray, ArrayView, DType, IntoArrayView};
 use broadloom_ir::for_each_dtype;
+use jpeg_encoder::SamplingFactor;
+use png::{BitDepth, ColorType};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -296,14 +298,12 @@ impl<W: Write> Sink for Picture<W> {
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
-        use image::codecs::{jpeg::JpegEncoder, png::PngEncoder};
-        use image::{ExtendedColorType, ImageEncoder};
         let shape = self.shape.0.unwrap_or_default();
         let (height, width, color) = match (shape.as_slice(), self.quality) {
-            ([height, width] | [height, width, 1], _) => (height, width, ExtendedColorType::L8),
-            ([height, width, 3], _) => (height, width, ExtendedColorType::Rgb8),
-            ([height, width, 2], None) => (height, width, ExtendedColorType::La8),
-            ([height, width, 4], None) => (height, width, ExtendedColorType::Rgba8),
+            ([height, width] | [height, width, 1], _) => (height, width, ColorType::Grayscale),
+            ([height, width, 3], _) => (height, width, ColorType::Rgb),
+            ([height, width, 2], None) => (height, width, ColorType::GrayscaleAlpha),
+            ([height, width, 4], None) => (height, width, ColorType::Rgba),
             (_, None) => {
                 return Err(io::Error::other(format!(
                     "the shape {shape:?} is not that of a picture: [H, W], [H, W, 3] or [H, W, 4]"
@@ -318,18 +318,32 @@ impl<W: Write> Sink for Picture<W> {
         if *height == 0 || *width == 0 {
             return Err(io::Error::other(format!("a picture of shape {shape:?} has no pixels")));
         }
-        let size = |size: &usize| u32::try_from(*size).map_err(io::Error::other);
-        let (width, height) = (size(width)?, size(height)?);
-        let written = match self.quality {
-            None => PngEncoder::new(&mut self.out).write_image(&self.pixels, width, height, color),
-            Some(quality) => JpegEncoder::new_with_quality(&mut self.out, quality).write_image(
-                &self.pixels,
-                width,
-                height,
-                color,
-            ),
-        };
-        written.map_err(io::Error::other)?;
+        match self.quality {
+            None => {
+                let size = |size: &usize| u32::try_from(*size).map_err(io::Error::other);
+                let mut encoder = png::Encoder::new(&mut self.out, size(width)?, size(height)?);
+                encoder.set_color(color);
+                encoder.set_depth(BitDepth::Eight);
+                let mut writer = encoder.write_header().map_err(io::Error::other)?;
+                writer.write_image_data(&self.pixels).map_err(io::Error::other)?;
+                writer.finish().map_err(io::Error::other)?;
+            }
+            Some(quality) => {
+                let size = |size: &usize| {
+                    let most = format!("a .jpg has at most {} pixels in a row or column, not {size}", u16::MAX);
+                    u16::try_from(*size).map_err(|_| io::Error::other(most))
+                };
+                let color = match color {
+                    ColorType::Grayscale => jpeg_encoder::ColorType::Luma,
+                    _ => jpeg_encoder::ColorType::Rgb,
+                };
+                let mut encoder = jpeg_encoder::Encoder::new(&mut self.out, quality);
+                encoder.set_sampling_factor(SamplingFactor::R_4_4_4);
+                encoder
+                    .encode(&self.pixels, size(width)?, size(height)?, color)
+                    .map_err(io::Error::other)?;
+            }
+        }
         self.out.flush()
     }
 }

@@ -1,6 +1,6 @@
 //! Every kind of input.
 
-use crate::{Folder, f32s, f64s, npy};
+use crate::{Folder, f32s, f64s, npy, pictures};
 use std::io::{Cursor, Write};
 
 #[test]
@@ -181,17 +181,24 @@ fn tables_that_are_easily_misread() {
 
 #[test]
 fn pictures() {
+    use png::{BitDepth, ColorType};
     let folder = Folder::new();
-    let path = |name: &str| folder.path().join(name);
-    image::RgbImage::from_fn(2, 1, |x, _| image::Rgb([x as u8, 10, 20])).save(path("rgb.png")).unwrap();
-    image::RgbaImage::from_pixel(2, 1, image::Rgba([1, 2, 3, 4])).save(path("rgba.png")).unwrap();
-    image::GrayImage::from_pixel(3, 2, image::Luma([7])).save(path("gray.png")).unwrap();
-    image::RgbImage::from_pixel(8, 8, image::Rgb([128, 128, 128])).save(path("p.jpg")).unwrap();
+    folder.write("rgb.png", pictures::png([2, 1], ColorType::Rgb, BitDepth::Eight, &[0, 10, 20, 1, 10, 20]));
+    folder.write("rgba.png", pictures::png([2, 1], ColorType::Rgba, BitDepth::Eight, &[1, 2, 3, 4, 1, 2, 3, 4]));
+    folder.write("gray.png", pictures::png([3, 2], ColorType::Grayscale, BitDepth::Eight, &[7; 6]));
+    folder.write("bits.png", pictures::png([9, 1], ColorType::Grayscale, BitDepth::One, &[0b1010_0000, 0x80]));
+    folder.write("long.png", pictures::png([2, 1], ColorType::Grayscale, BitDepth::Sixteen, &[1, 2, 3, 4]));
+    folder.write("p.jpg", pictures::jpeg([8, 8], jpeg_encoder::ColorType::Rgb, &[128; 192]));
+    folder.write("g.jpg", pictures::jpeg([8, 4], jpeg_encoder::ColorType::Luma, &[90; 32]));
     assert_eq!(folder.output(&["eval", "x", "x=rgb.png"]), "[[[ 0 10 20]\n  [ 1 10 20]]]\n");
     assert_eq!(folder.output(&["check", "x", "x=rgba.png"]), "result: u8[1, 2, 4]\n");
     assert_eq!(folder.output(&["eval", "x", "x=gray.png"]), "[[7 7 7]\n [7 7 7]]\n");
     assert_eq!(folder.output(&["check", "x", "x=p.jpg"]), "result: u8[8, 8, 3]\n");
     assert_eq!(folder.output(&["eval", "min(x)", "x=p.jpg"]), "128\n");
+    assert_eq!(folder.output(&["eval", "x[0]", "x=g.jpg"]), "[90 90 90 90 90 90 90 90]\n");
+    assert_eq!(folder.output(&["eval", "x", "x=bits.png"]), "[[255   0 255   0   0   0   0   0 255]]\n");
+    assert_eq!(folder.output(&["check", "x", "x=long.png"]), "result: u16[1, 2]\n");
+    assert_eq!(folder.output(&["eval", "x", "x=long.png"]), "[[ 258  772]]\n");
 }
 
 #[test]

@@ -6,6 +6,8 @@ mod errors;
 mod files;
 mod inputs;
 mod outputs;
+#[path = "../support/pictures.rs"]
+mod pictures;
 mod pipes;
 mod tables;
 

@@ -1,6 +1,6 @@
 //! Every kind of output.
 
-use crate::{Folder, f64s, npy};
+use crate::{Folder, f64s, npy, pictures};
 use npyz::NpyFile;
 
 fn table() -> Vec<u8> {
@@ -62,10 +62,9 @@ fn pictures() {
     folder.write("x.npy", npy("'|u1'", false, "(1, 2, 3)", &[1, 2, 3, 250, 251, 252]));
     folder.output(&["eval", "x", "x=x.npy", "-o", "rgb.png"]);
     folder.output(&["eval", "x[:, :, 0]", "x=x.npy", "-o", "gray.png"]);
-    let rgb = image::open(folder.path().join("rgb.png")).unwrap();
-    assert_eq!((rgb.color(), rgb.as_bytes()), (image::ColorType::Rgb8, &[1, 2, 3, 250, 251, 252][..]));
-    let gray = image::open(folder.path().join("gray.png")).unwrap();
-    assert_eq!((gray.color(), gray.as_bytes()), (image::ColorType::L8, &[1, 250][..]));
+    let read = |name: &str| pictures::read_png(&folder.read(name));
+    assert_eq!(read("rgb.png"), ([2, 1], png::ColorType::Rgb, vec![1, 2, 3, 250, 251, 252]));
+    assert_eq!(read("gray.png"), ([2, 1], png::ColorType::Grayscale, vec![1, 250]));
 }
 
 #[test]

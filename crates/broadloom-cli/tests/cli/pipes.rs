@@ -1,6 +1,6 @@
 //! Standard input and output as files.
 
-use crate::{Done, Folder, done, f32s, f64s, npy};
+use crate::{Done, Folder, done, f32s, f64s, npy, pictures};
 use npyz::NpyFile;
 use std::io::Write;
 use std::process::Stdio;
@@ -43,10 +43,8 @@ fn every_kind_is_read_from_standard_input() {
     archive.start_file("k.npy", zip::write::SimpleFileOptions::default()).unwrap();
     archive.write_all(&array).unwrap();
     assert_eq!(folder.prints(&["eval", "k[1]", "-"], &archive.finish().unwrap().into_inner()), "[3. 4.]\n");
-    let mut picture = std::io::Cursor::new(Vec::new());
-    let pixels = image::GrayImage::from_pixel(3, 1, image::Luma([7]));
-    pixels.write_to(&mut picture, image::ImageFormat::Png).unwrap();
-    assert_eq!(folder.prints(&["eval", "x", "x=-"], &picture.into_inner()), "[[7 7 7]]\n");
+    let picture = pictures::png([3, 1], png::ColorType::Grayscale, png::BitDepth::Eight, &[7; 3]);
+    assert_eq!(folder.prints(&["eval", "x", "x=-"], &picture), "[[7 7 7]]\n");
     // In chunks, which read it several times.
     let numbers: Vec<f64> = (0..5000).map(f64::from).collect();
     let args = ["eval", "(x - x.mean()).max()", "x=-:f64[_]", "--chunk", "512"];

@@ -4,6 +4,7 @@ mod best;
 #[path = "../../../../tests/cases/expressions.rs"]
 mod expressions;
 mod order;
+mod present;
 mod scans;
 
 use broadloom_ir::dtype::{DType, Scalar};
@@ -539,12 +540,14 @@ fn kind(fault: &Fault) -> &'static str {
         Fault::Order(_) => "Order",
         Fault::Shared(_) => "Shared",
         Fault::Count(_) => "Count",
+        Fault::Empty(_) => "Empty",
     }
 }
 
 #[test]
 fn every_broken_promise_is_found() {
-    let cases = CASES.iter().chain(best::BEST).chain(best::BEST_ROWS).chain(order::ORDER).chain(scans::SCANS);
+    let others = [best::BEST, best::BEST_ROWS, order::ORDER, scans::SCANS, present::PRESENT];
+    let cases = CASES.iter().chain(others.into_iter().flatten());
     let mut found = BTreeSet::new();
     for (expected, name, break_it) in cases {
         let mut broken = schedule(name);
@@ -555,7 +558,7 @@ fn every_broken_promise_is_found() {
         found.insert(*expected);
     }
     // One more kind, one more arm of `kind`.
-    assert_eq!(found.len(), 16);
+    assert_eq!(found.len(), 17);
 }
 
 #[test]

@@ -7,13 +7,13 @@ use super::facts::{ShortSizes, SmallResults, choose_variant};
 use super::inputs::Ordered;
 use super::outputs::{BoundOutput, bind_outputs};
 use super::rules::SizeRules;
-use super::sizes::{Given, Values};
+use super::sizes::{Given, Values, evaluate};
 use super::threads::{Launch, launches_of, set_groups};
 use crate::array::Geometry;
 use crate::options::CompileOptions;
 use crate::variant::{Variant, Variants};
 use broadloom_ir::graph::CheckedGraph;
-use broadloom_loops::kernel::{HostSymbol, Role};
+use broadloom_loops::kernel::{Buffer, HostSymbol, Role};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -47,6 +47,8 @@ pub(crate) enum Base {
     Output(usize),
     /// A position in the memory of the call.
     Arena(usize),
+    /// That of an array without elements.
+    Nothing,
 }
 
 /// Everything except the arrays that a binding is made from.
@@ -112,13 +114,13 @@ pub(crate) fn bind(
             Destination::Own | Destination::Array(_) | Destination::InPlace(_) => target(index),
         });
     }
-    let base = |(role, temporary): (Role, usize)| match role {
+    let base = |(buffer, temporary): (&Buffer, usize)| match buffer.role {
+        _ if buffer.shape.iter().any(|size| evaluate(size, &values) == Ok(0)) => Base::Nothing,
         Role::Input(input) => Base::Input(input.index()),
         Role::Output(output) => places[output],
         Role::Temporary => Base::Arena(temporary),
     };
-    let roles = schedule.buffers.iter().map(|buffer| buffer.role);
-    let buffers: Vec<Base> = roles.zip(temporaries).map(base).collect();
+    let buffers: Vec<Base> = schedule.buffers.iter().zip(temporaries).map(base).collect();
     let launches = launches_of(schedule, &values, &buffers, threads, options.parallel_threshold)?;
     let arena_bytes = arena.bytes;
     Ok(Binding { key, variant: variant.clone(), values, outputs, launches, copies, arena_bytes })
