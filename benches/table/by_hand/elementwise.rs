@@ -77,7 +77,7 @@ at_every_level! {
         }
     }
 
-    /// The same of natural numbers.
+    /// `a // (b + 1) + c` of unsigned integers.
     fn quotient_unsigned(a: &[u64], b: &[u64], c: &[u64], out: &mut [u64]) {
         for (((out, a), b), c) in out.iter_mut().zip(a).zip(b).zip(c) {
             *out = (a / b.wrapping_add(1)).wrapping_add(*c);
@@ -105,7 +105,7 @@ at_every_level! {
         }
     }
 
-    /// The same of floats.
+    /// `(x - mean) * scale` of floats, where mean and scale repeat themselves after `P` elements.
     fn normalise<const P: usize>(x: &[f32], mean: &[f32; P], scale: &[f32; P], out: &mut [f32]) {
         let (chunks, rest) = x.as_chunks::<P>();
         let (outs, out_rest) = out.as_chunks_mut::<P>();

@@ -249,7 +249,7 @@ fn distances(suite: &mut Suite) {
             }
         });
         let loops =
-            vec![("broadloom", broadloom), ("by hand", hand), ("a product by matrixmultiply", by_product)];
+            vec![("broadloom", broadloom), ("the hand-written loop", hand), ("a product by matrixmultiply", by_product)];
         agreeing(n * n, is_close, loops)
     });
 }

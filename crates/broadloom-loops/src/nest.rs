@@ -195,7 +195,7 @@ pub(crate) struct Nest<'a> {
     pub long_rows: Vec<(Dim, i64)>,
     /// Whether a last axis is short enough that it may be unrolled.
     pub has_short_axis: bool,
-    /// The same for an axis around reductions, which may be longer.
+    /// Whether an axis around reductions is short enough that it may be unrolled. It may be longer than a last axis.
     pub has_right_sides: bool,
     memo: HashMap<(FlatId, AffineMap), ValueId>,
     by_def: HashMap<(Def, DType), ValueId>,

@@ -50,9 +50,9 @@ pub(crate) const MAX_SIZED: usize = 8;
 /// waiting.
 pub(crate) const RESULTS_OF_THREAD: i64 = 4;
 
-/// The same number for columns. Each thread's part of a row should span some pages: for 120 M elements in 200 to
-/// 1,000 columns, two threads that shared the columns took 1.3 times as long as one thread, and two that shared the
-/// rows 0.6 times as long.
+/// The number of columns per thread from which threads share the columns. Each thread's part of a row should span some
+/// pages: for 120 M elements in 200 to 1,000 columns, two threads that shared the columns took 1.3 times as long as one
+/// thread, and two that shared the rows 0.6 times as long.
 pub(crate) const COLUMNS_OF_THREAD: i64 = 2048;
 
 /// The fewest elements per result for which results are combined from parts.

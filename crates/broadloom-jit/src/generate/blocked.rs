@@ -29,7 +29,7 @@ pub(super) struct Blocked<'s> {
     per_row: &'s [Stmt],
     /// Runs for each element.
     body: &'s [Stmt],
-    /// The same block by scratch rows.
+    /// The statement that does the work of the block with scratch rows.
     by_rows: &'s Stmt,
 }
 

@@ -83,7 +83,7 @@ pub(crate) fn generate(
     builder.append_block_params_for_function_params(entry);
     builder.switch_to_block(entry);
     let [args, first, last, scratch, failure] = builder.block_params(entry) else {
-        return Err("the function has not five parameters".to_string());
+        return Err("expected five parameters".to_string());
     };
     let (args, first, last, scratch, failure) = (*args, *first, *last, *scratch, *failure);
     let emit = Emitter::new(&mut builder, host, level, notes);

@@ -113,9 +113,9 @@ impl Generator<'_, '_, '_> {
         self.passes_of(axis, &[lanes])
     }
 
-    /// The same, of which the first have these lanes, the most first. After them, the remainder runs with as many lanes as
-    /// most loops have. An inner loop is followed by a loop with short vectors, because its remainder recurs in each step
-    /// around it.
+    /// Returns the lanes of the loops that run over an axis, of which the first have these lanes, the most first. After
+    /// them, the remainder runs with as many lanes as most loops have. An inner loop is followed by a loop with short
+    /// vectors, because its remainder recurs in each step around it.
     ///
     /// Nothing is masked: AVX2 has masks for 4 and 8 bytes only, and a masked store takes dozens of micro-operations on some
     /// processors (Zen 3), while passes serve all dtypes, strides and code generators. AVX-512 has masks for all sizes, with
@@ -161,7 +161,7 @@ impl Generator<'_, '_, '_> {
         self.lanes_beside(axis, lanes, body, 0)
     }
 
-    /// The same beside values of so many bytes per lane that are alive throughout.
+    /// Returns the lanes of a vector loop during which other values of `live` bytes per lane are alive throughout.
     pub(super) fn lanes_beside(&self, axis: AxisId, lanes: usize, body: &[Stmt], beside: usize) -> usize {
         let is_plain = |stmt: &Stmt| match stmt {
             Stmt::Let(id) => !is_by_lane(&self.kernel.values[id.index()].def),

@@ -28,7 +28,7 @@ impl Generator<'_, '_, '_> {
         self.places_from(tile, place, &starts)
     }
 
-    /// The same in rows that are laid out alike and begin at other addresses.
+    /// Returns the addresses of the results of a tile in rows that begin at `starts`.
     pub(super) fn places_from(
         &mut self,
         tile: &Tile<'_>,
