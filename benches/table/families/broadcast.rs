@@ -62,7 +62,11 @@ fn transposed(suite: &mut Suite) {
         let hand: Loop<f32> = Box::new(move |out| {
             plus_transposed(level, x.as_slice(), y.as_slice(), &mut block, count, out);
         });
-        let same = agreeing(count * count, |a, b| a == b, vec![("broadloom", transposed), ("the hand-written loop", hand)]);
+        let same = agreeing(
+            count * count,
+            |a, b| a == b,
+            vec![("broadloom", transposed), ("the hand-written loop", hand)],
+        );
         let other = agreeing(count * count, |_, _| true, vec![("the sum x + y", plain)]);
         let mut contenders: Vec<Contender> = same;
         contenders.splice(1..1, other);

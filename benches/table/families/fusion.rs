@@ -277,7 +277,10 @@ impl Case {
             arrays.borrow()[last].0.iter().map(|element| element.to_bits()).collect::<Vec<u32>>()
         });
         assert!(results[0] == results[1], "cutting changes bits: {self}");
-        vec![Contender::new("fused", move || fused.run()), Contender::new("the separate kernels", move || cut.run())]
+        vec![
+            Contender::new("fused", move || fused.run()),
+            Contender::new("the separate kernels", move || cut.run()),
+        ]
     }
 
     /// An array for every value.

@@ -60,7 +60,11 @@ fn squares(
         let shape = shape(rows);
         let broadloom = kernel(compiled, vec![x.clone()], &shape);
         let hand: Loop<f32> = Box::new(move |out| by_hand(level, x.as_slice(), out));
-        agreeing(shape.iter().product(), is_close, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
+        agreeing(
+            shape.iter().product(),
+            is_close,
+            vec![("broadloom", broadloom), ("the hand-written loop", hand)],
+        )
     });
 }
 

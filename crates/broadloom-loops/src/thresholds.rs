@@ -183,11 +183,11 @@ pub(crate) const MIN_OPS_OF_SCATTER: usize = 2;
 /// The longest axis of a reduction in any order that has a row in each lane instead of filling vectors along the rows, whose
 /// lanes have to be combined for each of them. Extremes of rows of 9 `f32` take 0.1 of the time, of 33 half, and of 64 as
 /// long, but of 64 `i32` 1.4 times as long (AVX-512, Emerald Rapids).
-pub const MAX_TURNED: i64 = 48;
+pub const MAX_TRANSPOSED_ROW: i64 = 48;
 
 /// The longest axis of an arg-extreme that has a row in each lane; its lanes take longer to combine. Arg-extremes of rows
 /// of 64 take 0.2 of the time, of 128 half, and of 256 0.7.
-pub(crate) const MAX_TURNED_ARG: i64 = 256;
+pub(crate) const MAX_TRANSPOSED_ROW_ARG: i64 = 256;
 
 // Strips, blocks and their scratch rows. Lengths are in elements; rows are made to fit the caches of the `Target`.
 
@@ -297,7 +297,7 @@ pub(crate) const MAX_REPEATED_ACCUMULATORS: usize = 4;
 
 /// The most rows of accumulators with which several steps are taken after contractions, whose rows leave the accumulators of
 /// all lanes no place in the first-level cache: with 8 of them, a Gaussian kernel took 0.75 of the time of single steps.
-pub(crate) const MAX_ACCUMULATORS_BEHIND: usize = 8;
+pub(crate) const MAX_ACCUMULATORS_AFTER_CONTRACTION: usize = 8;
 
 /// The shortest row of a table of which several steps are taken, whatever
 /// [`Stream::steps`](crate::kernel::Stream::steps) says. Rows of a few cache lines stream through memory one after

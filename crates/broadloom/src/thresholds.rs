@@ -4,7 +4,7 @@
 //! choose other code, or share the work among threads in another way, with the same bits.
 
 use broadloom_ir::reduce::{BLOCK, SEQUENTIAL_LIMIT};
-use broadloom_loops::{MAX_TURNED, MAX_UNROLLED_REDUCTION};
+use broadloom_loops::{MAX_TRANSPOSED_ROW, MAX_UNROLLED_REDUCTION};
 use std::ops::RangeInclusive;
 
 // Variants: code for short sizes. Lengths are in elements.
@@ -23,7 +23,7 @@ pub(crate) const SINGLE_ROW: RangeInclusive<i64> = 1..=1;
 pub(crate) const SHORT_REDUCTION: RangeInclusive<i64> = 2..=MAX_UNROLLED_REDUCTION;
 
 /// Extremes of rows of these lengths have a row in each lane.
-pub(crate) const SHORT_ROW: RangeInclusive<i64> = 2..=MAX_TURNED;
+pub(crate) const SHORT_ROW: RangeInclusive<i64> = 2..=MAX_TRANSPOSED_ROW;
 
 /// So do arg-extremes, and of longer rows.
 pub(crate) const SHORT_ROW_OF_ARG: RangeInclusive<i64> = 2..=64;
