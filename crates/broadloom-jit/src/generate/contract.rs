@@ -153,7 +153,7 @@ impl Generator<'_, '_, '_> {
         self.tree_lanes = outer;
     }
 
-    /// Returns the lanes among which the tree deals the steps of a block; a short axis has a single one.
+    /// Returns the lanes among which the tree distributes the steps of a block; a short axis has a single one.
     fn tree_lanes_of(&mut self, contract: &Contract) -> Option<TreeLanes> {
         let [lanes, shift] = [LANES as i64, i64::from(LANES.ilog2())].map(|value| self.constant(value));
         match self.goes_by_blocks(contract.axis, contract.order) {

@@ -115,8 +115,8 @@ pub(crate) fn generate(
     refused.map_or(Ok(()), Err)
 }
 
-/// The lanes of the fixed tree among which the steps of a block are distributed, or a single one for short axes: their number,
-/// and its logarithm.
+/// The lanes of the fixed tree among which the steps of a block are distributed, or a single one for short axes: their
+/// number, and its logarithm.
 #[derive(Clone, Copy)]
 struct TreeLanes {
     count: ir::Value,
