@@ -33,7 +33,7 @@ fn main() -> ExitCode {
 
 /// A distance of every point from every seed, `f32[n, k]`, from `f32[n, 1, 2]` and `f32[k, 2]`.
 type Distance = fn(Tensor, Tensor) -> Tensor;
-/// The same of two points in plain Rust.
+/// The distance of two points in plain Rust.
 type PlainDistance = fn([f32; 2], [f32; 2]) -> f32;
 
 /// The distances, with their expressions.

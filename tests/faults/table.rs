@@ -333,14 +333,14 @@ pub const FAULTS: &[Fault] = &[
     },
     Fault {
         what: "the steps of rows that are transposed in registers are in reverse order",
-        file: "crates/broadloom-jit/src/generate/turned.rs",
+        file: "crates/broadloom-jit/src/generate/transposed_rows.rs",
         place: "(load.value, &loaded[⟦step⟧])",
-        new: "turned.steps - 1 - step",
+        new: "transposed.steps - 1 - step",
         test: ROW_REDUCTIONS,
     },
     Fault {
         what: "positions in rows that are transposed in registers are those of their first steps",
-        file: "crates/broadloom-jit/src/generate/turned.rs",
+        file: "crates/broadloom-jit/src/generate/transposed_rows.rs",
         place: "let position = generator.ins().iadd_imm_s(position, ⟦step as i64⟧);",
         new: "0",
         test: ROW_REDUCTIONS,

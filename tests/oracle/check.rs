@@ -19,7 +19,7 @@ use std::sync::{Arc, LazyLock};
 /// Elements of all tensors of a graph together, of which the interpreter computes each.
 /// The second bound holds for one set of sizes in eight, so that fixed trees and strips come to several blocks.
 pub const ELEMENTS: [i64; 2] = [40_000, 600_000];
-/// The same where there are many graphs rather than many ways to run each.
+/// The bounds on elements where there are many graphs rather than many ways to run each.
 const FEWER_ELEMENTS: [i64; 2] = [4_000, 40_000];
 
 static POOL: LazyLock<Arc<rayon::ThreadPool>> = LazyLock::new(|| {
@@ -67,7 +67,7 @@ impl Data {
         Data::repeating(graph, sizes, arrays, still, lays)
     }
 
-    /// The same, and for each array the axes along which its elements are all the same.
+    /// Given inputs in some layouts; `still` says for each array the axes along which its elements are all the same.
     fn repeating(
         graph: &CheckedGraph,
         sizes: [usize; 3],
@@ -103,7 +103,8 @@ pub fn check(built: &Built, all_sizes: &[[usize; 3]], seed: u64) -> Result<(), S
     compare(&built.graph, &built.named_outputs(), &data, &outputs, seed)
 }
 
-/// The same in one way and at one of the sizes, both chosen by the seed: a tenth of the work, for many more graphs.
+/// Whether the compiled outputs of a graph agree with the interpreter in one way and at one of the sizes, both chosen by the
+/// seed: a tenth of the work of [`check`], for many more graphs.
 pub fn check_in_one_way(built: &Built, all_sizes: &[[usize; 3]], seed: u64) -> Result<(), String> {
     let mut random = Random::new(seed, 98);
     let sizes = all_sizes[random.below(all_sizes.len())];
@@ -193,7 +194,8 @@ pub fn compare(
     Ok(())
 }
 
-/// The same in one way: on dense arrays, and if `layouts` are given, on arrays of other layouts as well.
+/// Whether the compiled outputs of a graph agree with the interpreter with some options: on dense arrays, and if `layouts`
+/// are given, on arrays of other layouts as well.
 fn compare_in(
     options: &CompileOptions,
     graph: &Graph,

@@ -1,4 +1,4 @@
-//! The same graph is compiled to the same code, whatever the order in which hash maps hold things.
+//! Compiling a graph again gives the same code, whatever the order in which hash maps hold things.
 
 use crate::build::Built;
 use broadloom::CheckedGraph;

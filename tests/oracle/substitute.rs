@@ -1,5 +1,5 @@
-//! The same graph with numbers in place of its symbols: what is accepted for all sizes is accepted for each, with the
-//! same shapes and the same bits.
+//! Graphs with numbers in place of their symbols: what is accepted for all sizes is accepted for each, with the same
+//! shapes and the same bits.
 
 use crate::build::{apply, reduce};
 use broadloom::{CheckedGraph, Dim, Graph, Scalar, Shape, SliceItem, Tensor, concat, select};

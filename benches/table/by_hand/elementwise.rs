@@ -77,7 +77,7 @@ at_every_level! {
         }
     }
 
-    /// The same of natural numbers.
+    /// `a // (b + 1) + c` of unsigned integers.
     fn quotient_unsigned(a: &[u64], b: &[u64], c: &[u64], out: &mut [u64]) {
         for (((out, a), b), c) in out.iter_mut().zip(a).zip(b).zip(c) {
             *out = (a / b.wrapping_add(1)).wrapping_add(*c);
@@ -105,7 +105,7 @@ at_every_level! {
         }
     }
 
-    /// The same of floats.
+    /// `(x - mean) * scale` of floats, where mean and scale repeat themselves after `P` elements.
     fn normalise<const P: usize>(x: &[f32], mean: &[f32; P], scale: &[f32; P], out: &mut [f32]) {
         let (chunks, rest) = x.as_chunks::<P>();
         let (outs, out_rest) = out.as_chunks_mut::<P>();
@@ -152,11 +152,11 @@ at_every_level! {
                 for row in (0..rows).step_by(SIDE) {
                     let part = &y[column * size + first + row..];
                     if row + SIDE <= rows && column + SIDE <= size {
-                        let tile = turned(std::array::from_fn(|of| {
+                        let tile = transposed(std::array::from_fn(|of| {
                             std::array::from_fn(|at| part[of * size..][..SIDE][at])
                         }));
-                        for (of, turned) in tile.iter().enumerate() {
-                            block[(row + of) * size + column..][..SIDE].copy_from_slice(turned);
+                        for (of, transposed) in tile.iter().enumerate() {
+                            block[(row + of) * size + column..][..SIDE].copy_from_slice(transposed);
                         }
                         continue;
                     }
@@ -179,20 +179,20 @@ const SIDE: usize = 4;
 
 /// The columns of a tile as rows.
 #[inline(always)]
-fn turned(tile: [[f32; SIDE]; SIDE]) -> [[f32; SIDE]; SIDE] {
+fn transposed(tile: [[f32; SIDE]; SIDE]) -> [[f32; SIDE]; SIDE] {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_TRANSPOSE4_PS, _mm_loadu_ps, _mm_storeu_ps};
-        let mut turned = [[0.0; SIDE]; SIDE];
+        let mut transposed = [[0.0; SIDE]; SIDE];
         // SAFETY: every row has four floats; x86-64 has these instructions.
         unsafe {
             let [mut a, mut b, mut c, mut d] = tile.map(|row| _mm_loadu_ps(row.as_ptr()));
             _MM_TRANSPOSE4_PS(&mut a, &mut b, &mut c, &mut d);
-            for (row, register) in turned.iter_mut().zip([a, b, c, d]) {
+            for (row, register) in transposed.iter_mut().zip([a, b, c, d]) {
                 _mm_storeu_ps(row.as_mut_ptr(), register);
             }
         }
-        turned
+        transposed
     }
     #[cfg(not(target_arch = "x86_64"))]
     std::array::from_fn(|of| tile.map(|row| row[of]))

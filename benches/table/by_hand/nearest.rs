@@ -207,7 +207,7 @@ at_every_width! {
         }
     }
 
-    /// The same of f64.
+    /// The indices of the nearest points by squared distance, in f64.
     fn nearest_f64(d: usize, rows: &[f64], points: &[f64], indices: &mut [i64]) for F64x8, F64x4, Portable<f64, 2>, {
         if points.len() == 4 * d && d >= 64 {
             nearest_of_few::<V>(d, rows, points, indices);
@@ -216,7 +216,7 @@ at_every_width! {
         }
     }
 
-    /// The same of f32 by roots of those.
+    /// The indices of the nearest points by distance, the root of the squared one, in f32.
     fn nearest_by_root(d: usize, rows: &[f32], points: &[f32], indices: &mut [i64])
     for F32x16, F32x8, Portable<f32, 4>, {
         pairs::<V, I, J>(d, rows, points, Rooted, Nearest::<V, I>::new(indices, &mut []));

@@ -244,7 +244,7 @@ at_every_width! {
         pairs::<V, I, J>(d, rows, points, Squared, Kernel { sums, factors, out });
     }
 
-    /// The same of eight columns of factors at once.
+    /// Sums of eight columns of factors at once, by weights `exp(-distance^2 / 2)`.
     fn kernel_sums_of_eight(d: usize, rows: &[f32], points: &[f32], factors: &[f32], out: &mut [f32])
     for F32x16, F32x8, Portable<f32, 4>, {
         let sums = [[V::splat(0.0); I / 2]; 8];

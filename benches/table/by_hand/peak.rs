@@ -27,12 +27,12 @@ fn chains<V: Float, const I: usize, const J: usize>(count: usize, number: V::Num
 }
 
 at_every_width! {
-    /// Does the given number of multiplications and additions.
+    /// Does the given number of multiplications and additions in f32.
     fn fused_f32(count: usize, out: &mut [f32]) for F32x16, F32x8, Portable<f32, 4>, {
         chains::<V, I, J>(count, 0.5, out);
     }
 
-    /// The same of f64.
+    /// Does the given number of multiplications and additions in f64.
     fn fused_f64(count: usize, out: &mut [f64]) for F64x8, F64x4, Portable<f64, 2>, {
         chains::<V, I, J>(count, 0.5, out);
     }

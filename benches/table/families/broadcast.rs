@@ -42,7 +42,7 @@ fn outer(suite: &mut Suite) {
         let (x, y) = (array(&[count, 1], 21), array(&[count], 22));
         let broadloom = kernel(compiled, vec![x.clone(), y.clone()], &[count, count]);
         let hand: Loop<f32> = Box::new(move |out| outer_norm(level, x.as_slice(), y.as_slice(), out));
-        agreeing(count * count, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(count * count, is_close, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }
 
@@ -62,8 +62,12 @@ fn transposed(suite: &mut Suite) {
         let hand: Loop<f32> = Box::new(move |out| {
             plus_transposed(level, x.as_slice(), y.as_slice(), &mut block, count, out);
         });
-        let same = agreeing(count * count, |a, b| a == b, vec![("broadloom", transposed), ("by hand", hand)]);
-        let other = agreeing(count * count, |_, _| true, vec![("x + y", plain)]);
+        let same = agreeing(
+            count * count,
+            |a, b| a == b,
+            vec![("broadloom", transposed), ("the hand-written loop", hand)],
+        );
+        let other = agreeing(count * count, |_, _| true, vec![("the sum x + y", plain)]);
         let mut contenders: Vec<Contender> = same;
         contenders.splice(1..1, other);
         contenders

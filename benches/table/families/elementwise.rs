@@ -57,7 +57,7 @@ fn two_inputs(
         let (x, y) = (array(&[count], 3), array(&[count], 4));
         let broadloom = kernel(compiled, vec![x.clone(), y.clone()], &[count]);
         let hand: Loop<f32> = Box::new(move |out| by_hand(level, x.as_slice(), y.as_slice(), out));
-        agreeing(count, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(count, is_close, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }
 
@@ -71,7 +71,7 @@ fn polynomial(suite: &mut Suite) {
         let broadloom = kernel(compiled, vec![x.clone()], &[count]);
         let hand: Loop<f64> = Box::new(move |out| horner(level, x.as_slice(), out));
         let is_close = |a: &f64, b: &f64| (a - b).abs() <= 1e-12 * a.abs();
-        agreeing(count, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(count, is_close, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }
 
@@ -115,7 +115,7 @@ fn three_inputs<T: Element + PartialEq>(
             let [a, b, c] = arrays.each_ref().map(|array| array.as_slice());
             by_hand(level, a, b, c, out);
         });
-        agreeing(count, |a, b| a == b, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(count, |a, b| a == b, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }
 
@@ -129,7 +129,7 @@ fn threshold(suite: &mut Suite, name: &str, count: usize) {
         let x = of(numbers(count, 6).map(|x| (x * 256.0) as u8).collect(), &[count]);
         let broadloom = kernel(compiled, vec![x.clone()], &[count]);
         let hand: Loop<u8> = Box::new(move |out| black_or_white(level, x.as_slice(), out));
-        agreeing(count, |a, b| a == b, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(count, |a, b| a == b, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }
 
@@ -144,7 +144,7 @@ fn count_above(suite: &mut Suite, name: &str, count: usize) {
         let (x, y) = (array(&[count], 3), array(&[count], 4));
         let broadloom = kernel(compiled, vec![x.clone(), y.clone()], &[]);
         let hand: Loop<i64> = Box::new(move |out| count_greater(level, x.as_slice(), y.as_slice(), out));
-        agreeing(1, |a, b| a == b, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(1, |a, b| a == b, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }
 
@@ -184,7 +184,7 @@ fn image(suite: &mut Suite) {
         let broadloom = kernel(compiled, vec![x.clone(), mean.clone(), scale.clone()], &shape);
         let [mean, scale] = [mean, scale].map(|array| repeated::<48>(array.as_slice()));
         let hand: Loop<f32> = Box::new(move |out| normalise_bytes(level, x.as_slice(), &mean, &scale, out));
-        agreeing(count, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(count, is_close, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }
 
@@ -200,7 +200,7 @@ fn trailing<const M: usize, const P: usize>(suite: &mut Suite) {
         let broadloom = kernel(compiled, vec![x.clone(), mean.clone(), scale.clone()], &[rows, M]);
         let [mean, scale] = [mean, scale].map(|array| repeated::<P>(array.as_slice()));
         let hand: Loop<f32> = Box::new(move |out| normalise(level, x.as_slice(), &mean, &scale, out));
-        agreeing(rows * M, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(rows * M, is_close, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }
 
@@ -214,7 +214,7 @@ fn of_length_one<const M: usize>(suite: &mut Suite) {
         let x = array(&[rows, M], 9);
         let broadloom = kernel(compiled, vec![x.clone()], &[rows, M]);
         let hand: Loop<f32> = Box::new(move |out| unit_rows::<M>(level, x.as_slice(), out));
-        agreeing(rows * M, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(rows * M, is_close, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }
 

@@ -52,7 +52,7 @@ fn black_scholes<T: Element + Default + Clone>(
         let broadloom = kernel(alone(price::<T>(&Graph::new())), vec![spot, strike, years], &[count]);
         let hand: Loop<T> =
             Box::new(move |out| by_hand(level, inputs.each_ref().map(|input| input.as_slice()), out));
-        agreeing(count, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(count, is_close, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }
 
@@ -71,7 +71,7 @@ fn distances(suite: &mut Suite) {
         let hand: Loop<f32> = Box::new(move |out| {
             haversine(level, FROM, [latitudes.as_slice(), longitudes.as_slice()], out);
         });
-        agreeing(count, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(count, is_close, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }
 

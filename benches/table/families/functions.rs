@@ -63,7 +63,7 @@ fn one_input(
         };
         let mut loops: Vec<_> =
             [("broadloom", expression)].into_iter().chain(others).map(broadloom).collect();
-        loops.push(("by hand", Box::new(move |out| by_hand(data.as_slice(), out))));
+        loops.push(("the hand-written loop", Box::new(move |out| by_hand(data.as_slice(), out))));
         agreeing(count, is_close, loops)
     });
 }
@@ -78,7 +78,7 @@ fn several(suite: &mut Suite) {
         let (x, y) = (array(&[count], 12), array(&[count], 13));
         let broadloom = kernel(compiled, vec![x.clone(), y.clone()], &[count]);
         let hand: Loop<f32> = Box::new(move |out| mixed(level, x.as_slice(), y.as_slice(), out));
-        agreeing(count, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(count, is_close, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }
 

@@ -68,7 +68,7 @@ fn by_hand<const ROOT: bool>(suite: &mut Suite, n: usize, k: usize, d: usize) {
         };
         let naive: Loop<i64> =
             Box::new(move |out| nearest_naive::<ROOT>(obs.as_slice(), codes.as_slice(), d, out));
-        let loops = vec![("broadloom", broadloom), ("by hand", hand), ("a naive loop", naive)];
+        let loops = vec![("broadloom", broadloom), ("the hand-written loop", hand), ("a naive loop", naive)];
         agreeing(rows, |a, b| a == b, loops)
     });
 }

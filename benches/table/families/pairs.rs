@@ -83,7 +83,7 @@ fn nearest<T: Element>(suite: &mut Suite, k: usize, d: usize, number: fn(f32) ->
         let broadloom = inputs.nearest(&Graph::new(), constants);
         let hand: Loop<i64> =
             Box::new(move |out| hand(level, d, inputs.0[0].as_slice(), inputs.0[1].as_slice(), out));
-        agreeing(n, |a, b| a == b, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(n, |a, b| a == b, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
     suite.brief(&format!("{name}, symbols"), OF_CONSTANT, || {
         let (inputs, g) = (inputs(), Graph::new());
@@ -168,7 +168,7 @@ fn by_distance<T: Element + Default>(
             let others = a.0.iter().zip(&b.0).filter(|(a, b)| a != b).count();
             others * 1000 <= n && a.1.iter().zip(&b.1).all(|(a, b)| is_close(a, b))
         };
-        agreeing(1, agree, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(1, agree, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }
 
@@ -198,6 +198,6 @@ fn sums_by_weights(suite: &mut Suite, d: usize, columns: usize, hand: Sums) {
         let broadloom = kernel(sums, vec![x.clone(), y.clone(), b.clone()], &[n, columns]);
         let hand: Loop<f32> =
             Box::new(move |out| hand(level, d, x.as_slice(), y.as_slice(), b.as_slice(), out));
-        agreeing(n * columns, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(n * columns, is_close, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }

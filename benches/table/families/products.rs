@@ -40,14 +40,14 @@ fn all<T: Element + LinalgScalar + Default>(
     fused: Fused<T>,
 ) {
     for n in [64, 256, 512, 1000, 2048] {
-        contest(suite, Layout { sizes: [n; 3], turned: [false; 2] }, element, is_close, fused);
+        contest(suite, Layout { sizes: [n; 3], transposed: [false; 2] }, element, is_close, fused);
     }
     // Tall, long and flat ones, and one of few columns.
     for sizes in [[10_000, 64, 64], [64, 10_000, 64], [64, 64, 10_000], [10_000, 64, 10]] {
-        contest(suite, Layout { sizes, turned: [false; 2] }, element, is_close, fused);
+        contest(suite, Layout { sizes, transposed: [false; 2] }, element, is_close, fused);
     }
-    for turned in [[false, true], [true, false]] {
-        contest(suite, Layout { sizes: [512; 3], turned }, element, is_close, fused);
+    for transposed in [[false, true], [true, false]] {
+        contest(suite, Layout { sizes: [512; 3], transposed }, element, is_close, fused);
     }
 }
 
@@ -55,31 +55,31 @@ fn all<T: Element + LinalgScalar + Default>(
 #[derive(Clone, Copy)]
 struct Layout {
     sizes: [usize; 3],
-    turned: [bool; 2],
+    transposed: [bool; 2],
 }
 
 impl Layout {
     /// Sizes of the operands, as they lie in memory.
     fn shapes(self) -> [[usize; 2]; 2] {
         let [n, k, m] = self.sizes;
-        [if self.turned[0] { [k, n] } else { [n, k] }, if self.turned[1] { [m, k] } else { [k, m] }]
+        [if self.transposed[0] { [k, n] } else { [n, k] }, if self.transposed[1] { [m, k] } else { [k, m] }]
     }
 
     fn name(self) -> String {
-        let [left, right] = [("x", self.turned[0]), ("y", self.turned[1])]
-            .map(|(name, turned)| if turned { format!("{name}.T") } else { name.to_owned() });
+        let [left, right] = [("x", self.transposed[0]), ("y", self.transposed[1])]
+            .map(|(name, transposed)| if transposed { format!("{name}.T") } else { name.to_owned() });
         format!("{left} @ {right}")
     }
 }
 
 /// The product of matrices whose sizes are symbols, and a row to go on with.
-fn product<T: Element>(g: &Graph, turned: [bool; 2]) -> (Tensor, Tensor) {
+fn product<T: Element>(g: &Graph, transposed: [bool; 2]) -> (Tensor, Tensor) {
     let [n, k, m] = g.symbols(["n", "k", "m"]);
-    let left = if turned[0] { shape![k, n] } else { shape![n, k] };
-    let right = if turned[1] { shape![m, k] } else { shape![k, m] };
+    let left = if transposed[0] { shape![k, n] } else { shape![n, k] };
+    let right = if transposed[1] { shape![m, k] } else { shape![k, m] };
     let (x, y) = (g.input::<T>("x", left), g.input::<T>("y", right));
-    let x = if turned[0] { x.t() } else { x };
-    let y = if turned[1] { y.t() } else { y };
+    let x = if transposed[0] { x.t() } else { x };
+    let y = if transposed[1] { y.t() } else { y };
     (x.matmul(y), g.input::<T>("b", shape![m]))
 }
 
@@ -89,11 +89,11 @@ fn by_gemm<T: Element + LinalgScalar>(x: Rc<Array<T>>, y: Rc<Array<T>>, layout: 
         let [n, k, m] = layout.sizes;
         assert!(x.as_slice().len() == n * k && y.as_slice().len() == k * m && out.len() == n * m);
         // Steps to the next column and to the next row, in elements.
-        let steps = |[_, inner]: [usize; 2], turned: bool| {
-            if turned { [inner as isize, 1] } else { [1, inner as isize] }
+        let steps = |[_, inner]: [usize; 2], transposed: bool| {
+            if transposed { [inner as isize, 1] } else { [1, inner as isize] }
         };
         let [left, right] = layout.shapes();
-        let (left, right) = (steps(left, layout.turned[0]), steps(right, layout.turned[1]));
+        let (left, right) = (steps(left, layout.transposed[0]), steps(right, layout.transposed[1]));
         // SAFETY: the arrays have as many elements as the sizes and steps say, and no element of `out` is an operand's.
         unsafe {
             gemm::gemm(
@@ -125,13 +125,13 @@ fn by_gemm<T: Element + LinalgScalar>(x: Rc<Array<T>>, y: Rc<Array<T>>, layout: 
 fn by_matrixmultiply<T: Element + LinalgScalar>(x: Rc<Array<T>>, y: Rc<Array<T>>, layout: Layout) -> Loop<T> {
     Box::new(move |out| {
         let [n, _, m] = layout.sizes;
-        let view = |elements, shape: [usize; 2], turned| {
+        let view = |elements, shape: [usize; 2], transposed| {
             let view = ArrayView2::from_shape(shape, elements).expect("a matrix");
-            if turned { view.reversed_axes() } else { view }
+            if transposed { view.reversed_axes() } else { view }
         };
         let [left, right] = layout.shapes();
-        let x = view(x.as_slice(), left, layout.turned[0]);
-        let y = view(y.as_slice(), right, layout.turned[1]);
+        let x = view(x.as_slice(), left, layout.transposed[0]);
+        let y = view(y.as_slice(), right, layout.transposed[1]);
         let mut out = ArrayViewMut2::from_shape([n, m], out).expect("a matrix");
         general_mat_mul(T::one(), &x, &y, T::zero(), &mut out);
     })
@@ -160,7 +160,7 @@ fn contest<T: Element + LinalgScalar + Default>(
             of(numbers, &shape)
         });
         let g = Graph::new();
-        let compiled = alone(product::<T>(&g, layout.turned).0);
+        let compiled = alone(product::<T>(&g, layout.transposed).0);
         let broadloom = kernel(compiled, vec![x.clone(), y.clone()], &[n, m]);
         let gemm = by_gemm(x.clone(), y.clone(), layout);
         let loops = vec![
@@ -234,7 +234,7 @@ fn distances(suite: &mut Suite) {
             let (x, y) = (x.clone(), y.clone());
             Box::new(move |out| squared_distances(level, n, x.as_slice(), y.as_slice(), out))
         };
-        let layout = Layout { sizes: [n; 3], turned: [false, true] };
+        let layout = Layout { sizes: [n; 3], transposed: [false, true] };
         let mut product = by_matrixmultiply(x.clone(), y.clone(), layout);
         let by_product: Loop<f32> = Box::new(move |out| {
             let [x_squares, y_squares] = [&x, &y].map(|points| {
@@ -248,8 +248,11 @@ fn distances(suite: &mut Suite) {
                 }
             }
         });
-        let loops =
-            vec![("broadloom", broadloom), ("by hand", hand), ("a product by matrixmultiply", by_product)];
+        let loops = vec![
+            ("broadloom", broadloom),
+            ("the hand-written loop", hand),
+            ("a product by matrixmultiply", by_product),
+        ];
         agreeing(n * n, is_close, loops)
     });
 }

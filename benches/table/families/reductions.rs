@@ -60,7 +60,11 @@ fn squares(
         let shape = shape(rows);
         let broadloom = kernel(compiled, vec![x.clone()], &shape);
         let hand: Loop<f32> = Box::new(move |out| by_hand(level, x.as_slice(), out));
-        agreeing(shape.iter().product(), is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(
+            shape.iter().product(),
+            is_close,
+            vec![("broadloom", broadloom), ("the hand-written loop", hand)],
+        )
     });
 }
 
@@ -91,7 +95,7 @@ fn in_cache(suite: &mut Suite) {
         let x = array(&[count], 31);
         let broadloom = kernel(compiled, vec![x.clone()], &[]);
         let hand: Loop<f32> = Box::new(move |out| full_sum(level, x.as_slice(), out));
-        agreeing(1, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(1, is_close, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }
 
@@ -179,7 +183,7 @@ fn standardised(suite: &mut Suite) {
         let loops = vec![
             ("broadloom", broadloom(|x| (x - x.mean(0)) / x.std(0))),
             ("its sums written once", broadloom(once)),
-            ("by hand", hand),
+            ("the hand-written loop", hand),
         ];
         agreeing(rows * 4, |a: &f64, b: &f64| (a - b).abs() < 1e-9, loops)
     });

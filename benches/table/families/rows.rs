@@ -52,6 +52,6 @@ fn by_hand(
         let x = array(&[rows, M], 42);
         let broadloom = kernel(of_rows(|_| M.into(), expression), vec![x.clone()], &[rows, M]);
         let hand: Loop<f32> = Box::new(move |out| by_hand(level, M, x.as_slice(), out));
-        agreeing(rows * M, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(rows * M, is_close, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }

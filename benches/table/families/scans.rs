@@ -29,6 +29,6 @@ fn running(suite: &mut Suite, name: &str, rows: usize, (expression, by_hand): Ru
         let shape = [rows, 1024];
         let broadloom = kernel(compiled, vec![x.clone()], &shape);
         let hand: Loop<f32> = Box::new(move |out| by_hand(level, x.as_slice(), out));
-        agreeing(rows * 1024, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+        agreeing(rows * 1024, is_close, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }

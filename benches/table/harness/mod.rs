@@ -74,7 +74,7 @@ impl Suite {
         self.ratio_within(TIME, entry, asked, contenders);
     }
 
-    /// The same with less time to measure.
+    /// Contenders as in [`Suite::ratio`], with less time to measure.
     pub fn brief(&mut self, entry: &str, asked: Asked, contenders: impl FnOnce() -> Vec<Contender>) {
         self.ratio_within(BRIEF_TIME, entry, asked, contenders);
     }
@@ -178,25 +178,25 @@ impl Suite {
 
 fn judge(times: &Times, contenders: &[Contender], asked: Asked, before: Option<f64>) -> Outcome {
     let ratio = times.ratio(0, 1);
-    let mut figure = format!("{ratio:.2} of {} ({})", contenders[1].name, time(times.seconds(0)));
+    let mut figure = format!("{ratio:.2} x {} ({})", contenders[1].name, time(times.seconds(0)));
     for (index, other) in contenders.iter().enumerate().skip(2) {
-        figure += &format!(", {:.2} of {}", times.ratio(0, index), other.name);
+        figure += &format!(", {:.2} x {}", times.ratio(0, index), other.name);
     }
     match (asked, before) {
         (Asked::AsBefore, None) => Outcome { figure, asked: String::new(), holds: None },
         (Asked::AsBefore, Some(before)) => {
-            let asked = format!("{AS_BEFORE} of {before:.2} before");
+            let asked = format!("{AS_BEFORE} x the {before:.2} of before");
             Outcome { figure, asked, holds: Some(ratio <= AS_BEFORE * before) }
         }
         (Asked::Ratio(limit), _) => Outcome { figure, asked: limit.to_string(), holds: Some(ratio <= limit) },
         (Asked::Both(limit, of_third), _) => {
             let holds = Some(ratio <= limit && times.ratio(0, 2) <= of_third);
-            Outcome { figure, asked: format!("{limit}, {of_third} of {}", contenders[2].name), holds }
+            Outcome { figure, asked: format!("{limit}, {of_third} x {}", contenders[2].name), holds }
         }
         (Asked::RatioOrBounds(limit, [of_third, of_fourth]), _) => {
             let is_bound = times.ratio(0, 2) <= of_third || times.ratio(0, 3) <= of_fourth;
             let (third, fourth) = (contenders[2].name, contenders[3].name);
-            let asked = format!("{limit}, or {of_third} of {third}, or {of_fourth} of {fourth}");
+            let asked = format!("{limit}, or {of_third} x {third}, or {of_fourth} x {fourth}");
             Outcome { figure, asked, holds: Some(ratio <= limit || is_bound) }
         }
     }

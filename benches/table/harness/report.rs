@@ -40,7 +40,7 @@ pub fn write(rows: &[Row], level: Level) -> std::io::Result<()> {
 /// The ratios of a page, by entry.
 pub fn ratios(page: &str) -> HashMap<String, f64> {
     let cells = page.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | "));
-    let ratio = |figure: &str| figure.split_once(" of ")?.0.parse().ok();
+    let ratio = |figure: &str| figure.split_once(" x ")?.0.parse().ok();
     cells.filter_map(|(entry, rest)| Some((entry.to_owned(), ratio(rest)?))).collect()
 }
 

@@ -39,7 +39,7 @@ fn values(count: usize) -> impl Iterator<Item = f32> {
 
 const ROWS: usize = 5000;
 
-/// The same numbers in files of all kinds.
+/// Writes one list of numbers to files of all kinds.
 fn files(folder: &Path) {
     let all: Vec<f32> = values(ROWS * 3).collect();
     let bytes: Vec<u8> = all.iter().flat_map(|x| x.to_le_bytes()).collect();

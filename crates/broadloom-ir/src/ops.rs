@@ -5,13 +5,13 @@
 //! name = Variant(operands): Domain -> Result { class: meaning, .. } tile Function
 //! ```
 //!
-//! From the row come the [`Op`] enum, its name and type rule, constant folding, the reference interpreter, and the
-//! scalar function that compiled code may call. Shapes need no column: being in the table means that operands
 //! The row generates the [`Op`] enum, its name and type rule, constant folding, the reference interpreter, and the
 //! scalar function that compiled code may call. Shapes need no column: every op in the table broadcasts its
 //! operands. The classes that a row defines are the types that it accepts.
 //!
 //! `Domain` determines the conversion of the operands:
+//!
+//! | domain | operands become |
 //! | --- | --- |
 //! | `Number` | their common promoted dtype |
 //! | `Real` | a float: their common dtype, or the widest function float of integers ([`DType::function_float`]) |

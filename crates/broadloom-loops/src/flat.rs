@@ -88,7 +88,7 @@ pub(crate) enum Kind {
         operand: FlatId,
         axis: usize,
     },
-    /// The same elements in row-major order.
+    /// The elements of the operand in row-major order, under another shape.
     Reshape(FlatId),
     Take {
         table: FlatId,

@@ -269,7 +269,7 @@ pub struct Access {
     pub dtype: DType,
     /// The first element; the host adds it to the base pointer (for a position it is a parameter of the kernel).
     pub offset: Dim,
-    /// The same offset as a parameter, for positions only.
+    /// The offset as a parameter, for positions only.
     pub offset_param: Option<ParamId>,
     /// Strides by axis.
     pub strides: SmallVec<[(AxisId, Stride); 4]>,

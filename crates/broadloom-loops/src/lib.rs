@@ -66,7 +66,7 @@ pub use alias::{Hazard, in_place};
 pub use flat::{is_few, most_unrolled};
 pub use fuse::lower;
 pub use target::Target;
-pub use thresholds::{MAX_TURNED, MAX_UNROLLED_REDUCTION, MIN_WORD};
+pub use thresholds::{MAX_TRANSPOSED_ROW, MAX_UNROLLED_REDUCTION, MIN_WORD};
 pub use verify::{Broken, Fault, verify};
 
 use broadloom_ir::SymbolId;

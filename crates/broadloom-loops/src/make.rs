@@ -27,8 +27,8 @@ use crate::kernel::*;
 use crate::nest::{Gathered, Nest, NestScatter, NestStore, Part, bit};
 use crate::place::{Blocks, Form, Item, Placement};
 use crate::thresholds::{
-    MAX_ACCUMULATORS_BEHIND, MAX_REPEATED_ACCUMULATORS, MAX_REPEATED_STATEMENTS, MIN_REDUCTION_LANES,
-    STREAM_STEPS,
+    MAX_ACCUMULATORS_AFTER_CONTRACTION, MAX_REPEATED_ACCUMULATORS, MAX_REPEATED_STATEMENTS,
+    MIN_REDUCTION_LANES, STREAM_STEPS,
 };
 use crate::{LowerError, rows};
 use broadloom_ir::dim::Dim;
@@ -528,11 +528,12 @@ fn steps(stream: &Stream, extent: Extent, width: Extent) -> usize {
     let short = matches!(extent, Extent::Constant(extent) if extent < STREAM_STEPS as i64);
     let repeatable =
         stream.prologue.is_empty() && stream.per_step.len() + stream.body.len() <= MAX_REPEATED_STATEMENTS;
-    let most = if stream.ahead.is_empty() { MAX_REPEATED_ACCUMULATORS } else { MAX_ACCUMULATORS_BEHIND };
+    let most =
+        if stream.ahead.is_empty() { MAX_REPEATED_ACCUMULATORS } else { MAX_ACCUMULATORS_AFTER_CONTRACTION };
     let few = stream.accumulators.len() <= most;
     // Several steps are those of one lane: all lanes have them only behind short sums.
-    let behind = stream.ahead.iter().find_map(Stmt::steps_behind);
-    if is_by_tree(stream.order) && behind.is_some_and(|behind| behind < STREAMED_STEPS) {
+    let steps = stream.ahead.iter().find_map(Stmt::steps_after_contraction);
+    if is_by_tree(stream.order) && steps.is_some_and(|steps| steps < STREAMED_STEPS) {
         return 1;
     }
     if repeatable && few && !short && !stream.is_in_order() { STREAM_STEPS } else { 1 }

@@ -195,7 +195,7 @@ pub(crate) struct Nest<'a> {
     pub long_rows: Vec<(Dim, i64)>,
     /// Whether a last axis is short enough that it may be unrolled.
     pub has_short_axis: bool,
-    /// The same for an axis around reductions, which may be longer.
+    /// Whether an axis around reductions is short enough that it may be unrolled. It may be longer than a last axis.
     pub has_right_sides: bool,
     memo: HashMap<(FlatId, AffineMap), ValueId>,
     by_def: HashMap<(Def, DType), ValueId>,
@@ -226,7 +226,7 @@ impl<'a> Nest<'a> {
     }
 
     /// Returns pairs of values that are the same function, one of a reduction axis and one of a free axis.
-    pub fn twins(&self, reduction: AxisId, free: AxisId) -> Vec<(ValueId, ValueId)> {
+    pub fn same_along_both_axes(&self, reduction: AxisId, free: AxisId) -> Vec<(ValueId, ValueId)> {
         let along = |map: &AffineMap| map.iter().any(|index| index.axes().any(|axis| axis == reduction));
         let moved = |map: &AffineMap| -> AffineMap {
             map.iter().map(|index| index.along_other(reduction, free)).collect()
@@ -315,8 +315,8 @@ impl<'a> Nest<'a> {
 
     /// Returns the expressions that are computed here, in whole or in part.
     pub fn exprs(&self) -> Vec<ExprId> {
-        let met = self.memo.keys().map(|(node, _)| *node).chain(self.roots.iter().copied());
-        let computed: HashSet<FlatId> = met.filter(|node| !self.is_loaded(*node)).collect();
+        let nodes = self.memo.keys().map(|(node, _)| *node).chain(self.roots.iter().copied());
+        let computed: HashSet<FlatId> = nodes.filter(|node| !self.is_loaded(*node)).collect();
         let mut exprs: BTreeSet<ExprId> =
             self.flat.exprs().filter(|(_, node)| computed.contains(node)).map(|(expr, _)| expr).collect();
         for node in computed {

@@ -44,7 +44,7 @@ pub(crate) enum Form {
     Contraction,
     /// Along its own axis, with a tile function that keeps the best elements in rows.
     Best,
-    /// The same for the whole strip of the loop around it, in rows over the strip.
+    /// Along its own axis for the whole strip of the loop around it, with the best elements in rows over the strip.
     BestRows,
 }
 

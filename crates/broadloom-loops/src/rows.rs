@@ -38,7 +38,7 @@ const STRIP_LANES: usize = 16;
 /// along the axes `read_kept` strips are blocks.
 pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[AxisId], target: &Target) {
     let lives = Lives::of(kernel).intervals;
-    let met = Met::of(kernel, target);
+    let usage = Usage::of(kernel, target);
     let mut lengths: HashMap<AxisId, usize> = read_kept.iter().map(|axis| (*axis, BLOCK)).collect();
     let mut by_axis: BTreeMap<AxisId, Vec<usize>> = BTreeMap::new();
     for (row, axis) in row_axes.iter().enumerate() {
@@ -53,7 +53,7 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         changes.sort();
         let peak = |last: Level| -> usize {
             let (mut alive, mut most) = (0, 1);
-            for (_, begins, row) in changes.iter().filter(|(.., row)| met.levels[*row] <= last) {
+            for (_, begins, row) in changes.iter().filter(|(.., row)| usage.levels[*row] <= last) {
                 let Row { dtype, count, .. } = kernel.rows[*row];
                 let bytes = dtype.size() * count;
                 alive = if *begins { alive + bytes } else { alive - bytes };
@@ -65,7 +65,7 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         let of_axis = kernel.rows.iter().zip(row_axes).filter(|(_, of)| **of == axis);
         let longest = of_axis.map(|(row, _)| match row.span {
             Span::Periodic { .. } => MAX_PERIODIC_STRIP,
-            _ if met.tiled.contains(&axis) => MAX_TILE_STRIP,
+            _ if usage.tiled.contains(&axis) => MAX_TILE_STRIP,
             Span::Strip
             | Span::Axis
             | Span::One
@@ -73,7 +73,7 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
             | Span::Block { .. }
             | Span::Part { .. } => MAX_COLUMN_STRIP,
         });
-        let longest = longest.chain(met.contracted.get(&axis).copied()).min().unwrap_or(MAX_COLUMN_STRIP);
+        let longest = longest.chain(usage.contracted.get(&axis).copied()).min().unwrap_or(MAX_COLUMN_STRIP);
         let units = |bytes: usize, of: usize, unit: usize| (bytes / of / unit * unit).max(unit);
         let in_first = units(target.row_bytes(), near, STRIP_UNIT).min(longest);
         let in_second = units(target.lanes_bytes(), with_lanes, MIN_STRIP);
@@ -97,14 +97,14 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
     }
     for row in &kernel.rows {
         if let Span::Block { rows, .. } = row.span {
-            let most = met.steps.get(&rows).map_or(row.count, |steps| row.count.min(*steps));
+            let most = usage.steps.get(&rows).map_or(row.count, |steps| row.count.min(*steps));
             let length = lengths.entry(rows).or_insert(most);
             *length = most.min(*length);
         }
     }
     let mut placed: Vec<(usize, usize, usize)> = Vec::new();
     let mut order: Vec<usize> = (0..kernel.rows.len()).collect();
-    order.sort_by_key(|row| met.levels[*row]);
+    order.sort_by_key(|row| usage.levels[*row]);
     for index in order {
         let Kernel { rows, axes, .. } = kernel;
         let row = &mut rows[index];
@@ -164,12 +164,12 @@ impl Row {
 pub(crate) fn near_bytes(kernel: &Kernel, target: &Target) -> usize {
     let bytes = |row: &Row| (row.dtype.size() * row.length * row.count).next_multiple_of(64);
     let near =
-        kernel.rows.iter().zip(Met::of(kernel, target).levels).filter(|(_, level)| *level == Level::First);
+        kernel.rows.iter().zip(Usage::of(kernel, target).levels).filter(|(_, level)| *level == Level::First);
     near.map(|(row, _)| row.offset + bytes(row)).max().unwrap_or(0)
 }
 
 /// How a kernel uses its rows.
-struct Met {
+struct Usage {
     levels: Vec<Level>,
     /// The axes over whose strips tile functions run.
     tiled: HashSet<AxisId>,
@@ -179,9 +179,9 @@ struct Met {
     steps: HashMap<AxisId, usize>,
 }
 
-impl Met {
-    fn of(kernel: &Kernel, target: &Target) -> Met {
-        let mut met = Met {
+impl Usage {
+    fn of(kernel: &Kernel, target: &Target) -> Usage {
+        let mut usage = Usage {
             levels: vec![Level::First; kernel.rows.len()],
             tiled: kernel.statements().filter_map(Stmt::tiled).collect(),
             contracted: HashMap::new(),
@@ -189,20 +189,20 @@ impl Met {
         };
         for stmt in kernel.statements() {
             match stmt {
-                Stmt::Transpose { row, .. } => met.levels[row.index()] = Level::Memory,
+                Stmt::Transpose { row, .. } => usage.levels[row.index()] = Level::Memory,
                 Stmt::Contract(contract) => {
                     let mut bytes = 0;
                     for row in contract.filled(&kernel.values) {
-                        met.levels[row.index()] = Level::Memory;
+                        usage.levels[row.index()] = Level::Memory;
                         bytes += kernel.rows[row.index()].dtype.size();
                     }
                     let beside = contract.filled_beside(&kernel.values);
                     // All rows together should stay in the second-level cache.
                     let least = CONTRACTED_BYTES / contract.filled_beside(&kernel.values).count().max(1);
                     for row in contract.accumulators.iter().map(|entry| entry.target).chain(beside) {
-                        met.levels[row.index()] = Level::Memory;
+                        usage.levels[row.index()] = Level::Memory;
                     }
-                    let steps = met.steps.entry(contract.rows).or_insert(contract.steps);
+                    let steps = usage.steps.entry(contract.rows).or_insert(contract.steps);
                     *steps = contract.steps.min(*steps);
                     let steps = contract.filled(&kernel.values).map(|row| kernel.rows[row.index()].count);
                     let steps = steps.max().unwrap_or(BLOCK).min(BLOCK);
@@ -218,30 +218,30 @@ impl Met {
                     let bytes = bytes.max(dtypes.map(DType::size).sum());
                     let vector = lanes.into_iter().max().unwrap_or(contract.lanes);
                     let length = (strip / bytes.max(1)).next_multiple_of(vector);
-                    let most = met.contracted.entry(contract.strip).or_insert(length);
+                    let most = usage.contracted.entry(contract.strip).or_insert(length);
                     *most = length.min(*most);
                 }
                 Stmt::FoldRows(fold) => {
                     let rows = fold.folded.iter().flat_map(Folded::rows);
-                    rows.for_each(|row| met.levels[row.index()] = Level::Memory);
+                    rows.for_each(|row| usage.levels[row.index()] = Level::Memory);
                 }
                 Stmt::Stream(stream) => {
                     // Rows that a prologue fills, between steps of different lanes, leave less room for these.
                     let is_spared = stream.prologue.is_empty() || stream.is_by_lanes();
                     let level = if is_spared { Level::Second } else { Level::First };
                     for tree in stream.accumulators.iter().filter_map(|entry| entry.tree) {
-                        met.levels[tree.lanes.index()] = level;
-                        met.levels[tree.ranks.index()] = Level::Memory;
+                        usage.levels[tree.lanes.index()] = level;
+                        usage.levels[tree.ranks.index()] = Level::Memory;
                     }
                 }
                 // A step always reads only the last of the places.
                 Stmt::BestRows(best) => {
-                    best.rows().iter().for_each(|row| met.levels[row.index()] = Level::Second);
+                    best.rows().iter().for_each(|row| usage.levels[row.index()] = Level::Second);
                 }
                 _ => {}
             }
         }
-        met
+        usage
     }
 }
 

@@ -80,7 +80,8 @@ pub(crate) const MAX_UNROLLED_PAIRS: i64 = SEQUENTIAL_LIMIT as i64;
 /// to 1.5, and of 24 2.1 to 2.7. Counts of 4 to 16 differences took 2 to 9 times as long (Emerald Rapids, AVX-512).
 pub(crate) const MAX_UNROLLED_TABLE: i64 = 16;
 
-/// The same where the results are compared with more of them than [`MAX_UNROLLED_COMPARED`]: the nearest of 1000 codes of
+/// The most elements reduced over pairs without a contraction where the results are compared with more of them than
+/// [`MAX_UNROLLED_COMPARED`]: the nearest of 1000 codes of
 /// 8 and 12 elements over three axes took 0.4 of a contraction's time, of 15 and 16 over two 1.3 to 1.6. Where results are added,
 /// sums over pairs are contractions: of functions of 8 to 16 elements, they took 0.15 to 0.6 of the time.
 pub(crate) const MAX_UNROLLED_COMPARED_TABLE: i64 = 12;
@@ -90,13 +91,14 @@ pub(crate) const MAX_UNROLLED_COMPARED_TABLE: i64 = 12;
 /// (Emerald Rapids, AVX-512).
 pub(crate) const MAX_UNROLLED_COMPARED: i64 = 64;
 
-/// The same for sums of few terms, and their number: the nearest of 16 codes of 2 or 3 coordinates took 0.55 to 0.7 of the time, of
-/// 64 0.8 to 0.95, of 256 0.95 to 0.98, and of 1024 0.95 to 1.03.
+/// The most sums of at most [`FEW_TERMS`] terms over pairs whose extreme is found with these sums unrolled: the nearest of 16
+/// codes of 2 or 3 coordinates took 0.55 to 0.7 of the time, of 64 0.8 to 0.95, of 256 0.95 to 0.98, and of 1024 0.95 to 1.03.
 pub(crate) const MAX_UNROLLED_FEW_COMPARED: i64 = 256;
+/// The most terms of a sum that counts as one of few terms.
 pub(crate) const FEW_TERMS: i64 = 3;
 
-/// The same for square roots of sums, of which a contraction computes two for six sums: the nearest of 64 codes of 3 coordinates
-/// took 1.2 to 1.35 of the time.
+/// The most square roots of sums over pairs whose extreme is found with these sums unrolled. A contraction computes two roots
+/// for six sums: the nearest of 64 codes of 3 coordinates took 1.2 to 1.35 of the time.
 pub(crate) const MAX_UNROLLED_ROOTS: i64 = 16;
 
 /// The most nodes computed with an element of a reduction if it is unrolled.
@@ -132,7 +134,7 @@ pub const MIN_WORD: usize = 4;
 /// busy alone.
 pub(crate) const MAX_PERIOD: i64 = 64;
 
-/// The same inside other loops, in each step of which the row is filled again.
+/// The longest axis whose elements recur along another in a row inside other loops, which fill it again in each step.
 pub(crate) const MAX_PERIOD_INSIDE: i64 = 8;
 
 /// The most loads that one loop gathers strip by strip. `exp` of the sum of 24 slices of rows of 128 took twice the
@@ -144,9 +146,9 @@ pub(crate) const MAX_GATHERED: usize = 4;
 /// code.
 pub(crate) const LONG_ROW: i64 = 256;
 
-/// The same if operands that move along both axes have to be gathered. `exp` of one slice gained up to rows of 127
-/// (0.7 to 0.9 of the time); with two and four slices, rows of 24 to 48 gained as much, and rows of 100 to 127 took
-/// 0.9 to 1.4 of it.
+/// The shortest axis that is not merged if operands that move along both axes would have to be gathered. `exp` of one
+/// slice gained up to rows of 127 (0.7 to 0.9 of the time); with two and four slices, rows of 24 to 48 gained as much, and
+/// rows of 100 to 127 took 0.9 to 1.4 of it.
 pub(crate) const LONG_GATHERED_ROW: i64 = 64;
 
 /// The shortest axis that fills vectors. A shorter axis without calls is merged even if some operands have to be
@@ -162,7 +164,7 @@ pub(crate) const USUAL_LANE_BYTES: usize = 4;
 /// The registers per value in a vector loop, which hide latencies.
 pub(crate) const REGISTERS_OF_VALUE: usize = 4;
 
-/// The same where that many values would not stay in registers.
+/// The registers per value in a vector loop whose values would not stay in registers with that many.
 pub(crate) const REGISTERS_OF_CROWDED_VALUE: usize = 2;
 
 /// Returns the number of values above which a vector loop is crowded: two and a half per register.
@@ -181,11 +183,11 @@ pub(crate) const MIN_OPS_OF_SCATTER: usize = 2;
 /// The longest axis of a reduction in any order that has a row in each lane instead of filling vectors along the rows, whose
 /// lanes have to be combined for each of them. Extremes of rows of 9 `f32` take 0.1 of the time, of 33 half, and of 64 as
 /// long, but of 64 `i32` 1.4 times as long (AVX-512, Emerald Rapids).
-pub const MAX_TURNED: i64 = 48;
+pub const MAX_TRANSPOSED_ROW: i64 = 48;
 
-/// The same for arg-extremes, whose lanes take longer to combine: of rows of 64 they take 0.2 of the time, of 128 half, and of
-/// 256 0.7.
-pub(crate) const MAX_TURNED_ARG: i64 = 256;
+/// The longest axis of an arg-extreme that has a row in each lane; its lanes take longer to combine. Arg-extremes of rows
+/// of 64 take 0.2 of the time, of 128 half, and of 256 0.7.
+pub(crate) const MAX_TRANSPOSED_ROW_ARG: i64 = 256;
 
 // Strips, blocks and their scratch rows. Lengths are in elements; rows are made to fit the caches of the `Target`.
 
@@ -293,9 +295,9 @@ pub(crate) const MAX_REPEATED_STATEMENTS: usize = 24;
 /// The most rows of accumulators with which several steps are taken: more do not stay in registers.
 pub(crate) const MAX_REPEATED_ACCUMULATORS: usize = 4;
 
-/// The same behind contractions, whose rows leave the accumulators of all lanes no place in the first-level cache: with 8 of
-/// them, a Gaussian kernel took 0.75 of the time of single steps.
-pub(crate) const MAX_ACCUMULATORS_BEHIND: usize = 8;
+/// The most rows of accumulators with which several steps are taken after contractions, whose rows leave the accumulators of
+/// all lanes no place in the first-level cache: with 8 of them, a Gaussian kernel took 0.75 of the time of single steps.
+pub(crate) const MAX_ACCUMULATORS_AFTER_CONTRACTION: usize = 8;
 
 /// The shortest row of a table of which several steps are taken, whatever
 /// [`Stream::steps`](crate::kernel::Stream::steps) says. Rows of a few cache lines stream through memory one after

@@ -90,7 +90,7 @@ pub enum Fault {
     #[error("{0} is defined twice")]
     Twice(ValueId),
     /// Promise 2.
-    #[error("loops over {0} stand in one another")]
+    #[error("nested loops over the same axis {0}")]
     Nested(AxisId),
     /// Promise 3.
     #[error("row {0} is used outside of its strip or read before it is written")]
@@ -105,7 +105,7 @@ pub enum Fault {
     #[error("access {0} is moved by an axis that has no loop around it")]
     Moved(AccessId),
     /// Promise 4, 8 or 14.
-    #[error("access {0} has not the buffer that its use demands")]
+    #[error("access {0} does not fit its buffer")]
     Buffer(AccessId),
     /// Promise 5.
     #[error("the dtypes of {0} disagree with its operands")]
@@ -312,7 +312,7 @@ impl<'k> Scope<'k> {
         self.side_by_side_in(id, axis, &[axis])
     }
 
-    /// The same in the strips of further axes, through whose steps a statement goes itself.
+    /// Returns that dtype in the strips of further axes as well, through whose steps a statement goes itself.
     fn side_by_side_in(&self, id: AccessId, axis: AxisId, all: &[AxisId]) -> Result<DType, Fault> {
         self.axis(axis)?;
         let access = self.moved(id, all)?;

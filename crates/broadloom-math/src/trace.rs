@@ -231,7 +231,7 @@ impl<'r, F: Float> Traced<'r, F> {
         }
     }
 
-    /// The same for a truth value.
+    /// Records a step with a truth value as its result, unless all operands are known: then the result is `known`.
     fn record_mask<const N: usize>(
         operands: [Self; N],
         known: impl FnOnce([F; N]) -> bool,

@@ -249,7 +249,7 @@ unsafe extern "C" fn portable<B: Block>(
     unsafe { run::<B>(target, target_stride, source, source_stride, rows, columns) };
 }
 
-/// The same with blocks of AVX2, or smaller ones where overlapping blocks would move a third more elements.
+/// Transposes with blocks of AVX2, or smaller ones where overlapping blocks would move a third more elements.
 ///
 /// # Safety
 ///

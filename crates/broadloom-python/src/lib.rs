@@ -25,6 +25,9 @@ use pyo3::prelude::*;
 /// The compiled part of Broadloom.
 #[pymodule(gil_used = false)]
 mod _broadloom {
+    /// The version of the package, as Cargo.toml has it.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use super::chunks::{Chunks, Run};
     #[pymodule_export]

@@ -1,6 +1,7 @@
 """The pages and the docstrings of compiled classes do what they say."""
 
 import doctest
+import importlib.metadata
 import re
 from pathlib import Path
 
@@ -37,6 +38,13 @@ def test_pages(name, tmp_path, monkeypatch):
 def test_compiled_docstrings():
     result = doctest.testmod(broadloom._broadloom, optionflags=FLAGS)
     assert result.attempted and not result.failed
+
+
+def test_version():
+    """The compiled module has the version under which the package is installed."""
+    import broadloom as bl
+
+    assert bl.__version__ == importlib.metadata.version("broadloom")
 
 
 def test_every_public_name_is_documented():

@@ -459,12 +459,12 @@ fn new_axes(code: &str) -> String {
         text += before;
         let mut items: Vec<&str> = Vec::new();
         rest = after;
-        while let Some((axis, behind)) = rest.split_once(')')
+        while let Some((axis, following)) = rest.split_once(')')
             && let Ok(axis) = axis.parse::<usize>()
         {
             items.resize(items.len().max(axis), ":");
             items.insert(axis, "None");
-            rest = behind;
+            rest = following;
             let Some(more) = rest.strip_prefix(METHOD) else { break };
             rest = more;
         }

@@ -286,12 +286,12 @@ impl Program {
 
     /// Refuses whatever follows the declarations if it is not one expression.
     fn refuse_statements(mut self, declarations: usize) -> Result<Program, Mistakes> {
-        let mut behind = self.tree.statements.iter().skip(declarations);
+        let mut following = self.tree.statements.iter().skip(declarations);
         let is_expression = |statement: &syntax::Statement| {
             // Mistakes in it are reported when it is resolved.
             matches!(statement.action, Action::Result(_) | Action::Broken { of: syntax::Broken::Other, .. })
         };
-        let other = match (behind.next(), behind.next()) {
+        let other = match (following.next(), following.next()) {
             (Some(first), None) if is_expression(first) => return Ok(self),
             (None, _) if !self.mistakes.is_empty() => return Ok(self),
             (None, _) => None,

@@ -4,7 +4,7 @@
 //! choose other code, or share the work among threads in another way, with the same bits.
 
 use broadloom_ir::reduce::{BLOCK, SEQUENTIAL_LIMIT};
-use broadloom_loops::{MAX_TURNED, MAX_UNROLLED_REDUCTION};
+use broadloom_loops::{MAX_TRANSPOSED_ROW, MAX_UNROLLED_REDUCTION};
 use std::ops::RangeInclusive;
 
 // Variants: code for short sizes. Lengths are in elements.
@@ -23,7 +23,7 @@ pub(crate) const SINGLE_ROW: RangeInclusive<i64> = 1..=1;
 pub(crate) const SHORT_REDUCTION: RangeInclusive<i64> = 2..=MAX_UNROLLED_REDUCTION;
 
 /// Extremes of rows of these lengths have a row in each lane.
-pub(crate) const SHORT_ROW: RangeInclusive<i64> = 2..=MAX_TURNED;
+pub(crate) const SHORT_ROW: RangeInclusive<i64> = 2..=MAX_TRANSPOSED_ROW;
 
 /// So do arg-extremes, and of longer rows.
 pub(crate) const SHORT_ROW_OF_ARG: RangeInclusive<i64> = 2..=64;
@@ -50,9 +50,9 @@ pub(crate) const MAX_SIZED: usize = 8;
 /// waiting.
 pub(crate) const RESULTS_OF_THREAD: i64 = 4;
 
-/// The same number for columns. Each thread's part of a row should span some pages: for 120 M elements in 200 to
-/// 1,000 columns, two threads that shared the columns took 1.3 times as long as one thread, and two that shared the
-/// rows 0.6 times as long.
+/// The number of columns per thread from which threads share the columns. Each thread's part of a row should span some
+/// pages: for 120 M elements in 200 to 1,000 columns, two threads that shared the columns took 1.3 times as long as one
+/// thread, and two that shared the rows 0.6 times as long.
 pub(crate) const COLUMNS_OF_THREAD: i64 = 2048;
 
 /// The fewest elements per result for which results are combined from parts.

@@ -124,7 +124,7 @@ fn warnings_unless_quiet() {
     assert_eq!(folder.output(&[&args[..], &["-q"]].concat()), "10.5\n");
 }
 
-/// The same text with colours, which NO_COLOR, a file and `--color never` turn off.
+/// Errors have colours on a terminal; NO_COLOR, a file and `--color never` turn them off. The text stays the same.
 #[test]
 fn colours_are_for_terminals() {
     let folder = folder();

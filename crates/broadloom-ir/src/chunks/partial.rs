@@ -245,9 +245,9 @@ impl Writer<'_, '_> {
         let left_first = graph.elementwise(Op::LogicalNot, &[right_first], site);
 
         let rank = graph.shape(indices[0]).rank() as i64;
-        let behind: Vec<i64> = (1..rank - axis).collect();
+        let after: Vec<i64> = (1..rank - axis).collect();
         let own = graph.iota(Dim::constant(topk.k as i64), site);
-        let own = graph.expand_dims(own, &behind, site);
+        let own = graph.expand_dims(own, &after, site);
         let wanted = graph.expand_dims(own, &[1], site);
         let sides = [(indices[0], right_first, axis + 1), (indices[1], left_first, axis)];
         let chosen = sides.map(|(index, other_first, other)| {
@@ -322,8 +322,8 @@ impl Writer<'_, '_> {
             let size = &shape[*axis as usize];
             let count = graph.size_value(size.clone(), site);
             let along = graph.iota(size.clone(), site);
-            let behind: Vec<i64> = (1..shape.rank() as i64 - axis).collect();
-            let along = graph.expand_dims(along, &behind, site);
+            let after: Vec<i64> = (1..shape.rank() as i64 - axis).collect();
+            let along = graph.expand_dims(along, &after, site);
             here = graph.elementwise(Op::Multiply, &[here, count], site);
             here = graph.elementwise(Op::Add, &[here, along], site);
         }

@@ -40,7 +40,7 @@ pub struct Pass {
     pub begin: Option<Part>,
     /// Runs for every chunk.
     pub each: Option<Part>,
-    /// The same for zero rows, if `each` continues from the previous chunk.
+    /// Runs instead of `each` for zero rows, if `each` continues from the previous chunk.
     pub of_none: Option<Part>,
     /// Combines the merged results of neighbouring chunks: the inputs are those of the left one, then those of the
     /// right one; the outputs are in the same order.

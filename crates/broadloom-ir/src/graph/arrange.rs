@@ -149,8 +149,8 @@ impl Graph {
             }
             2 => self.try_flip(operand, Some(&[first, second]), site),
             _ => {
-                let turned = self.try_permute(operand, &swapped, site)?;
-                self.try_flip(turned, Some(&[second]), site)
+                let transposed = self.try_permute(operand, &swapped, site)?;
+                self.try_flip(transposed, Some(&[second]), site)
             }
         }
     }
@@ -206,9 +206,9 @@ impl Graph {
         }
         let is_backwards = shift.interval(&|symbol| self.facts(symbol)).upper <= 0;
         let cut = if is_backwards { shift.neg() } else { size.sub(&shift) }.map_err(Problem::Size)?;
-        let behind = self.part(operand, axis, Some(cut.clone()), None, 1, site)?;
+        let after = self.part(operand, axis, Some(cut.clone()), None, 1, site)?;
         let before = self.part(operand, axis, None, Some(cut), 1, site)?;
-        self.try_concat(&[behind, before], axis as i64, site)
+        self.try_concat(&[after, before], axis as i64, site)
     }
 
     /// Returns a range of one axis.
@@ -306,8 +306,8 @@ impl Graph {
             let range = [start, stop].map(Dim::constant);
             start = stop;
             let Some(&times) = run.first().filter(|times| **times != 0) else { continue };
-            let [first, behind] = range;
-            let part = self.part(operand, axis, Some(first), Some(behind), 1, site)?;
+            let [first, past_end] = range;
+            let part = self.part(operand, axis, Some(first), Some(past_end), 1, site)?;
             pieces.push(self.repeated(part, axis, axis + 1, &Dim::constant(times), site)?);
         }
         if pieces.is_empty() {
@@ -563,9 +563,9 @@ impl Graph {
         let along = self.try_iota(shape[axis].clone(), site)?;
         let place = self.try_take(along, index, 0, site)?;
         let mut flat = place;
-        let behind = Dim::product(&shape[axis + 1..]).map_err(Problem::Size)?;
-        if !behind.is_one() {
-            let step = self.try_size(behind, site)?;
+        let after = Dim::product(&shape[axis + 1..]).map_err(Problem::Size)?;
+        if !after.is_one() {
+            let step = self.try_size(after, site)?;
             flat = self.try_elementwise(Op::Multiply, &[flat, step], site)?;
         }
         for (other, dim) in shape.iter().enumerate().filter(|(other, dim)| *other != axis && !dim.is_one()) {

@@ -45,10 +45,10 @@ impl Graph {
         let first = self.try_slice(edges, &[SliceSpec::At(Dim::ZERO)], site)?;
         let last = self.try_slice(edges, &[SliceSpec::At(Dim::constant(-1))], site)?;
         let is_rising = self.try_elementwise(Op::LessEqual, &[first, last], site)?;
-        let turned = self.part(edges, 0, None, None, -1, site)?;
+        let reversed = self.part(edges, 0, None, None, -1, site)?;
         let rising = self.passed(operand, edges, !right, site)?;
         // For decreasing bounds, count those above the element: all that it does not pass in increasing order.
-        let passed = self.passed(operand, turned, !right, site)?;
+        let passed = self.passed(operand, reversed, !right, site)?;
         let length = self.try_size(length, site)?;
         let falling = self.try_elementwise(Op::Subtract, &[length, passed], site)?;
         self.try_select([is_rising, rising, falling], site)
@@ -145,10 +145,10 @@ impl Graph {
         };
         let is_last = self.try_elementwise(Op::Equal, &[x, last], site)?;
         let is_before = self.try_elementwise(Op::Less, &[x, first], site)?;
-        let is_behind = self.try_elementwise(Op::Greater, &[x, last], site)?;
+        let is_after = self.try_elementwise(Op::Greater, &[x, last], site)?;
         let is_nan = self.try_elementwise(Op::Isnan, &[x], site)?;
         let mut value = between;
-        for (holds, other) in [(is_last, last_value), (is_behind, right), (is_before, left), (is_nan, x)] {
+        for (holds, other) in [(is_last, last_value), (is_after, right), (is_before, left), (is_nan, x)] {
             value = self.try_select([holds, other, value], site)?;
         }
         Ok(value)
@@ -273,11 +273,11 @@ impl Graph {
         let before = self.try_elementwise(Op::Subtract, &[bin, one], site)?;
         let before = self.try_elementwise(Op::Maximum, &[before, zero], site)?;
         let bin = self.try_select([is_before, before, bin], site)?;
-        let behind = self.try_elementwise(Op::Add, &[bin, one], site)?;
-        let bound = self.try_take(edges, behind, 0, site)?;
-        let is_behind = self.try_elementwise(Op::GreaterEqual, &[x, bound], site)?;
-        let behind = self.try_elementwise(Op::Minimum, &[behind, most], site)?;
-        Ok((edges, self.try_select([is_behind, behind, bin], site)?))
+        let after = self.try_elementwise(Op::Add, &[bin, one], site)?;
+        let bound = self.try_take(edges, after, 0, site)?;
+        let is_after = self.try_elementwise(Op::GreaterEqual, &[x, bound], site)?;
+        let after = self.try_elementwise(Op::Minimum, &[after, most], site)?;
+        Ok((edges, self.try_select([is_after, after, bin], site)?))
     }
 
     /// Returns how often each of the integers 0 to before `count` occurs (`i64`), or the sums of their weights
@@ -326,8 +326,8 @@ impl Graph {
         let [x, all] = [self.convert(operand, common, site)?, self.convert(all, common, site)?];
         let sorted = self.try_sort(all, None, false, false, site)?;
         let before = self.try_searchsorted(sorted, x, false, site)?;
-        let behind = self.try_searchsorted(sorted, x, true, site)?;
-        let is_found = self.try_elementwise(Op::Less, &[before, behind], site)?;
+        let after = self.try_searchsorted(sorted, x, true, site)?;
+        let is_found = self.try_elementwise(Op::Less, &[before, after], site)?;
         // Not NaN, nor an integer that the conversion changed.
         let is_kept = self.try_elementwise(Op::Equal, &[operand, x], site)?;
         self.try_elementwise(Op::LogicalAnd, &[is_found, is_kept], site)

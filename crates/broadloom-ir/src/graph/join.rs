@@ -186,8 +186,8 @@ impl Graph {
                 let total = self.reduce_segments(ReduceOp::Sum, values, ids, segments.clone(), site)?;
                 let count = self.try_segment_count(ids, segments, site)?;
                 let count = self.convert(count, work, site)?;
-                let behind: Vec<i64> = (1..self.written(total).rank() as i64).collect();
-                let count = self.try_expand_dims(count, &behind, site)?;
+                let after: Vec<i64> = (1..self.written(total).rank() as i64).collect();
+                let count = self.try_expand_dims(count, &after, site)?;
                 let mean = self.try_elementwise(Op::Divide, &[total, count], site)?;
                 self.convert(mean, ReduceOp::Mean.result_dtype(dtype), site)
             }

@@ -138,8 +138,8 @@ impl Graph {
         let Some(&vector) = vectors.get(number) else {
             return Err(Problem::Arity { expected: number + 1, given: vectors.len() });
         };
-        let behind: Vec<i64> = (1..(vectors.len() - number) as i64).collect();
-        let along = self.try_expand_dims(vector, &behind, site)?;
+        let after: Vec<i64> = (1..(vectors.len() - number) as i64).collect();
+        let along = self.try_expand_dims(vector, &after, site)?;
         self.try_broadcast_to(along, grid.into(), site)
     }
 
@@ -172,12 +172,12 @@ impl Graph {
         axis: usize,
         site: Site,
     ) -> Result<ExprId, Problem> {
-        let Some((size, behind)) = shape.get(axis..).and_then(<[Dim]>::split_first) else {
+        let Some((size, after)) = shape.get(axis..).and_then(<[Dim]>::split_first) else {
             return Err(Problem::NoAxis { axis: axis as i64, rank: shape.len() });
         };
         let all = self.try_iota(Dim::product(shape).map_err(Problem::Size)?, site)?;
         let position = self.try_take(all, positions, 0, site)?;
-        let step = self.try_size(Dim::product(behind).map_err(Problem::Size)?, site)?;
+        let step = self.try_size(Dim::product(after).map_err(Problem::Size)?, site)?;
         let size = self.try_size(size.clone(), site)?;
         let place = self.try_elementwise(Op::FloorDivide, &[position, step], site)?;
         self.try_elementwise(Op::Remainder, &[place, size], site)

@@ -52,7 +52,7 @@ pub enum Node {
         /// Whether the reduced axes stay as literal 1s.
         keepdims: bool,
     },
-    /// The same elements under other indices.
+    /// A view: the elements of the operand under other indices.
     View {
         /// The kind of view.
         view: View,
@@ -137,7 +137,7 @@ pub enum Node {
 /// The kinds of views. The shape of the result is that of the node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum View {
-    /// The same elements in row-major order under the shape of the node.
+    /// The elements of the operand in row-major order under the shape of the node.
     Reshape,
     /// Axis `i` of the result is axis `permutation[i]` of the operand.
     Permute(Permutation),
@@ -147,7 +147,7 @@ pub enum View {
     Squeeze(Axes),
     /// Stretched to the shape of the node by the broadcast rule.
     BroadcastTo,
-    /// The same elements along the same axes. Sizes that are written differently are equal; the graph records that
+    /// The operand with sizes of the same values. Sizes that are written differently are equal; the graph records that
     /// as a condition.
     Rebind,
     /// A start and a step for each axis of the operand; the sizes are those of the node.

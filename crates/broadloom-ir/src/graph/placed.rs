@@ -77,9 +77,9 @@ impl Graph {
         let small = self.written(operands[smaller]);
         let placed = small.iter().rposition(|dim| !dim.is_one()).map_or(0, |last| last + 1);
         let surplus: Vec<i64> = (placed as i64..small.rank() as i64).collect();
-        let behind: Vec<i64> = (placed as i64..(rank - first) as i64).collect();
+        let after: Vec<i64> = (placed as i64..(rank - first) as i64).collect();
         let trimmed = self.try_squeeze(operands[smaller], &surplus, site)?;
-        operands[smaller] = self.try_expand_dims(trimmed, &behind, site)?;
+        operands[smaller] = self.try_expand_dims(trimmed, &after, site)?;
         self.try_elementwise(op, &operands, site)
     }
 

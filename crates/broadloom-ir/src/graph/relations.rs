@@ -40,8 +40,8 @@ impl Graph {
         let (x, is_alone) = self.variables(operand, in_rows, site)?;
         let mean = self.try_reduce(ReduceOp::Mean, x, Some(&[1]), true, Empty::Refused, site)?;
         let deviation = self.try_elementwise(Op::Subtract, &[x, mean], site)?;
-        let turned = self.try_permute(deviation, &[1, 0], site)?;
-        let sums = self.try_product(&Product::Matmul, [deviation, turned], site)?;
+        let transposed = self.try_permute(deviation, &[1, 0], site)?;
+        let sums = self.try_product(&Product::Matmul, [deviation, transposed], site)?;
         let count = self.try_size(self.written(x)[1].clone(), site)?;
         let count = self.convert(count, DType::F64, site)?;
         let [correction, zero] = self.numbers_like(x, [correction, 0.0], site)?;

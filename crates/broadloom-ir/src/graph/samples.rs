@@ -104,8 +104,8 @@ impl Graph {
         if self.written(places).rank() == rank {
             return Ok(widths);
         }
-        let behind: Vec<i64> = (1..(rank - axis) as i64).collect();
-        self.try_expand_dims(widths, &behind, site)
+        let after: Vec<i64> = (1..(rank - axis) as i64).collect();
+        self.try_expand_dims(widths, &after, site)
     }
 
     /// Returns the slopes of samples along an axis: half the difference of the two neighbours, and at the ends the
@@ -140,12 +140,12 @@ impl Graph {
         let slope = self.try_elementwise(Op::Divide, &[rise, width], site)?;
         let first = part(self, slope, 0, Some(1))?;
         let last = part(self, slope, -1, None)?;
-        let [before, here, behind] =
+        let [before, here, after] =
             [part(self, y, 0, Some(-2))?, part(self, y, 1, Some(-1))?, part(self, y, 2, None)?];
         let middle = match spacing {
             Spacing::Step(step) => {
                 let width = self.insert_constant(Scalar::F64(2.0 * step).cast(work), site)?;
-                let rise = self.try_elementwise(Op::Subtract, &[behind, before], site)?;
+                let rise = self.try_elementwise(Op::Subtract, &[after, before], site)?;
                 self.try_elementwise(Op::Divide, &[rise, width], site)?
             }
             Spacing::At(_) => {
@@ -164,9 +164,9 @@ impl Graph {
                 let of_here = self.try_elementwise(Op::Multiply, &[share, here], site)?;
                 let product = self.try_elementwise(Op::Multiply, &[right, both], site)?;
                 let share = self.try_elementwise(Op::Divide, &[left, product], site)?;
-                let of_behind = self.try_elementwise(Op::Multiply, &[share, behind], site)?;
+                let of_after = self.try_elementwise(Op::Multiply, &[share, after], site)?;
                 let sum = self.try_elementwise(Op::Add, &[of_before, of_here], site)?;
-                self.try_elementwise(Op::Add, &[sum, of_behind], site)?
+                self.try_elementwise(Op::Add, &[sum, of_after], site)?
             }
         };
         let joined = self.try_concat(&[first, middle, last], axis as i64, site)?;

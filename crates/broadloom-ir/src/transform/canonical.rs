@@ -93,8 +93,8 @@ fn aligned(rewriter: &mut Rewriter<'_>, expr: ExprId) -> Option<ExprId> {
         if leading == 0 || is_full && full < 2 {
             continue;
         }
-        let behind: Vec<i64> = axes[leading..].iter().map(|axis| (axis - leading) as i64).collect();
-        *operand = graph.expand_dims(*inner, &behind, site);
+        let after: Vec<i64> = axes[leading..].iter().map(|axis| (axis - leading) as i64).collect();
+        *operand = graph.expand_dims(*inner, &after, site);
         full -= usize::from(is_full);
         found = true;
     }

@@ -99,7 +99,7 @@ impl<'g> Rewriter<'g> {
     pub fn replace(&mut self, expr: ExprId, image: ExprId) {
         let fits = self.graph.dtype(image) == self.source.dtype(expr)
             && self.graph.shape(image) == *self.source.shape(expr);
-        debug_assert!(fits, "{expr} is replaced by what has another dtype or shape");
+        debug_assert!(fits, "the replacement of {expr} has another dtype or shape");
         self.images[expr.index()] = if fits { image } else { self.graph.poison() };
         self.attribute(expr);
     }

@@ -54,7 +54,7 @@ impl Emitter<'_, '_> {
         self.compare(IntCC::SignedLessThan, FloatCC::LessThan, &bits, &above)
     }
 
-    /// The same bits as values of another dtype of that size.
+    /// Returns the bits of `x` as values of another dtype of that size.
     fn reinterpreted(&mut self, x: &Val, dtype: DType) -> Val {
         let like = Val { dtype, ..x.clone() };
         let ty = self.host.register_type(&like);

@@ -23,7 +23,7 @@ enum Pattern {
     Unit,
     /// Neighbours in descending order.
     Reversed,
-    /// The same element.
+    /// All lanes access one element.
     Same,
     /// Scalar accesses at these addresses.
     Scattered(SmallVec<[(ir::Value, i32); 16]>),

@@ -93,7 +93,7 @@ impl Host {
 }
 
 impl Host {
-    /// The same target with vector registers of another size.
+    /// Returns this host with vector registers of another size.
     pub(crate) fn with_vector_bytes(self, vector_bytes: usize) -> Host {
         Host { vector_bytes, ..self }
     }

@@ -1,6 +1,6 @@
 //! Computes the addresses of accesses and rows at the current position, and loads and stores there.
 
-use super::{Dealt, Generator};
+use super::{Generator, TreeLanes};
 use crate::emit::{LaneStride, Val};
 use crate::thresholds::LINE;
 use broadloom_ir::dtype::DType;
@@ -150,8 +150,8 @@ impl Generator<'_, '_, '_> {
 
     /// Returns the number of a step of a block among those of its lanes, one lane after the other, each with room for
     /// so many steps.
-    fn dealt(&mut self, step: ir::Value, steps_of_lane: usize) -> ir::Value {
-        let Some(Dealt { lanes, shift }) = self.dealt else {
+    fn by_tree_lane(&mut self, step: ir::Value, steps_of_lane: usize) -> ir::Value {
+        let Some(TreeLanes { count: lanes, shift }) = self.tree_lanes else {
             self.refused = Some("rows by lanes outside of a contraction".to_string());
             return step;
         };
@@ -177,7 +177,7 @@ impl Generator<'_, '_, '_> {
         let (first, _) = self.bounds(axis);
         let position = self.positions[&axis];
         let local = self.ins().isub(position, first);
-        let number = self.dealt(local, STEPS_OF_LANE);
+        let number = self.by_tree_lane(local, STEPS_OF_LANE);
         let bytes = self.scaled(number, dtype.size() as i64);
         self.ins().iadd(start, bytes)
     }
@@ -194,7 +194,7 @@ impl Generator<'_, '_, '_> {
             let position = self.positions[&rows];
             let mut number = self.ins().isub(position, first);
             if matches!(span, Span::Block { by_lanes: true, .. }) {
-                number = self.dealt(number, ROWS_OF_LANE);
+                number = self.by_tree_lane(number, ROWS_OF_LANE);
             }
             let bytes = self.row_bytes(row);
             let offset = self.ins().imul_imm_s(number, bytes);

@@ -55,7 +55,7 @@ impl Generator<'_, '_, '_> {
     pub(super) fn best_rows(&mut self, best: &BestRows) {
         let (start, end) = self.bounds(best.axis);
         self.clear_best(best.rows(), best.places, (start, end), best.largest);
-        self.behind(best.axis, &best.ahead, (start, end), |generator, (first, last)| {
+        self.per_contraction_step(best.axis, &best.ahead, (start, end), |generator, (first, last)| {
             generator.repeat(first, last, 1, &[], |generator, position, _| {
                 generator.at(best.axis, position, 1, |generator| {
                     generator.body(&best.per_step);

@@ -29,7 +29,7 @@ pub(super) struct Blocked<'s> {
     per_row: &'s [Stmt],
     /// Runs for each element.
     body: &'s [Stmt],
-    /// The same block by scratch rows.
+    /// The statement that does the work of the block with scratch rows.
     by_rows: &'s Stmt,
 }
 
@@ -134,8 +134,8 @@ impl Generator<'_, '_, '_> {
     /// scratch rows again. All of it goes by scratch rows if there are fewer rows than a block has.
     fn block_of_rows(&mut self, blocked: &Blocked<'_>, (row, end): (ir::Value, ir::Value)) {
         let (first, last) = self.bounds(blocked.axis);
-        let behind = self.ins().iadd_imm_s(row, blocked.count as i64);
-        let is_whole = self.ins().icmp(IntCC::SignedLessThanOrEqual, behind, end);
+        let past_end = self.ins().iadd_imm_s(row, blocked.count as i64);
+        let is_whole = self.ins().icmp(IntCC::SignedLessThanOrEqual, past_end, end);
         let aligned = self.aligned(blocked, row, first);
         let aligned = self.least(aligned, last);
         let aligned = self.ins().select(is_whole, aligned, last);

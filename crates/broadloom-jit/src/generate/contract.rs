@@ -27,8 +27,8 @@ mod steps;
 
 pub(super) use results::Results;
 
-use super::Dealt;
 use super::Generator;
+use super::TreeLanes;
 use super::reduce::State;
 use super::stream::ByBlocks;
 use crate::emit::{LaneStride, Val};
@@ -120,8 +120,8 @@ impl Generator<'_, '_, '_> {
     /// Emits the tiles of a contraction, and the code for their results.
     pub(super) fn contract(&mut self, contract: &Contract, results: Results<'_>) {
         let (start, end) = self.bounds(contract.axis);
-        let dealt = self.dealt_to(contract);
-        let outer = std::mem::replace(&mut self.dealt, dealt);
+        let tree_lanes = self.tree_lanes_of(contract);
+        let outer = std::mem::replace(&mut self.tree_lanes, tree_lanes);
         let tile = self.tile(contract);
         match contract.order {
             _ if tile.is_whole => {}
@@ -150,19 +150,19 @@ impl Generator<'_, '_, '_> {
                 generator.ins().iadd_imm_s(count, 1)
             });
         }
-        self.dealt = outer;
+        self.tree_lanes = outer;
     }
 
-    /// Returns the lanes among which the tree deals the steps of a block; a short axis has a single one.
-    fn dealt_to(&mut self, contract: &Contract) -> Option<Dealt> {
+    /// Returns the lanes among which the tree distributes the steps of a block; a short axis has a single one.
+    fn tree_lanes_of(&mut self, contract: &Contract) -> Option<TreeLanes> {
         let [lanes, shift] = [LANES as i64, i64::from(LANES.ilog2())].map(|value| self.constant(value));
         match self.goes_by_blocks(contract.axis, contract.order) {
             ByBlocks::Never => None,
-            ByBlocks::Always => Some(Dealt { lanes, shift }),
+            ByBlocks::Always => Some(TreeLanes { count: lanes, shift }),
             ByBlocks::If(condition) => {
                 let [one, zero] = [1, 0].map(|value| self.constant(value));
                 let lanes = self.ins().select(condition, lanes, one);
-                Some(Dealt { lanes, shift: self.ins().select(condition, shift, zero) })
+                Some(TreeLanes { count: lanes, shift: self.ins().select(condition, shift, zero) })
             }
         }
     }
@@ -293,16 +293,16 @@ impl Generator<'_, '_, '_> {
     fn fill_rows(&mut self, tile: &Tile<'_>, (first, last): (ir::Value, ir::Value)) {
         let (kernel, contract) = (self.kernel, tile.contract);
         let (strip, end) = self.bounds(contract.strip);
-        let mut met = vec![self.ins().isub(end, strip), strip, first];
+        let mut contents = vec![self.ins().isub(end, strip), strip, first];
         for access in packed(kernel, contract) {
             let address = self.at(contract.axis, first, 1, |generator| {
                 generator.at(contract.strip, strip, 1, |generator| generator.address(access, 0))
             });
-            met.push(address);
+            contents.push(address);
         }
-        let kept = self.met[&contract.accumulators[0].target];
+        let kept = self.row_contents[&contract.accumulators[0].target];
         let mut differing = self.constant(0);
-        for (offset, value) in (0..).step_by(8).zip(&met) {
+        for (offset, value) in (0..).step_by(8).zip(&contents) {
             let flags = ir::MemFlagsData::trusted();
             let before = self.ins().load(ir::types::I64, flags, kept, offset);
             let bits = self.ins().bxor(before, *value);
@@ -354,14 +354,14 @@ impl Generator<'_, '_, '_> {
             let kept = self.stack(8 * (3 + packed(kernel, contract).count() as u32));
             let nothing = self.constant(0);
             self.ins().store(ir::MemFlagsData::trusted(), nothing, kept, 0);
-            self.met.insert(contract.accumulators[0].target, kept);
+            self.row_contents.insert(contract.accumulators[0].target, kept);
         }
     }
 
     /// Emits all tiles of the strips, over a block of the axis.
     fn tiles(&mut self, tile: &Tile<'_>, block: (ir::Value, ir::Value), results: Results<'_>) {
-        let leave = |generator: &mut Self, place: Place<'_>, state: &[Val]| match results {
-            Results::Rows => generator.leave(tile, place, state),
+        let take_results = |generator: &mut Self, place: Place<'_>, state: &[Val]| match results {
+            Results::Rows => generator.store_results(tile, place, state),
             Results::Extremes(stream) => generator.take_extremes(tile, place, state, stream),
             Results::Combined(targets) => {
                 let (ops, starts): (Vec<_>, Vec<_>) = targets.iter().copied().unzip();
@@ -371,12 +371,12 @@ impl Generator<'_, '_, '_> {
         };
         // Packed rows are long: what a vector of the strip needs of a block stays in the second-level cache then, but all
         // that the strip needs may not.
-        let around = match (self.dealt, tile.packing) {
+        let around = match (self.tree_lanes, tile.packing) {
             (Some(_), Packing::If(is_packed)) => Around::StripIf(is_packed),
             (Some(_), Packing::Always) => Around::Strip,
             _ => Around::Rows,
         };
-        let Some(dealt) = self.dealt else {
+        let Some(tree_lanes) = self.tree_lanes else {
             self.over_tiles(tile, around, &|generator, place| match tile.narrow {
                 Some(steps) => {
                     let length = generator.constant(steps);
@@ -396,14 +396,14 @@ impl Generator<'_, '_, '_> {
                         _ => generator.begin_tile(tile),
                     };
                     let state = generator.one_by_one(tile, place, block, begin);
-                    leave(generator, place, &state);
+                    take_results(generator, place, &state);
                 }
             });
             return;
         };
         self.over_tiles(tile, around, &|generator, place| {
-            let state = generator.by_lanes(tile, place, block, dealt);
-            leave(generator, place, &state);
+            let state = generator.by_lanes(tile, place, block, tree_lanes);
+            take_results(generator, place, &state);
         });
     }
 

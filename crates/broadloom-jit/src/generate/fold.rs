@@ -21,7 +21,7 @@ impl Generator<'_, '_, '_> {
             false => ByBlocks::Never,
         };
         let [one, many] = [1, LANES as i64].map(|count| self.constant(count));
-        let dealt = match by_blocks {
+        let lanes = match by_blocks {
             ByBlocks::Never => one,
             ByBlocks::Always => many,
             ByBlocks::If(condition) => self.ins().select(condition, many, one),
@@ -29,7 +29,7 @@ impl Generator<'_, '_, '_> {
         let zero = self.constant(0);
         let places: Vec<Place> = fold.folded.iter().map(|entry| self.place(entry, by_blocks)).collect();
         for (entry, place) in fold.folded.iter().zip(&places) {
-            let count = if entry.lanes.is_some() { dealt } else { one };
+            let count = if entry.lanes.is_some() { lanes } else { one };
             self.through([zero, count, one], |generator, lane| {
                 let start = generator.of_lane(place, lane);
                 generator.fill_table(table(fold, entry), entry.op, start);
@@ -37,7 +37,7 @@ impl Generator<'_, '_, '_> {
         }
         self.repeat(start, end, 1, &[], |generator, position, _| {
             let local = generator.ins().isub(position, start);
-            let mask = generator.ins().iadd_imm_s(dealt, -1);
+            let mask = generator.ins().iadd_imm_s(lanes, -1);
             let lane = generator.ins().band(local, mask);
             let targets = fold.folded.iter().zip(&places);
             let targets: Vec<(ReduceOp, ir::Value)> =

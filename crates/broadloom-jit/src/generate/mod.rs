@@ -40,8 +40,8 @@ mod stream;
 mod table;
 #[cfg(test)]
 mod tests;
+mod transposed_rows;
 mod tree;
-mod turned;
 
 use crate::emit::{Emitter, Host, Val};
 use crate::failure::REPORT;
@@ -83,7 +83,7 @@ pub(crate) fn generate(
     builder.append_block_params_for_function_params(entry);
     builder.switch_to_block(entry);
     let [args, first, last, scratch, failure] = builder.block_params(entry) else {
-        return Err("the function has not five parameters".to_string());
+        return Err("expected five parameters".to_string());
     };
     let (args, first, last, scratch, failure) = (*args, *first, *last, *scratch, *failure);
     let emit = Emitter::new(&mut builder, host, level, notes);
@@ -99,8 +99,8 @@ pub(crate) fn generate(
         env: HashMap::new(),
         positions: HashMap::new(),
         strips: HashMap::new(),
-        met: HashMap::new(),
-        dealt: None,
+        row_contents: HashMap::new(),
+        tree_lanes: None,
         placed: Vec::new(),
         vector: None,
         refused: None,
@@ -115,11 +115,11 @@ pub(crate) fn generate(
     refused.map_or(Ok(()), Err)
 }
 
-/// The lanes of the fixed tree among which the steps of a block are dealt, or a single one for short axes: their number,
-/// and its logarithm.
+/// The lanes of the fixed tree among which the steps of a block are distributed, or a single one for short axes: their
+/// number, and its logarithm.
 #[derive(Clone, Copy)]
-struct Dealt {
-    lanes: ir::Value,
+struct TreeLanes {
+    count: ir::Value,
     shift: ir::Value,
 }
 
@@ -141,9 +141,9 @@ struct Generator<'a, 'f, 'k> {
     /// The bounds of the current strip of an axis.
     strips: HashMap<AxisId, (ir::Value, ir::Value)>,
     /// For each contraction, by its first rows of results: memory that describes the content of the rows filled for it.
-    met: HashMap<RowId, ir::Value>,
-    /// The lanes among which the steps of blocks are dealt in the surrounding contraction.
-    dealt: Option<Dealt>,
+    row_contents: HashMap<RowId, ir::Value>,
+    /// The lanes among which the steps of blocks are distributed in the surrounding contraction.
+    tree_lanes: Option<TreeLanes>,
     /// Accesses whose address at the current position has been computed.
     placed: Vec<(AccessId, ir::Value)>,
     /// The axis and the lanes of the surrounding vector loop.

@@ -113,9 +113,9 @@ impl Generator<'_, '_, '_> {
         self.passes_of(axis, &[lanes])
     }
 
-    /// The same, of which the first have these lanes, the most first. After them, the remainder runs with as many lanes as
-    /// most loops have. An inner loop is followed by a loop with short vectors, because its remainder recurs in each step
-    /// around it.
+    /// Returns the lanes of the loops that run over an axis, of which the first have these lanes, the most first. After
+    /// them, the remainder runs with as many lanes as most loops have. An inner loop is followed by a loop with short
+    /// vectors, because its remainder recurs in each step around it.
     ///
     /// Nothing is masked: AVX2 has masks for 4 and 8 bytes only, and a masked store takes dozens of micro-operations on some
     /// processors (Zen 3), while passes serve all dtypes, strides and code generators. AVX-512 has masks for all sizes, with
@@ -158,11 +158,17 @@ impl Generator<'_, '_, '_> {
     /// as with four. Without functions, elements that are gathered or change their size gain nothing from that, and have only
     /// one full register for the shortest; what is done for each lane gains nothing at all.
     pub(super) fn lanes_at_once(&self, axis: AxisId, lanes: usize, body: &[Stmt]) -> usize {
-        self.lanes_beside(axis, lanes, body, 0)
+        self.lanes_live_with(axis, lanes, body, 0)
     }
 
-    /// The same beside values of so many bytes per lane that are alive throughout.
-    pub(super) fn lanes_beside(&self, axis: AxisId, lanes: usize, body: &[Stmt], beside: usize) -> usize {
+    /// Returns the lanes of a vector loop during which other values of `live_with` bytes per lane are alive throughout.
+    pub(super) fn lanes_live_with(
+        &self,
+        axis: AxisId,
+        lanes: usize,
+        body: &[Stmt],
+        live_with: usize,
+    ) -> usize {
         let is_plain = |stmt: &Stmt| match stmt {
             Stmt::Let(id) => !is_by_lane(&self.kernel.values[id.index()].def),
             Stmt::Store { .. } | Stmt::Put { .. } => true,
@@ -181,7 +187,7 @@ impl Generator<'_, '_, '_> {
         let host = self.emit.host;
         let reduces = body.iter().any(|stmt| matches!(stmt, Stmt::Reduce(_)));
         let is_worth = reduces || self.computes_functions(body) || self.is_contiguous(axis, body);
-        let bytes = self.most_alive(body) + beside;
+        let bytes = self.most_alive(body) + live_with;
         let fits = |lanes: &usize| lanes * bytes <= host.vector_registers() * host.vector_bytes;
         let wider = std::iter::successors(Some(2 * lanes), |lanes| Some(2 * lanes));
         let most = match is_worth {

@@ -73,7 +73,7 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Returns accumulators that lose against every element, for the elements that whole vectors leave.
-    pub(super) fn begin_behind(&mut self, accumulators: &[Accumulator]) -> State {
+    pub(super) fn identities(&mut self, accumulators: &[Accumulator]) -> State {
         let mut state = State::new();
         for accumulator in accumulators {
             state.push(self.emit.constant(accumulator.op.identity(accumulator.dtype)));
@@ -230,16 +230,17 @@ impl Generator<'_, '_, '_> {
         let passes = self.passes(reduce.axis, reduce.lanes);
         let mut begin = self.begin(accumulators, passes[0], start);
         let count = begin.len();
-        let behind = self.begin_behind(accumulators);
+        let identities = self.identities(accumulators);
         for lanes in &passes[1..] {
-            begin.extend(behind.iter().map(|value| self.emit.splat(value, *lanes)));
+            begin.extend(identities.iter().map(|value| self.emit.splat(value, *lanes)));
         }
         let state = self.in_blocks(reduce, (start, end), &begin, |generator, (mut start, end), state| {
             let mut new = State::new();
             for (index, (lanes, part)) in passes.iter().zip(state.chunks(count)).enumerate() {
                 let mut part = part.to_vec();
                 if index == 0 {
-                    (start, part) = generator.several_at_once(reduce, (start, end), *lanes, &behind, part);
+                    (start, part) =
+                        generator.several_at_once(reduce, (start, end), *lanes, &identities, part);
                 }
                 let (next, part) = generator.pass(reduce, (start, end), *lanes, &part);
                 start = next;
@@ -265,7 +266,7 @@ impl Generator<'_, '_, '_> {
         reduce: &Reduce,
         (start, end): (ir::Value, ir::Value),
         lanes: usize,
-        behind: &[Val],
+        identities: &[Val],
         state: State,
     ) -> (ir::Value, State) {
         let is_short = self.is_little_work(&reduce.body);
@@ -290,7 +291,7 @@ impl Generator<'_, '_, '_> {
             |generator| {
                 let mut begin = state.clone();
                 for _ in 1..together {
-                    begin.extend(behind.iter().map(|value| generator.emit.splat(value, lanes)));
+                    begin.extend(identities.iter().map(|value| generator.emit.splat(value, lanes)));
                 }
                 let (_, ends) = generator.repeat(start, stop, group, &begin, |generator, at, states| {
                     let offsets = (0..group).step_by(lanes);

@@ -1,7 +1,7 @@
 //! Fills scratch rows: with values, element by element, and with parts of arrays whose layout does not match the
 //! loops.
 
-use super::{Dealt, Generator};
+use super::{Generator, TreeLanes};
 use crate::emit::{LaneStride, Val};
 use crate::thresholds::COPIED_LANES;
 use broadloom_ir::dtype::DType;
@@ -27,12 +27,12 @@ impl Generator<'_, '_, '_> {
             return;
         };
         let span = self.kernel.rows[row.index()].span;
-        if let (Span::Part { by_lanes: true, .. }, Some(dealt)) = (span, self.dealt) {
+        if let (Span::Part { by_lanes: true, .. }, Some(tree_lanes)) = (span, self.tree_lanes) {
             let is_along = self.kernel.accesses[access.index()].is_unit(axis);
             let copied = Copied { access, delta, row, function: function as usize };
             match is_along {
-                true => self.deal_rows(&copied, rows, axis, dealt),
-                false => self.deal_steps_of_rows(&copied, rows, axis, dealt),
+                true => self.copy_rows_by_tree_lane(&copied, rows, axis, tree_lanes),
+                false => self.copy_steps_by_tree_lane(&copied, rows, axis, tree_lanes),
             }
             return;
         }
@@ -54,11 +54,11 @@ impl Generator<'_, '_, '_> {
             generator.call_host(function as usize, &args);
         };
         let all = self.bounds(rows);
-        match (span, self.dealt) {
+        match (span, self.tree_lanes) {
             // The steps of neighbouring lanes, as often as each lane has a step.
-            (Span::Block { by_lanes: true, .. }, Some(dealt)) => {
+            (Span::Block { by_lanes: true, .. }, Some(tree_lanes)) => {
                 let apart = ROWS_OF_LANE as i64 * row_bytes;
-                self.blocks(all.0, all.1, dealt.lanes, &[], |generator, lanes, _| {
+                self.blocks(all.0, all.1, tree_lanes.count, &[], |generator, lanes, _| {
                     copy(generator, lanes, apart);
                     Vec::new()
                 });
@@ -68,29 +68,31 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Copies contiguous elements of each row to its lanes.
-    fn deal_rows(&mut self, copied: &Copied, rows: AxisId, axis: AxisId, dealt: Dealt) {
+    fn copy_rows_by_tree_lane(&mut self, copied: &Copied, rows: AxisId, axis: AxisId, tree_lanes: TreeLanes) {
         let Copied { access, delta, row, function } = *copied;
         let size = self.kernel.rows[row.index()].dtype.size() as i64;
         let ((first_row, last_row), (first, last)) = (self.bounds(rows), self.bounds(axis));
         let length = self.ins().isub(last, first);
-        let whole = self.ins().ushr(length, dealt.shift);
-        let before = self.ins().ishl(whole, dealt.shift);
+        let whole = self.ins().ushr(length, tree_lanes.shift);
+        let before = self.ins().ishl(whole, tree_lanes.shift);
         let rest = self.ins().isub(length, before);
         let has_rest = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, rest, 0);
         let [one, target_stride] = [1, STEPS_OF_LANE as i64 * size].map(|value| self.constant(value));
-        let source_stride = self.scaled(dealt.lanes, size);
+        let source_stride = self.scaled(tree_lanes.count, size);
         self.repeat(first_row, last_row, 1, &[], |generator, position, _| {
             let [source, target] = generator.at(rows, position, 1, |generator| {
                 let source = generator.at(axis, first, 1, |generator| generator.address(access, delta));
                 [source, generator.row_within(row, 0, axis)]
             });
-            generator
-                .call_host(function, &[target, target_stride, source, source_stride, dealt.lanes, whole]);
+            generator.call_host(
+                function,
+                &[target, target_stride, source, source_stride, tree_lanes.count, whole],
+            );
             // The first lanes may have one more.
             generator.when(has_rest, |generator| {
-                let [before, behind] = [before, whole].map(|elements| generator.scaled(elements, size));
+                let [before, after] = [before, whole].map(|elements| generator.scaled(elements, size));
                 let source = generator.ins().iadd(source, before);
-                let target = generator.ins().iadd(target, behind);
+                let target = generator.ins().iadd(target, after);
                 generator.call_host(function, &[target, target_stride, source, source_stride, rest, one]);
             });
             Vec::new()
@@ -98,7 +100,13 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Copies the steps of each lane to all rows at once; neighbouring rows are contiguous in the array.
-    fn deal_steps_of_rows(&mut self, copied: &Copied, rows: AxisId, axis: AxisId, dealt: Dealt) {
+    fn copy_steps_by_tree_lane(
+        &mut self,
+        copied: &Copied,
+        rows: AxisId,
+        axis: AxisId,
+        tree_lanes: TreeLanes,
+    ) {
         let Copied { access, delta, row, function } = *copied;
         let size = self.kernel.rows[row.index()].dtype.size() as i64;
         let ((first_row, last_row), (first, last)) = (self.bounds(rows), self.bounds(axis));
@@ -107,9 +115,9 @@ impl Generator<'_, '_, '_> {
             None => self.constant(0),
             Some(stride) => self.stride_bytes(stride, size),
         };
-        let source_stride = self.ins().imul(source_stride, dealt.lanes);
+        let source_stride = self.ins().imul(source_stride, tree_lanes.count);
         let target_stride = self.constant(self.row_bytes(row));
-        let end = self.ins().iadd(first, dealt.lanes);
+        let end = self.ins().iadd(first, tree_lanes.count);
         let end = self.least(end, last);
         self.repeat(first, end, 1, &[], |generator, position, _| {
             let [source, target] = generator.at(rows, first_row, 1, |generator| {
@@ -119,9 +127,9 @@ impl Generator<'_, '_, '_> {
             });
             // The steps of this lane.
             let left = generator.ins().isub(last, position);
-            let mask = generator.ins().iadd_imm_s(dealt.lanes, -1);
+            let mask = generator.ins().iadd_imm_s(tree_lanes.count, -1);
             let rounded = generator.ins().iadd(left, mask);
-            let steps = generator.ins().ushr(rounded, dealt.shift);
+            let steps = generator.ins().ushr(rounded, tree_lanes.shift);
             generator.call_host(function, &[target, target_stride, source, source_stride, count, steps]);
             Vec::new()
         });

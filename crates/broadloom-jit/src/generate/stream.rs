@@ -104,20 +104,20 @@ impl Generator<'_, '_, '_> {
             });
             return;
         }
-        self.behind(stream.axis, &stream.ahead, (first, last), |generator, steps| {
+        self.per_contraction_step(stream.axis, &stream.ahead, (first, last), |generator, steps| {
             generator.deal_steps(stream, first, steps, lanes);
         });
     }
 
     /// Runs `emit` for steps of an axis: for all at once, or, after the code that runs ahead, for the steps that it covers.
-    pub(super) fn behind(
+    pub(super) fn per_contraction_step(
         &mut self,
         axis: AxisId,
         ahead: &[Stmt],
         (first, last): (ir::Value, ir::Value),
         emit: impl FnOnce(&mut Self, (ir::Value, ir::Value)),
     ) {
-        let Some(steps) = ahead.iter().find_map(Stmt::steps_behind) else {
+        let Some(steps) = ahead.iter().find_map(Stmt::steps_after_contraction) else {
             emit(self, (first, last));
             return;
         };
@@ -202,12 +202,12 @@ impl Generator<'_, '_, '_> {
             return;
         }
         // The step, and the first step of its lanes. One loop, because its code is large.
-        let behind = self.ins().iadd(next, lanes.count);
+        let past_end = self.ins().iadd(next, lanes.count);
         self.loop_while(
             &[next, next],
             &[],
             |generator, state| {
-                let [is_left, is_lane] = [(state[0], last), (state[1], behind)]
+                let [is_left, is_lane] = [(state[0], last), (state[1], past_end)]
                     .map(|(step, end)| generator.ins().icmp(IntCC::SignedLessThan, step, end));
                 generator.ins().band(is_left, is_lane)
             },
@@ -260,11 +260,11 @@ impl Generator<'_, '_, '_> {
         let left = self.ins().icmp(IntCC::SignedLessThan, start, strip.1);
         let one_by_one = |generator: &mut Self| {
             let length = generator.ins().imul_imm_s(apart, steps);
-            let behind = generator.ins().iadd(first, length);
+            let past_end = generator.ins().iadd(first, length);
             generator.loop_while(
                 &[first],
                 &[],
-                |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], behind),
+                |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], past_end),
                 |generator, state, _| {
                     let around = generator.before_walk(stream, state[0], 1, apart);
                     rest(generator, &around);
@@ -295,7 +295,7 @@ impl Generator<'_, '_, '_> {
         let mut rows = stream.accumulators.iter().flat_map(StreamAccumulator::rows).chain(read);
         stream.lanes > 1
             && !stream.dense
-            && stream.body.iter().all(|stmt| self.goes_behind(stmt, stream.strip))
+            && stream.body.iter().all(|stmt| self.can_overrun_strip(stmt, stream.strip))
             && rows.all(|row| longest.next_multiple_of(stream.lanes) <= kernel.rows[row.index()].length)
     }
 
@@ -303,7 +303,7 @@ impl Generator<'_, '_, '_> {
     fn lanes_of_walk(&self, stream: &Stream) -> usize {
         let accumulated = stream.accumulators.iter().map(|entry| entry.accumulator.dtype.size()).sum();
         match self.computes_functions(&stream.body) {
-            true => self.lanes_beside(stream.strip, stream.lanes, &stream.body, accumulated),
+            true => self.lanes_live_with(stream.strip, stream.lanes, &stream.body, accumulated),
             false => stream.lanes,
         }
     }

@@ -392,7 +392,7 @@ impl Generator<'_, '_, '_> {
         counter: &Slots,
         count: ir::Value,
     ) -> State {
-        let begin = self.begin_behind(accumulators);
+        let begin = self.identities(accumulators);
         self.merging_held_ranks(count, &begin, |generator, rank, carried| {
             let older = generator.read(counter, rank, 1);
             generator.combine(accumulators, &older, carried)

@@ -66,14 +66,14 @@ impl Allocation {
         };
         let mut loops = Vec::new();
         // A loop that starts before the latest start of finished loops contains one of them.
-        let mut behind_begins = 0;
+        let mut first_free = 0;
         for (last, block) in function.blocks.iter().enumerate() {
             let back = block.successors.iter().map(|(to, _)| *to).filter(|first| *first <= last).max();
-            if let Some(first) = back.filter(|first| *first >= behind_begins) {
+            if let Some(first) = back.filter(|first| *first >= first_free) {
                 let spills = (first..=last).flat_map(|block| self.steps(block)).filter(on_stack).count();
                 let registers = Registers { used: self.vectors(first..last + 1), spills };
                 loops.push(InnerLoop { first, registers });
-                behind_begins = first + 1;
+                first_free = first + 1;
             }
         }
         loops

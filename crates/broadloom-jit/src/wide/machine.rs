@@ -62,7 +62,7 @@ pub(super) enum Arg {
     Immediate(i64),
     /// Not an operand, but the mask register of the lanes to write. The other lanes keep their values.
     Under(VReg),
-    /// The same, but the other lanes become zero.
+    /// Not an operand, but the mask register of the lanes to write. The other lanes become zero.
     OrZero(VReg),
 }
 

@@ -80,7 +80,7 @@ fn made(block: &Block) -> impl Iterator<Item = VReg> {
     block.params.iter().copied().chain(block.insts.iter().flat_map(of_inst))
 }
 
-/// Changes the values that a block reads. Addresses are no vectors.
+/// Changes the values that a block reads. Addresses are not vectors.
 fn read(block: &mut Block, mut change: impl FnMut(&mut VReg)) {
     for inst in &mut block.insts {
         for arg in &mut inst.args {

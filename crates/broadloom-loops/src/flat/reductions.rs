@@ -411,7 +411,7 @@ impl Flat {
         let extent = self.node(operand).shape[axis].clone();
         let short = extent.as_constant().is_some_and(|extent| extent < MIN_GROUPED_AXIS)
             // There are few blocks of rows.
-            || matches!(self.behind_cast(operand).kind, Kind::Segment { .. });
+            || matches!(self.without_casts(operand).kind, Kind::Segment { .. });
         if short || !self.is_few(shape) {
             return None;
         }
@@ -471,7 +471,7 @@ impl Flat {
     }
 
     /// Returns a node, or the operand of its conversion.
-    fn behind_cast(&self, mut id: FlatId) -> &FlatNode {
+    fn without_casts(&self, mut id: FlatId) -> &FlatNode {
         while let Kind::Cast(operand) = self.node(id).kind {
             id = operand;
         }

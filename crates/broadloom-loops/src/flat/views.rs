@@ -126,10 +126,10 @@ impl Flat {
     ) -> Result<Option<FlatId>, LowerError> {
         let Kind::Concat { operands, axis, .. } = self.node(join).kind.clone() else { return Ok(None) };
         let from = self.node(join).shape.clone();
-        let (before, behind) = (Dim::product(&from[..axis])?, Dim::product(&from[axis + 1..])?);
+        let (before, after) = (Dim::product(&from[..axis])?, Dim::product(&from[axis + 1..])?);
         let mut place = None;
         for to in 0..shape.rank() {
-            let merged = behind.exact_div(&Dim::product(&shape[to + 1..])?);
+            let merged = after.exact_div(&Dim::product(&shape[to + 1..])?);
             if let Some(merged) = merged
                 && Dim::product(&shape[..to])? == before
                 && shape[to] == from[axis].mul(&merged)?

@@ -257,7 +257,7 @@ pub const RANKED_ROWS: usize = CONTRACTED_ROWS * (1 + CONTRACTED_RANKS);
 /// packs its block again.
 pub const FOLDED_ROWS: usize = 8 * CONTRACTED_ROWS;
 
-/// The same, for steps of a reduction: a multiple of [`STREAMED_STEPS`].
+/// The number of steps of a reduction whose results are combined over other axes: a multiple of [`STREAMED_STEPS`].
 pub const FOLDED_STEPS: usize = 4 * STREAMED_STEPS;
 
 /// The number of steps of the axis with rows for which a [`Contract`] packs their operands at once: a multiple of the

@@ -103,7 +103,7 @@ impl Kernel {
     /// Returns whether a definition can be computed for lanes beyond the end of a strip: it reads no array that the
     /// strip moves, and cannot fail. This does not cover rows, whose contents only the statement that fills them
     /// knows.
-    pub fn goes_behind(&self, def: &Def, strip: AxisId) -> bool {
+    pub fn can_overrun_strip(&self, def: &Def, strip: AxisId) -> bool {
         match def {
             Def::Load { access, .. } => {
                 self.accesses.get(access.index()).is_some_and(|access| access.stride(strip).is_none())
@@ -118,9 +118,9 @@ impl Kernel {
 }
 
 impl<'k> Loop<'k> {
-    /// Returns the same loop with statements before every group of steps, if there are any.
-    fn behind(self, ahead: &'k [Stmt]) -> Loop<'k> {
-        let steps = ahead.iter().find_map(Stmt::steps_behind);
+    /// Returns this loop with statements before every group of steps, if there are any.
+    fn per_contraction_step(self, ahead: &'k [Stmt]) -> Loop<'k> {
+        let steps = ahead.iter().find_map(Stmt::steps_after_contraction);
         match steps {
             None => self,
             Some(steps) => {
@@ -142,8 +142,8 @@ impl<'k> Loop<'k> {
 }
 
 impl Stmt {
-    /// Returns the number of steps that run behind a contraction at once.
-    pub fn steps_behind(&self) -> Option<usize> {
+    /// Returns the number of steps that run after a contraction at once.
+    pub fn steps_after_contraction(&self) -> Option<usize> {
         self.contraction().map(|contract| contract.steps)
     }
 
@@ -192,7 +192,7 @@ impl Stmt {
                     bodies: smallvec![per_step.as_slice(), prologue.as_slice()],
                     inner: Some(Box::new(steps(*strip, *lanes, body))),
                 };
-                Some(walk.behind(ahead))
+                Some(walk.per_contraction_step(ahead))
             }
             Stmt::BestRows(BestRows { axis, ahead, per_step, prologue, .. }) => {
                 let walk = Loop {
@@ -201,7 +201,7 @@ impl Stmt {
                     bodies: smallvec![per_step.as_slice(), prologue.as_slice()],
                     inner: None,
                 };
-                Some(walk.behind(ahead))
+                Some(walk.per_contraction_step(ahead))
             }
             Stmt::Contract(Contract { axis, rows, strip, lanes, prologue, rows_prologue, body, .. }) => {
                 let walk = steps(*strip, *lanes, body).inside(*axis, Turn::Steps(1), &[]);

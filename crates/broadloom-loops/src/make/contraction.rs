@@ -187,11 +187,11 @@ impl Maker<'_, '_, '_> {
 
     /// Fills rows over the strip of an axis with a value, one for each step of another axis.
     fn pack(&mut self, value: ValueId, row: RowId, rows: AxisId, axis: AxisId) -> Stmt {
-        let is_dealt = matches!(self.kernel.rows[row.index()].span, Span::Part { by_lanes: true, .. });
+        let is_by_tree_lane = matches!(self.kernel.rows[row.index()].span, Span::Part { by_lanes: true, .. });
         if let Def::Load { access, delta } = self.nest.values[value.index()].def {
             let [each, along] =
                 [rows, axis].map(|axis| self.nest.accesses[access.index()].stride(axis).is_one());
-            if each && !along || along && is_dealt {
+            if each && !along || along && is_by_tree_lane {
                 return Stmt::Transpose { access, delta, row, rows, axis };
             }
         }
@@ -200,7 +200,7 @@ impl Maker<'_, '_, '_> {
         let made = self.get(value, &mut body);
         body.push(Stmt::Put { row, part: 0, axis, value: made });
         self.env = outer;
-        let lanes = match is_dealt {
+        let lanes = match is_by_tree_lane {
             true => 1,
             false => self.placement.lanes(axis, Some(axis), self.placement.subtree(rows).into_iter()),
         };

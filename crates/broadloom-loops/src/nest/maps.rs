@@ -240,12 +240,12 @@ impl Flat {
             return Ok(None);
         }
         let [least, greatest] = index.bounds(extent)?;
-        let behind = greatest.add(&Dim::ONE)?;
+        let past_end = greatest.add(&Dim::ONE)?;
         // Usually a piece is a whole operand, which is found without a proof for each of many operands.
-        let whole = ends.iter().position(|end| *end == behind);
+        let whole = ends.iter().position(|end| *end == past_end);
         for operand in whole.into_iter().chain(0..ends.len()) {
             let start = operand.checked_sub(1).map_or(Dim::ZERO, |before| ends[before].clone());
-            if self.at_least(&least, &start)? && self.at_least(&ends[operand], &behind)? {
+            if self.at_least(&least, &start)? && self.at_least(&ends[operand], &past_end)? {
                 return Ok(Some((operand, index.moved(&start.neg()?)?)));
             }
         }

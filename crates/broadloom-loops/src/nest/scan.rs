@@ -37,8 +37,8 @@ impl Nest<'_> {
             }
             None => index.more.is_empty() && index.start.as_constant().is_some_and(|start| start >= 0),
         };
-        let met = map.iter().filter_map(along).fold(0, |set, axis| set | bit(axis));
-        let is_inside = |axis: &AxisId| met & bit(*axis) != 0;
+        let indexed = map.iter().filter_map(along).fold(0, |set, axis| set | bit(axis));
+        let is_inside = |axis: &AxisId| indexed & bit(*axis) != 0;
         if !self.is_whole
             || !map.iter().zip(&*node.shape).all(goes_over)
             || !self.path(self.innermost).iter().all(is_inside)

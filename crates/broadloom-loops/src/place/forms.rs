@@ -3,7 +3,7 @@
 use super::{Form, Placement};
 use crate::kernel::{AxisId, Def, Order, Use, ValueId};
 use crate::nest::bit;
-use crate::thresholds::{LONG_LOOP, MAX_TURNED, MAX_TURNED_ARG, MIN_WORD};
+use crate::thresholds::{LONG_LOOP, MAX_TRANSPOSED_ROW, MAX_TRANSPOSED_ROW_ARG, MIN_WORD};
 
 impl Placement<'_, '_> {
     pub(super) fn form(&self, axis: AxisId, order: Order) -> Form {
@@ -37,7 +37,9 @@ impl Placement<'_, '_> {
         match (along, across, other) {
             (0, 0, 0) if per_lane => Form::PerLane,
             (_, _, _) if order == Order::Sequential && per_lane => Form::PerLane,
-            (1.., 0, 0) if order == Order::Free && per_lane && self.turns(axis, neighbour) => Form::PerLane,
+            (1.., 0, 0) if order == Order::Free && per_lane && self.transposes_rows(axis, neighbour) => {
+                Form::PerLane
+            }
             (1.., 0, 0) => Form::Contiguous,
             (0, 1.., 0) if streams => Form::AccumulatorRows,
             _ if per_lane => Form::PerLane,
@@ -48,15 +50,15 @@ impl Placement<'_, '_> {
 
     /// Returns whether an axis is so short that a reduction along it in any order takes less time for a row in each lane, of
     /// which 16 bytes at once are transposed in registers. There have to be rows for many lanes.
-    fn turns(&self, axis: AxisId, rows: AxisId) -> bool {
+    fn transposes_rows(&self, axis: AxisId, rows: AxisId) -> bool {
         let is_word = |value: ValueId| match self.nest.values[value.index()].def {
             Def::Load { access, .. } => self.nest.accesses[access.index()].dtype.size() >= MIN_WORD,
             _ => true,
         };
         let is_indexed = |value: &ValueId| self.nest.reductions[value].operand.is_indexed();
         let longest = match self.reduced[&axis].iter().any(is_indexed) {
-            true => MAX_TURNED_ARG,
-            false => MAX_TURNED,
+            true => MAX_TRANSPOSED_ROW_ARG,
+            false => MAX_TRANSPOSED_ROW,
         };
         let [extent, rows] = [axis, rows].map(|axis| self.nest.axes[axis.index()].extent.as_constant());
         extent.is_some_and(|extent| extent <= longest)
@@ -82,7 +84,7 @@ impl Placement<'_, '_> {
                 _ => true,
             })
         };
-        let is_turned = |axis: &AxisId| {
+        let becomes_contiguous = |axis: &AxisId| {
             let mut siblings = self.loops(self.nest.axes[axis.index()].parent).into_iter();
             self.forms[axis] == Form::PerLane
                 && self.orders[axis] == Order::Free
@@ -92,8 +94,8 @@ impl Placement<'_, '_> {
                 })
                 && is_contiguous(*axis)
         };
-        let turned: Vec<AxisId> = self.reduced.keys().copied().filter(is_turned).collect();
-        self.forms.extend(turned.into_iter().map(|axis| (axis, Form::Contiguous)));
+        let contiguous: Vec<AxisId> = self.reduced.keys().copied().filter(becomes_contiguous).collect();
+        self.forms.extend(contiguous.into_iter().map(|axis| (axis, Form::Contiguous)));
     }
 
     /// Returns how many loads that depend on both a reduction axis and its neighbour have unit stride along the

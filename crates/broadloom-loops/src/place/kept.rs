@@ -45,7 +45,7 @@ impl Placement<'_, '_> {
             else {
                 continue;
             };
-            for (call, again) in nest.twins(axis, free) {
+            for (call, again) in nest.same_along_both_axes(axis, free) {
                 let both = [call, again].iter().all(|value| self.live[value.index()] && self.is_call(*value));
                 let bytes = nest.values[call.index()].dtype.size();
                 let at_most = self.target().kept_bytes() / bytes;

@@ -229,7 +229,7 @@ impl Scope<'_> {
                 *axis == strip && contract.filled(values).any(|filled| filled == *row)
                     || *axis == contract.axis && contract.filled_beside(values).any(|filled| filled == *row)
             }
-            def => def.is_some_and(|def| self.kernel.goes_behind(def, strip)),
+            def => def.is_some_and(|def| self.kernel.can_overrun_strip(def, strip)),
         }
     }
 }

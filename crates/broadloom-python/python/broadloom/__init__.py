@@ -12,6 +12,7 @@ array([5.])
 """
 
 from ._api import compile, eval, input, jit
+from ._broadloom import VERSION as __version__
 from ._broadloom import Function, Kernel, Program
 from ._errors import (
     ArgumentError,
@@ -41,6 +42,7 @@ __all__ = [
     "ShapeError",
     "Size",
     "TracingError",
+    "__version__",
     "compile",
     "eval",
     "input",

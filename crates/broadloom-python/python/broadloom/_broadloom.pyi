@@ -4,6 +4,8 @@ from typing import Any, final
 import numpy as np
 from typing_extensions import disjoint_base
 
+VERSION: str
+
 @disjoint_base
 class Value:
     """A lazy array, or a lazy size: a name in a program that grows."""

@@ -372,9 +372,9 @@ impl Parser<'_> {
         // As in Python: a single `_` between digits, or after the prefix of a base.
         let letters = text.as_bytes();
         let is_apart = |at: usize| {
-            let [before, behind] = [at.checked_sub(1), at.checked_add(1)]
+            let [before, after] = [at.checked_sub(1), at.checked_add(1)]
                 .map(|at| at.and_then(|at| letters.get(at)).is_some_and(u8::is_ascii_alphanumeric));
-            !before || !behind
+            !before || !after
         };
         if letters.iter().enumerate().any(|(at, letter)| *letter == b'_' && is_apart(at)) {
             return Err(bad());

@@ -24,8 +24,7 @@ impl Printer<'_> {
     pub(super) fn index(&self, slice: ExprId, axis: usize) -> Option<String> {
         let Node::View { view: View::Slice(parts), operand } = self.node(slice) else { return None };
         let start = &parts[axis].start;
-        let spare =
-            self.graph.shape(*operand)[axis].sub(start).and_then(|behind| behind.sub(&Dim::ONE)).ok()?;
+        let spare = self.graph.shape(*operand)[axis].sub(start).and_then(|rest| rest.sub(&Dim::ONE)).ok()?;
         let is_right = self.is_demanded(slice, start) && self.is_demanded(slice, &spare);
         is_right.then(|| self.size(start))
     }
@@ -84,11 +83,11 @@ impl Printer<'_> {
         let SliceAxis { start: first, step } = part;
         let stride = step.abs();
         // The largest number has no successor; only ranges that end elsewhere start there.
-        let behind = first.add(&Dim::ONE).unwrap_or_else(|_| whole.clone());
+        let past_end = first.add(&Dim::ONE).unwrap_or_else(|_| whole.clone());
         let demands = self.demands.get(&slice).map_or(&[][..], Vec::as_slice);
         // A demand concerns the start, the length between the bounds, or the rest after the stop.
         let demanded = || demands.iter().map(|(_, demand)| demand);
-        let starts = demanded().cloned().chain(demanded().filter_map(|demand| behind.sub(demand).ok()));
+        let starts = demanded().cloned().chain(demanded().filter_map(|demand| past_end.sub(demand).ok()));
         let starts: Vec<Dim> = starts.collect();
         let stops = demanded().filter_map(|demand| whole.sub(demand).ok());
         let stops: Vec<Dim> = stops.chain(demanded().filter_map(|demand| first.add(demand).ok())).collect();
@@ -101,10 +100,10 @@ impl Printer<'_> {
         };
         let near_end = left_out(&whole.sub(first).ok()?);
         let near_end = near_end.filter_map(|less| whole.sub(&Dim::constant(less)).ok());
-        let near_start = left_out(&behind).map(Dim::constant);
+        let near_start = left_out(&past_end).map(Dim::constant);
         let reach = || size.sub(&Dim::ONE).and_then(|steps| steps.scale(stride));
         let forward = |stop: Dim| Bounds { start: first.clone(), stop, step: *step };
-        let backward = |start: Dim| Bounds { start, stop: behind.clone(), step: *step };
+        let backward = |start: Dim| Bounds { start, stop: past_end.clone(), step: *step };
         let within_step = (0..stride.min(MOST_TRIED)).rev();
         let mut candidates = Vec::new();
         if size.is_zero() {
@@ -130,20 +129,20 @@ impl Printer<'_> {
                     }));
                 }
                 for start in starts {
-                    let step = steps(&behind, &start);
-                    candidates.extend(step.map(|step| Bounds { start, stop: behind.clone(), step: -step }));
+                    let step = steps(&past_end, &start);
+                    candidates.extend(step.map(|step| Bounds { start, stop: past_end.clone(), step: -step }));
                 }
             }
             let lengths = lengths(size, stride).into_iter();
             candidates.extend(lengths.filter_map(|length| first.add(&length).ok()).map(forward));
-            let tightest = reach().and_then(|reach| behind.add(&reach));
+            let tightest = reach().and_then(|reach| past_end.add(&reach));
             let looser =
                 within_step.filter_map(|more| tightest.as_ref().ok()?.add(&Dim::constant(more)).ok());
             candidates.extend(looser.map(forward));
         } else {
             candidates.extend(near_start.chain(starts).map(backward));
             let lengths = lengths(size, stride).into_iter();
-            candidates.extend(lengths.filter_map(|length| behind.sub(&length).ok()).map(backward));
+            candidates.extend(lengths.filter_map(|length| past_end.sub(&length).ok()).map(backward));
             let tightest = reach().and_then(|reach| first.sub(&reach));
             let looser =
                 within_step.filter_map(|more| tightest.as_ref().ok()?.sub(&Dim::constant(more)).ok());

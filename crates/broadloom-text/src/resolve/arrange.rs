@@ -137,7 +137,7 @@ impl Resolver<'_> {
         for pair in pairs {
             widths.push(match pair[..] {
                 [both] => [self.size(both)?, self.size(both)?],
-                [before, behind] => [self.size(before)?, self.size(behind)?],
+                [before, after] => [self.size(before)?, self.size(after)?],
                 _ => return call.refuse("takes widths as 1, (1, 2), or one pair for each axis"),
             });
         }

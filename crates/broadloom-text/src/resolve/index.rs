@@ -236,8 +236,8 @@ impl Resolver<'_> {
     fn pick(&mut self, operand: ExprId, axis: usize, positions: Vec<Dim>, span: Span) -> Outcome<ExprId> {
         let mut elements = Vec::with_capacity(positions.len());
         for position in positions {
-            let behind = self.arithmetic(span, || position.add(&Dim::ONE))?;
-            let stop = (!behind.is_zero()).then_some(behind);
+            let past_end = self.arithmetic(span, || position.add(&Dim::ONE))?;
+            let stop = (!past_end.is_zero()).then_some(past_end);
             let mut specs = vec![SliceSpec::All; axis];
             specs.push(SliceSpec::Range { start: Some(position), stop, step: 1 });
             elements.push(self.build(span, |graph, site| graph.slice(operand, &specs, site))?);

@@ -186,7 +186,7 @@ impl Tensor {
     pub fn pad<D: Into<Dim>>(self, widths: impl IntoIterator<Item = (D, D)>, padding: Padding) -> Tensor {
         let site = Site::caller();
         let widths: Vec<Dim> =
-            widths.into_iter().flat_map(|(before, behind)| [before.into(), behind.into()]).collect();
+            widths.into_iter().flat_map(|(before, after)| [before.into(), after.into()]).collect();
         let value = match padding {
             Padding::Constant(value) => value.as_tensor(),
             _ => None,
@@ -202,8 +202,8 @@ impl Tensor {
             };
             let mut widths = widths.into_iter();
             let mut pairs = Vec::new();
-            while let (Some(before), Some(behind)) = (widths.next(), widths.next()) {
-                pairs.push([before, behind]);
+            while let (Some(before), Some(after)) = (widths.next(), widths.next()) {
+                pairs.push([before, after]);
             }
             graph.pad(self.expr, &pairs, mode, site)
         })

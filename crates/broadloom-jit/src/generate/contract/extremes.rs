@@ -36,17 +36,21 @@ impl Generator<'_, '_, '_> {
             && contract.strip == stream.strip
             && stream.accumulators.iter().all(is_extreme)
             && !contract.accumulators.iter().any(is_narrow)
-            && stream.per_step.iter().chain(&stream.body).all(|stmt| self.goes_behind(stmt, stream.strip));
+            && stream
+                .per_step
+                .iter()
+                .chain(&stream.body)
+                .all(|stmt| self.can_overrun_strip(stmt, stream.strip));
         fits.then_some(contract)
     }
 
     /// Returns whether a statement can run for lanes beyond the end of the strip.
-    pub(in crate::generate) fn goes_behind(&self, stmt: &Stmt, strip: AxisId) -> bool {
+    pub(in crate::generate) fn can_overrun_strip(&self, stmt: &Stmt, strip: AxisId) -> bool {
         let kernel = self.kernel;
         let Stmt::Let(id) = stmt else { return false };
         match kernel.values[id.index()].def {
             Def::Row(row, _) => matches!(kernel.rows[row.index()].span, Span::Strip | Span::Block { .. }),
-            ref def => kernel.goes_behind(def, strip),
+            ref def => kernel.can_overrun_strip(def, strip),
         }
     }
 
@@ -101,7 +105,7 @@ impl Generator<'_, '_, '_> {
             }));
             self.env.clone_from(&outer);
         }
-        let best = self.knock_out(&accumulators, &states);
+        let best = self.tournament(&accumulators, &states);
         self.store_extremes(&addresses, &best);
     }
 
@@ -161,12 +165,12 @@ impl Generator<'_, '_, '_> {
 
     /// Combines states of extremes by halves: one after the other, each would wait for a comparison with the one before,
     /// which takes as long as several steps of a tile where masks have registers of their own.
-    fn knock_out(&mut self, accumulators: &[Accumulator], states: &[State]) -> State {
+    fn tournament(&mut self, accumulators: &[Accumulator], states: &[State]) -> State {
         if let [state] = states {
             return state.clone();
         }
         let (earlier, later) = states.split_at(states.len() / 2);
-        let [earlier, later] = [earlier, later].map(|states| self.knock_out(accumulators, states));
+        let [earlier, later] = [earlier, later].map(|states| self.tournament(accumulators, states));
         self.combine_in_order(accumulators, &earlier, &later)
     }
 }

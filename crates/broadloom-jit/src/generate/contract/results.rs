@@ -28,7 +28,7 @@ impl Generator<'_, '_, '_> {
         self.places_from(tile, place, &starts)
     }
 
-    /// The same in rows that are laid out alike and begin at other addresses.
+    /// Returns the addresses of the results of a tile in rows that begin at `starts`.
     pub(super) fn places_from(
         &mut self,
         tile: &Tile<'_>,
@@ -91,7 +91,7 @@ impl Generator<'_, '_, '_> {
 
     /// Stores the results of a tile. The result of a block of a sum is then never a negative zero, which makes no difference
     /// to later additions.
-    pub(super) fn leave(&mut self, tile: &Tile<'_>, place: Place<'_>, state: &[Val]) {
+    pub(super) fn store_results(&mut self, tile: &Tile<'_>, place: Place<'_>, state: &[Val]) {
         let places = self.places(tile, place);
         let entries = tile.contract.accumulators.iter().cycle();
         for (((address, offset), value), entry) in places.into_iter().zip(state).zip(entries) {

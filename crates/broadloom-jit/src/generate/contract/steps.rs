@@ -3,7 +3,7 @@
 use super::{Beside, Packing, Place, Tile, accumulators, dtypes};
 use crate::emit::{LaneStride, Val};
 use crate::generate::reduce::State;
-use crate::generate::{Dealt, Generator, Looped};
+use crate::generate::{Generator, Looped, TreeLanes};
 use crate::thresholds::MAX_UNROLLED_STEPS;
 use broadloom_ir::reduce::LANES;
 use broadloom_loops::kernel::*;
@@ -38,7 +38,7 @@ impl Generator<'_, '_, '_> {
         begin: State,
     ) -> State {
         let sources = self.sources(tile, place, range.0);
-        let mut offsets = self.behind_rows(tile, place, range.0);
+        let mut offsets = self.filled_addresses(tile, place, range.0);
         let zero = self.constant(0);
         offsets.extend(sources.iter().map(|_| zero));
         let one = self.constant(1);
@@ -46,7 +46,7 @@ impl Generator<'_, '_, '_> {
         match self.kernel.axes[tile.contract.axis.index()].extent {
             Extent::Constant(steps @ 0..=MAX_UNROLLED_STEPS) => (0..steps).fold(begin, |state, _| {
                 let new = self.one_step(tile, place, &begins, &sources, &state);
-                begins = self.behind_step(tile, &begins, &sources, one);
+                begins = self.after_step(tile, &begins, &sources, one);
                 new
             }),
             _ => {
@@ -57,7 +57,7 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Returns the addresses of what a tile reads from rows over the strip at a step of the axis.
-    fn behind_rows(&mut self, tile: &Tile<'_>, place: Place<'_>, start: ir::Value) -> Vec<ir::Value> {
+    fn filled_addresses(&mut self, tile: &Tile<'_>, place: Place<'_>, start: ir::Value) -> Vec<ir::Value> {
         let Contract { axis, strip, .. } = *tile.contract;
         let at = |generator: &mut Self, row: RowId| {
             generator.at(axis, start, 1, |generator| {
@@ -117,8 +117,8 @@ impl Generator<'_, '_, '_> {
         });
         let starts = starts.collect();
         let of_lane = self.constant(size);
-        let of_step = match self.dealt {
-            Some(dealt) => self.scaled(dealt.lanes, size),
+        let of_step = match self.tree_lanes {
+            Some(tree_lanes) => self.scaled(tree_lanes.count, size),
             None => of_lane,
         };
         Source { starts, of_lane, of_step }
@@ -146,7 +146,7 @@ impl Generator<'_, '_, '_> {
                 let at = generator.in_lane(tile, at, sources, lane);
                 new.extend(generator.one_step(tile, place, &at, sources, state));
             }
-            (generator.behind_step(tile, at, sources, apart), new)
+            (generator.after_step(tile, at, sources, apart), new)
         };
         match are_some {
             true => self.loop_once_and_while(begins, &begin, is_before, step),
@@ -155,7 +155,7 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Returns the position of the next step, at a distance, and where a tile reads it.
-    fn behind_step(
+    fn after_step(
         &mut self,
         tile: &Tile<'_>,
         at: &[ir::Value],
@@ -211,7 +211,7 @@ impl Generator<'_, '_, '_> {
         self.at(axis, at[0], 1, |generator| {
             generator.at(strip, place.lane, tile.lanes, |generator| {
                 for ((value, row), address) in tile.filled.iter().zip(filled) {
-                    generator.read_behind(*value, *row, *address, tile.lanes);
+                    generator.read_past_end(*value, *row, *address, tile.lanes);
                 }
                 generator.define(&tile.shared);
                 for (step, state) in state.chunks(accumulators.len()).enumerate() {
@@ -219,7 +219,7 @@ impl Generator<'_, '_, '_> {
                         let read = tile.beside.iter().zip(sources).zip(beside);
                         for ((Beside { value, row, .. }, source), offset) in read {
                             let address = generator.ins().iadd(source.starts[step], *offset);
-                            generator.read_behind(*value, *row, address, 1);
+                            generator.read_past_end(*value, *row, address, 1);
                         }
                         generator.define(&tile.own);
                         new.extend(generator.accumulate(axis, &accumulators, state));
@@ -232,7 +232,7 @@ impl Generator<'_, '_, '_> {
 
     /// Reads one or more elements of a row. Elements beyond the end of a strip can be read, because there are at least as
     /// many as the steps that are computed at once.
-    fn read_behind(&mut self, value: ValueId, row: RowId, address: ir::Value, lanes: usize) {
+    fn read_past_end(&mut self, value: ValueId, row: RowId, address: ir::Value, lanes: usize) {
         let dtype = self.kernel.rows[row.index()].dtype;
         let read = self.emit.load(address, 0, dtype, lanes, LaneStride::Unit);
         self.env.insert(value, read);
@@ -252,12 +252,12 @@ impl Generator<'_, '_, '_> {
         tile: &Tile<'_>,
         place: Place<'_>,
         (first, last): (ir::Value, ir::Value),
-        dealt: Dealt,
+        tree_lanes: TreeLanes,
     ) -> State {
         let apart = (LANES / tile.lanes_at_once) as i64;
-        let are_several = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, dealt.lanes, 1);
+        let are_several = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, tree_lanes.count, 1);
         let turns = self.constant(apart);
-        let turns = self.least(dealt.lanes, turns);
+        let turns = self.least(tree_lanes.count, turns);
         let limit = self.ins().iadd(first, turns);
         // Before this step of the first lane, the second one has a step as well.
         let last_of_both = self.ins().iadd_imm_s(last, -apart);
@@ -266,7 +266,7 @@ impl Generator<'_, '_, '_> {
         let ahead = self.ahead(tile, place, (first, last));
         let zero = self.constant(0);
         let mut begins = vec![first];
-        begins.extend(self.behind_rows(tile, place, first));
+        begins.extend(self.filled_addresses(tile, place, first));
         begins.extend(sources.iter().map(|_| zero));
         let carried = begins.len();
         begins.extend(&tile.slots);
@@ -279,7 +279,7 @@ impl Generator<'_, '_, '_> {
             let turn = generator.ins().isub(at[0], first);
             generator.prefetch_ahead(tile, &ahead, turn);
             let begin = generator.begin_tile(tile);
-            let until = |end: ir::Value| Steps { end, apart: dealt.lanes, are_some: false };
+            let until = |end: ir::Value| Steps { end, apart: tree_lanes.count, are_some: false };
             let state = if tile.lanes_at_once == 1 {
                 generator.along(tile, place, until(last), begins, &sources, begin).carried
             } else {

@@ -433,10 +433,10 @@ fn check(function: &Function, allocation: &Allocation, code: &Code) -> BTreeSet<
         let block = follow(function, allocation, block).expect("a block that is not empty");
         decoded.arrives(starts[block])
     };
-    for (index, jumps, behind) in ends {
+    for (index, jumps, after) in ends {
         let block = &function.blocks[index];
         let last = jumps.last().filter(|jump| jump.mnemonic() == Mnemonic::Jmp);
-        let otherwise = decoded.arrives(last.map_or(behind, Instruction::near_branch_target));
+        let otherwise = decoded.arrives(last.map_or(after, Instruction::near_branch_target));
         match block.insts.last().map(|inst| inst.kind) {
             Some(Kind::Branch(condition)) => {
                 let taken = decoded.arrives(jumps[0].near_branch_target());

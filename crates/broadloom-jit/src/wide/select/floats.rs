@@ -263,7 +263,7 @@ impl Selector<'_> {
         Arg::Memory(memory)
     }
 
-    /// Truncates toward zero, saturating; NaN gives zero.
+    /// Truncates toward zero to signed integers, saturating; NaN gives zero.
     pub(super) fn signed_of_float(
         &mut self,
         inst: ir::Inst,
@@ -311,7 +311,7 @@ impl Selector<'_> {
         reg
     }
 
-    /// The same, to unsigned integers.
+    /// Truncates toward zero to unsigned integers, saturating; NaN gives zero.
     pub(super) fn unsigned_of_float(
         &mut self,
         inst: ir::Inst,

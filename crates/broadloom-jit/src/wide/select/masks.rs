@@ -282,7 +282,7 @@ impl Selector<'_> {
 
     /// Any function of three bits: its value where the first is set in `0xf0`, the second in `0xcc`, the third in
     /// `0xaa`.
-    pub(super) fn of_three(&mut self, target: VReg, first: VReg, others: [Arg; 2], function: i64) {
+    pub(super) fn ternary_logic(&mut self, target: VReg, first: VReg, others: [Arg; 2], function: i64) {
         let args = [Arg::Tied(target, first), others[0], others[1], Arg::Immediate(function)];
         self.emit(TERNARY[0], &args);
     }

@@ -79,7 +79,7 @@ impl Selector<'_> {
             }
             (Opcode::Bnot, &[x]) if self.width == Width::Zmm => {
                 let x = self.get(x);
-                self.of_three(target, x, [x, x].map(Arg::Use), !0xf0);
+                self.ternary_logic(target, x, [x, x].map(Arg::Use), !0xf0);
             }
             (Opcode::Bnot, &[x]) => {
                 let (x, ones) = (self.fetch(x), self.ones());
@@ -291,7 +291,7 @@ impl Selector<'_> {
     /// Bits of `x` where those of `c` are set, else of `y`.
     pub(super) fn choose_bits(&mut self, target: VReg, c: VReg, x: VReg, y: VReg) {
         if self.width == Width::Zmm {
-            return self.of_three(target, c, [x, y].map(Arg::Use), 0xf0 & 0xcc | !0xf0 & 0xaa);
+            return self.ternary_logic(target, c, [x, y].map(Arg::Use), 0xf0 & 0xcc | !0xf0 & 0xaa);
         }
         let x = self.compute(Code::VEX_Vandps_ymm_ymm_ymmm256, &[Arg::Use(c), Arg::Use(x)]);
         let y = self.compute(Code::VEX_Vandnps_ymm_ymm_ymmm256, &[Arg::Use(c), Arg::Use(y)]);

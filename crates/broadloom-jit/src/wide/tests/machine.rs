@@ -85,7 +85,7 @@ pub(in crate::wide) fn native() -> OwnedTargetIsa {
     builder.finish(settings::Flags::new(flags)).expect("valid flags")
 }
 
-/// The same, if the back end supports it and the machine has the registers.
+/// The target of this machine, if the back end supports it and the machine has registers of this width.
 pub(in crate::wide) fn isa(width: Width) -> Option<OwnedTargetIsa> {
     let isa = native();
     let level = match width {

@@ -141,7 +141,7 @@ impl Random {
         (self.next() % end as u64) as usize
     }
 
-    /// True so many times of a hundred.
+    /// Returns true with this probability, in percent.
     pub(super) fn in_hundred(&mut self, times: usize) -> bool {
         self.below(100) < times
     }

@@ -118,7 +118,7 @@ fn weighted(x: f64, v: f64) -> f64 {
     x.max(-800.0) * half / (1.0 + half * half) * half
 }
 
-/// The same functions in f64.
+/// The activation functions in f64.
 pub mod wide {
     use super::*;
 

@@ -9,8 +9,8 @@ use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::{self, InstBuilder};
 use std::collections::HashMap;
 
-/// Arrays whose rows are turned.
-struct Turned {
+/// Arrays whose rows are transposed.
+struct TransposedRows {
     loads: Vec<Load>,
     /// The number of steps of the reduction that are loaded at once.
     steps: usize,
@@ -27,7 +27,7 @@ struct Load {
 }
 
 impl Generator<'_, '_, '_> {
-    /// Adds the elements of a range in index order. Those of rows that are turned are loaded several at once.
+    /// Adds the elements of a range in index order. Those of rows that are transposed are loaded several at once.
     pub(super) fn step_by_step(
         &mut self,
         reduce: &Reduce,
@@ -35,8 +35,8 @@ impl Generator<'_, '_, '_> {
         begin: &[Val],
     ) -> (ir::Value, State) {
         let mut state = begin.to_vec();
-        if let Some(turned) = self.turned(reduce) {
-            (start, state) = self.turned_steps(reduce, &turned, (start, end), &state);
+        if let Some(transposed) = self.transposed_rows(reduce) {
+            (start, state) = self.transposed_steps(reduce, &transposed, (start, end), &state);
         }
         self.repeat(start, end, 1, &state, |generator, position, state| {
             generator.at(reduce.axis, position, 1, |generator| {
@@ -46,8 +46,8 @@ impl Generator<'_, '_, '_> {
         })
     }
 
-    /// Returns the arrays of a reduction whose rows are turned, if there are any.
-    fn turned(&mut self, reduce: &Reduce) -> Option<Turned> {
+    /// Returns the arrays of a reduction whose rows are transposed, if there are any.
+    fn transposed_rows(&mut self, reduce: &Reduce) -> Option<TransposedRows> {
         let (_, lanes) = self.vector.filter(|(axis, _)| *axis != reduce.axis)?;
         let kernel = self.kernel;
         let mut loads = Vec::new();
@@ -72,30 +72,30 @@ impl Generator<'_, '_, '_> {
         loads.retain(|load| load.dtype.size() == size);
         let steps = VECTOR_BYTES / size;
         let is_long = self.whole_extent(reduce.axis).is_none_or(|extent| extent >= steps as i64);
-        is_long.then_some(Turned { loads, steps, lanes })
+        is_long.then_some(TransposedRows { loads, steps, lanes })
     }
 
-    /// Adds as many steps as whole parts of rows have, and returns the position behind them.
-    fn turned_steps(
+    /// Adds as many steps as whole parts of rows have, and returns the position after them.
+    fn transposed_steps(
         &mut self,
         reduce: &Reduce,
-        turned: &Turned,
+        transposed: &TransposedRows,
         (start, end): (ir::Value, ir::Value),
         state: &[Val],
     ) -> (ir::Value, State) {
-        self.repeat(start, end, turned.steps as i64, state, |generator, position, state| {
-            let loaded: Vec<Vec<Val>> = turned
+        self.repeat(start, end, transposed.steps as i64, state, |generator, position, state| {
+            let loaded: Vec<Vec<Val>> = transposed
                 .loads
                 .iter()
                 .map(|load| {
                     let first = generator
                         .at(reduce.axis, position, 1, |generator| generator.address(load.access, load.delta));
-                    let addresses = generator.every(first, load.apart, turned.lanes);
+                    let addresses = generator.every(first, load.apart, transposed.lanes);
                     generator.emit.load_transposed(&addresses, load.dtype)
                 })
                 .collect();
-            (0..turned.steps).fold(state.to_vec(), |state, step| {
-                let held = turned.loads.iter().zip(&loaded);
+            (0..transposed.steps).fold(state.to_vec(), |state, step| {
+                let held = transposed.loads.iter().zip(&loaded);
                 let held: HashMap<ValueId, &Val> =
                     held.map(|(load, loaded)| (load.value, &loaded[step])).collect();
                 let position = generator.ins().iadd_imm_s(position, step as i64);
