@@ -35,6 +35,7 @@ const CONTRACTIONS: &[&str] = &["-p", "broadloom", "--test", "contractions", "al
 const CONTRACTIONS_OF_SUMS: &[&str] =
     &["-p", "broadloom", "--test", "contractions", "reductions_of_all_sizes"];
 const COUNTS: &[&str] = &["-p", "broadloom", "--test", "counts", "of_bytes"];
+const EMPTY: &[&str] = &["-p", "broadloom", "--test", "empty"];
 const FIRST_OF_EQUALS: &[&str] = &["-p", "broadloom", "--test", "regressions", "first_of_equal"];
 const KERNELS_OF_SCANS: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "running_results"];
 const RULES: &[&str] = &["-p", "broadloom-ir", "--test", "transform"];
@@ -162,6 +163,20 @@ pub const FAULTS: &[Fault] = &[
         test: INTERPRETER,
     },
     // Lowering.
+    Fault {
+        what: "tensors without elements are read, before loops that do not run",
+        file: "crates/broadloom-loops/src/flat.rs",
+        place: "node if ⟦shape.iter().any(Dim::is_zero)⟧ &&",
+        new: "false",
+        test: EMPTY,
+    },
+    Fault {
+        what: "the verifier takes every loop for one that does not run",
+        file: "crates/broadloom-loops/src/verify/present.rs",
+        place: "|| !⟦self.around().all(runs)⟧",
+        new: "false",
+        test: VERIFIER,
+    },
     Fault {
         what: "an update runs in place where a later loop reads the old value",
         file: "crates/broadloom-loops/src/alias.rs",

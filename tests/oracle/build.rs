@@ -186,7 +186,7 @@ impl Builder {
             4..=7 => m,
             8 | 9 => k,
             10 => draw.of(&[2 * n, n + 1]),
-            11 => constant(1),
+            11 => constant(draw.of(&[1, 1, 1, 0])),
             _ => constant(draw.of(&[3, 2, 5, 8, 17, 8])),
         }
     }
@@ -384,6 +384,9 @@ impl Builder {
                 sizes.splice(axis..=axis, [NewSize::from(2), NewSize::from(shape[axis] / 2)]);
             }
             (2, _) => sizes.reverse(),
+            (3, _) if shape.rank() > 0 && draw.next(2) == 0 => {
+                return x.repeat(draw.of(&[2, 0, 3]), draw.next(shape.rank()));
+            }
             _ => sizes = vec![NewSize::from(shape.iter().fold(Dim::from(1), |count, dim| count * *dim))],
         }
         x.reshape(&sizes[..])

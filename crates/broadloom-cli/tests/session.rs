@@ -11,7 +11,6 @@
 mod pictures;
 
 use broadloom::CpuLevel;
-use pictures::read_png;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -215,6 +214,7 @@ fn what_varies_is_left_out_and_nothing_else() {
 /// What the session wrote, computed anew.
 #[cfg(unix)]
 mod files {
+    use crate::pictures::read_png;
     use npyz::{Deserialize, NpyFile};
     use std::path::Path;
 

@@ -108,6 +108,7 @@ impl Scope<'_> {
                 Def::Take { size, .. } | Def::Search { size, .. } => Some(size),
                 _ => None,
             },
+            Stmt::Scatter { size, .. } => Some(*size),
             Stmt::Sort(sort) => Some(self.axis(sort.axis)?.extent),
             Stmt::Best(best) => Some(self.axis(best.axis)?.extent),
             Stmt::BestRows(best) => Some(self.axis(best.axis)?.extent),
