@@ -9,13 +9,13 @@ const CI: &str = include_str!("../../.ci/run");
 
 /// Each line of CONTRIBUTING.md, and the text of `.ci/run` that runs it or what it is a part of.
 const RUN_BY: &[(&str, &str)] = &[
-    ("cargo test", "cargo test --locked --no-fail-fast\n"),
-    ("cargo test -p broadloom-ir", "cargo test --locked --no-fail-fast\n"),
-    ("cargo test --test oracle", "cargo test --locked --no-fail-fast\n"),
-    ("cargo test -p broadloom --doc guide", "cargo test --locked --no-fail-fast\n"),
+    ("cargo test", "cargo test --locked --no-fail-fast \"${rust[@]}\""),
+    ("cargo test -p broadloom-ir", "cargo test --locked --no-fail-fast \"${rust[@]}\""),
+    ("cargo test --test oracle", "cargo test --locked --no-fail-fast \"${rust[@]}\""),
+    ("cargo test -p broadloom --doc guide", "cargo test --locked --no-fail-fast \"${rust[@]}\""),
     (
         "cargo test -p broadloom-arrow -p broadloom-datafusion -p broadloom-sql",
-        "cargo test --locked -p broadloom-arrow -p broadloom-datafusion -p broadloom-sql",
+        "rust=(--workspace --exclude broadloom-python)",
     ),
     ("cargo fmt --all", "cargo fmt --all"),
     (
@@ -26,18 +26,18 @@ const RUN_BY: &[(&str, &str)] = &[
     ("UPDATE_DOCS=1 cargo test --test docs", "update_pages"),
     ("UPDATE_DOCS=1 cargo test -p broadloom-cli --test session", "update_pages"),
     ("INSTA_UPDATE=always INSTA_FORCE_PASS=1 cargo test -p broadloom-loops --test schedules", "update_pages"),
-    ("cargo bench --bench table -- --write", "cargo test --locked --benches"),
-    ("cargo test --test docs -- --ignored", "cargo test --locked --test docs -- --ignored"),
+    ("cargo bench --bench table -- --write", "--bench table"),
+    ("cargo test --test docs -- --ignored", "--test docs -- --ignored"),
     ("cargo test --test faults -- --ignored --nocapture", "FAULTS=simplify.rs"),
-    ("python3 -m venv target/numpy", "python3 -m venv target/numpy"),
-    ("target/numpy/bin/pip install -r tests/numpy/requirements.txt", "-r tests/numpy/requirements.txt"),
+    ("python3 -m venv target/numpy", "python3 -m venv \"target/$name\""),
+    ("target/numpy/bin/pip install -r tests/numpy/requirements.txt", "-r \"tests/$name/requirements.txt\""),
     (
         "BROADLOOM_PYTHON=$PWD/target/numpy/bin/python cargo test --test numpy",
-        "BROADLOOM_PYTHON=\"$PWD/target/numpy/bin/python\"",
+        "environment \"$name\"",
     ),
-    ("python3 -m venv target/pyarrow", "python3 -m venv target/pyarrow"),
-    ("target/pyarrow/bin/pip install -r tests/pyarrow/requirements.txt", "-r tests/pyarrow/requirements.txt"),
-    ("cargo test -p broadloom-cli --test pyarrow", "cargo test --locked --test pyarrow"),
+    ("python3 -m venv target/pyarrow", "python3 -m venv \"target/$name\""),
+    ("target/pyarrow/bin/pip install -r tests/pyarrow/requirements.txt", "-r \"tests/$name/requirements.txt\""),
+    ("cargo test -p broadloom-cli --test pyarrow", "for name in numpy pyarrow"),
 ];
 
 /// The blocks of a page in a language.
