@@ -43,6 +43,33 @@ fn structure_decides_what_is_compiled() {
     assert_eq!(reshape(30, 40).unwrap(), 1200);
     expect(1, "specialised");
 
+    // Short axes that are reduced have variants of one kernel.
+    let nearest = |d: usize| {
+        let coordinates =
+            |of: usize| -> Vec<f32> { (0..d).map(|at| ((of * 31 + at * 7) % 23) as f32).collect() };
+        let [codes, points] =
+            [300, 80].map(|count| (0..count).map(|of| coordinates(of + count)).collect::<Vec<_>>());
+        let want = points.iter().map(|point| {
+            let square =
+                |code: &Vec<f32>| -> f32 { code.iter().zip(point).map(|(x, y)| (x - y) * (x - y)).sum() };
+            let squares: Vec<f32> = codes.iter().map(square).collect();
+            (0..codes.len())
+                .min_by(|a, b| squares[*a].total_cmp(&squares[*b]))
+                .map(|code| code as i64)
+                .unwrap()
+        });
+        let [all_codes, all_points] = [codes.concat(), points.concat()];
+        let views =
+            (ArrayView::new(&all_codes, &[300, d]).unwrap(), ArrayView::new(&all_points, &[80, d]).unwrap());
+        let got: Vec<i64> = broadloom::eval(views, |(codes, points)| {
+            (codes.unsqueeze(1) - points).square().sum(-1).argmin(0)
+        })
+        .unwrap();
+        assert_eq!(got, want.collect::<Vec<i64>>(), "{d}");
+    };
+    (9..14).for_each(nearest);
+    expect(1, "short sizes of a reduced axis");
+
     let twice = |count: usize| -> (Vec<f64>, f64) {
         let (a, s): (Vec<f64>, f64) = broadloom::eval(&vec![1.0f64; count], |x| (x * 2, x.sum(0))).unwrap();
         (a, s)

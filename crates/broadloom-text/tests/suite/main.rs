@@ -1,0 +1,14 @@
+//! The text language: one program for all suites but the fuzzer, which ends its process if a case hangs.
+
+mod errors;
+mod functions;
+mod hostile;
+mod indices;
+mod numpy;
+mod one_liners;
+mod ops;
+mod precedence;
+mod round_trip;
+mod session;
+mod several;
+mod support;

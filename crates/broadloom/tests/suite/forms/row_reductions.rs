@@ -1,0 +1,82 @@
+//! Reductions of short rows, which have a row in each lane: the bits of the interpreter, for every length, dtype and layout.
+
+use crate::support::harness::{Input, Kernels, Layout};
+use crate::support::numbers::recurring;
+use crate::support::ways::{selected, ways_and_baseline};
+use broadloom::prelude::*;
+
+/// Of `x[n, columns]` and a row of weights: each reduction of its own.
+const ALONE: [fn(Tensor, Tensor) -> Tensor; 8] = [
+    |x, _| x.sum(-1),
+    |x, w| (x * w).sum(-1),
+    |x, _| x.max(-1),
+    |x, w| (x - w).min(-1),
+    |x, _| x.argmax(-1),
+    |x, w| (x * w).argmin(-1),
+    |x, _| x.mean(-1),
+    |x, _| x.prod(-1),
+];
+
+/// Several reductions of one loop, by their places in the list.
+const TOGETHER: [&[usize]; 2] = [&[0, 1, 2, 3, 4, 5], &[4, 0]];
+
+/// Around the longest rows that are unrolled, read as a whole and transposed in registers, and around whole vectors.
+const COLUMNS: [usize; 17] = [2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33, 48, 49, 64, 65, 256, 257];
+
+/// Dense; rows apart; columns in memory order; rows from the last to the first.
+const LAYOUTS: [Layout; 4] = [
+    Layout::DENSE,
+    Layout { gap: 3, ..Layout::DENSE },
+    Layout { order: &[1, 0], ..Layout::DENSE },
+    Layout { backwards: true, ..Layout::DENSE },
+];
+
+/// Each length with each reduction, in one of some ways to compile, and in each way one of some reductions.
+fn check<T: Element>(one_in: usize) {
+    let ways = ways_and_baseline();
+    let sets = (0..ALONE.len()).map(|one| vec![one]).chain(TOGETHER.map(<[usize]>::to_vec));
+    let sets: Vec<Vec<usize>> = sets.collect();
+    for (length, columns) in COLUMNS.into_iter().enumerate() {
+        for (which, set) in sets.iter().enumerate() {
+            let graph = |g: &Graph| -> Vec<Tensor> {
+                let x = g.input::<T>("x", shape![g.symbol("n"), columns]);
+                let w = g.input::<T>("w", shape![columns]);
+                set.iter().map(|one| ALONE[*one](x, w)).collect()
+            };
+            let chosen = ways.iter().enumerate().filter(|(way, _)| selected(length + which + way, one_in));
+            let kernels = Kernels::each_of(chosen.map(|(_, way)| (way, graph)));
+            for (rows, has_nans) in [(0, false), (1, true), (5, false), (16, true), (35, false), (35, true)] {
+                let x = Input::new(&[rows, columns], recurring::<T>(rows * columns, has_nans));
+                let w = Input::new(&[columns], recurring::<T>(columns, false));
+                let layouts = LAYOUTS.map(|layout| vec![layout, Layout::DENSE]);
+                kernels.check_each_laid_out(format_args!("reductions {set:?}"), &[x, w], &layouts);
+            }
+        }
+    }
+}
+
+#[test]
+fn of_f32() {
+    check::<f32>(2);
+}
+
+#[test]
+fn of_f64() {
+    check::<f64>(2);
+}
+
+#[test]
+fn of_i32() {
+    check::<i32>(4);
+}
+
+#[test]
+fn of_i64() {
+    check::<i64>(4);
+}
+
+#[test]
+fn of_narrow_dtypes() {
+    check::<u8>(4);
+    check::<f16>(4);
+}

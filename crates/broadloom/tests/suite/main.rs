@@ -1,0 +1,26 @@
+//! The facade: one program for all suites that do not need a process of their own, because each program has a code generator in it.
+
+mod called;
+mod dsl;
+mod dtypes;
+mod empty;
+mod errors;
+mod explain;
+mod forms;
+mod in_place;
+mod language;
+mod large_graphs;
+mod limits;
+#[cfg(feature = "ndarray")]
+mod ndarrays;
+mod order;
+mod plan;
+mod products;
+mod regressions;
+mod run;
+mod samples;
+mod scans;
+mod sizes;
+mod support;
+mod topk;
+mod width;
