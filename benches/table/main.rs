@@ -1,11 +1,11 @@
 //! Times of Broadloom beside the best loops by hand, or beside itself, and the limits for them.
 //!
 //! ```text
-//! cargo bench --bench table                        every entry, some six minutes
-//! cargo bench --bench table -- rows softmax        entries whose family or name has one of these texts
-//! cargo bench --bench table -- --write             writes docs/benchmarks.md as well
-//! cargo bench --bench table -- --before page.md    what has no limit of its own is to be within 1.05 of that page
-//! cargo test --benches                             everything once, on small arrays
+//! cargo bench --features rivals --bench table                        every entry, some six minutes
+//! cargo bench --features rivals --bench table -- rows softmax        entries whose family or name has one of these texts
+//! cargo bench --features rivals --bench table -- --write             writes docs/benchmarks.md as well
+//! cargo bench --features rivals --bench table -- --before page.md    what has no limit of its own is to be within 1.05 of that page
+//! cargo test --features rivals --bench table                         everything once, on small arrays
 //! ```
 #![allow(clippy::print_stdout, reason = "a benchmark reports to whoever runs it")]
 

@@ -51,7 +51,7 @@ fn page(rows: &[Row], level: Level) -> String {
         .fold((0, 0), |(held, asked), holds| (held + usize::from(holds), asked + 1));
     let mut page = format!(
         "# Benchmarks\n\n\
-         Written by `cargo bench --bench table -- --write` on {}, {} threads, {}, on {}; do not edit.\n\n\
+         Written by `cargo bench --features rivals --bench table -- --write` on {}, {} threads, {}, on {}; do not edit.\n\n\
          A figure is the time of Broadloom as a multiple of that of its rival, which is named beside it: the best loop that we\n\
          can write by hand, for the widest vectors of the CPU, a library, or Broadloom itself on another way to say the same.\n\
          `the peak` is a loop of as many multiplications and additions that wait for nothing. All run in turns, on one thread\n\

@@ -35,7 +35,7 @@ pub fn ways() -> Vec<CompileOptions> {
     ways
 }
 
-/// The same, and the instructions that every CPU has.
+/// Every way of [`ways`], and the instructions that every CPU has.
 pub fn ways_and_baseline() -> Vec<CompileOptions> {
     let baseline = CompileOptions { level: Some(CpuLevel::Baseline), ..way() };
     let is_new = CpuLevel::detect() != CpuLevel::Baseline;
