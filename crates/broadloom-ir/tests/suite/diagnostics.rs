@@ -299,7 +299,7 @@ fn helps_hold() {
     assert!(tried > 100, "{tried}");
 }
 
-/// The same for helps of mistakes that are no clash of sizes under broadcasting: what they say is built.
+/// Builds what the helps say of mistakes other than sizes that do not broadcast.
 #[test]
 fn helps_of_other_ops_hold() {
     type Make = fn(&mut Graph, &[ExprId]) -> ExprId;

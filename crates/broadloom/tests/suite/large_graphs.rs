@@ -62,7 +62,7 @@ fn a_pyramid_over_a_join() {
     assert_eq!(found, expected);
 }
 
-/// The same through reshapes, whose index maps the plan does not see: the loops did.
+/// Pyramids through reshapes, whose index maps the plan does not see.
 #[test]
 fn pyramids_of_reshapes() {
     // Built for each index map, 18 levels took 26 s, and each further one twice as long.

@@ -120,13 +120,13 @@ impl Kernels {
         self.check_laid_out(what, inputs, &[Layout::DENSE]);
     }
 
-    /// The same for arrays that all have each of some layouts.
+    /// Whether all have the bits of the interpreter on arrays that all have each of some layouts.
     pub fn check_laid_out<T: Element>(&self, what: impl Display, inputs: &[Input<T>], layouts: &[Layout]) {
         let lists: Vec<Vec<Layout>> = layouts.iter().map(|layout| vec![*layout; inputs.len()]).collect();
         self.check_each_laid_out(what, inputs, &lists);
     }
 
-    /// The same for lists with a layout for each input.
+    /// Whether all have the bits of the interpreter for each of some lists with a layout for each input.
     pub fn check_each_laid_out<T: Element>(
         &self,
         what: impl Display,
