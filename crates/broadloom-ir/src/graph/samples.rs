@@ -209,11 +209,14 @@ impl Graph {
         };
         let zero = self.insert_constant(Scalar::I64(0).cast(dtype), site)?;
         let long = self.convert(long, dtype, site)?;
-        let padded = self.try_pad(long, &[widths], Pad::Constant(zero), site)?;
+        let padded = self.try_pad(long, &[widths.clone()], Pad::Constant(zero), site)?;
         let windows = self.try_windows(padded, &width, 0, site)?;
         let mut short = self.convert(short, dtype, site)?;
         if sliding == Sliding::Convolve {
             short = self.part(short, 0, None, None, -1, site)?;
+        }
+        if dtype.class() == Class::Float && overlap != Overlap::Valid {
+            short = self.where_overlapping(short, [long, windows], widths, site)?;
         }
         let (times, total) = match dtype {
             DType::Bool => (Op::LogicalAnd, ReduceOp::Any),
@@ -227,6 +230,24 @@ impl Graph {
             return self.part(sums, 0, None, None, -1, site);
         }
         Ok(sums)
+    }
+
+    /// Returns the elements of the shorter vector for each window, with 0 beside padding: its zeros would turn an
+    /// infinity or NaN of the shorter vector into NaN.
+    fn where_overlapping(
+        &mut self,
+        short: ExprId,
+        [long, windows]: [ExprId; 2],
+        widths: [Dim; 2],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let [yes, no] = [true, false].map(|value| self.insert_constant(Scalar::Bool(value), site));
+        let real = self.try_broadcast_to(yes?, self.written(long).clone(), site)?;
+        let real = self.try_pad(real, &[widths], Pad::Constant(no?), site)?;
+        let width = self.length_of(short, "each operand")?;
+        let real = self.try_windows(real, &width, 0, site)?;
+        let [zero] = self.numbers_like(windows, [0.0], site)?;
+        self.try_select([real, short, zero], site)
     }
 
     /// Evaluates a polynomial at `x` by Horner's rule; its coefficients are a vector of constant length, highest
