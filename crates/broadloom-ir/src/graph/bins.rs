@@ -276,10 +276,8 @@ impl Graph {
                 return Err(Problem::Argument("takes two finite numbers as `range`, the lower one first"));
             }
             Some(range) => {
-                let dtype = self.dtype(x);
-                for end in range {
-                    let literal = Literal::Float(end);
-                    literal.to_scalar(dtype).ok_or(Problem::LiteralDoesNotFit { literal, dtype })?;
+                if !range.iter().all(|end| Literal::Float(*end).fits(self.dtype(x))) {
+                    return Err(Problem::Argument("takes a `range` that the dtype of the data holds"));
                 }
                 self.numbers_like(x, range, site)?
             }
