@@ -377,3 +377,75 @@ fn numbers_that_the_dtype_cannot_hold() {
     }
     refuses("clip(x, -9, -5)", &[x()], "the literal -5 does not fit into u8");
 }
+
+#[test]
+fn areas_slopes_and_lines() {
+    // Exact arithmetic, where NumPy's sums and differences of two samples overflow.
+    gives("trapezoid(x)", &[v(&[1e308, 1e308])], scalar(1e308));
+    gives("trapezoid(x, dx=0.5)", &[v(&[1.6e308, 1.6e308])], scalar(8e307));
+    gives("trapezoid(x)", &[v(&[3e38_f32, 3e38])], scalar(3e38_f32));
+    gives("trapezoid(x)", &[v(&[1.0, INF])], scalar(INF));
+    gives("trapezoid(x)", &[v(&[-INF, INF])], scalar(NAN));
+    gives("trapezoid(x)", &[v(&[5e-324, 5e-324])], scalar(5e-324));
+    gives("gradient(x)", &[v(&[-1.5e308, 0.0, 1.5e308])], v(&[1.5e308; 3]));
+    gives("gradient(x, 4)", &[v(&[-1.6e308, 1.6e308])], v(&[8e307; 2]));
+    gives("gradient(x)", &[v(&[1.0, INF, 3.0])], v(&[INF, 1.0, -INF]));
+    gives("gradient(x)", &[v(&[-INF, 0.0, INF])], v(&[INF; 3]));
+    gives("gradient(x)", &[v(&[INF, 0.0, INF])], v(&[-INF, NAN, INF]));
+    let interp = |at: f64, places: [f64; 2], values: [f64; 2], want: f64| {
+        gives("interp(x, y, z)", &[v(&[at]), v(&places), v(&values)], v(&[want]));
+    };
+    interp(0.5, [0.0, 1.0], [-1.7e308, 1.7e308], 0.0);
+    interp(5e-321, [0.0, 1e-320], [0.0, 1e300], 5e299);
+    let far = 2_f64.powi(1023);
+    interp(far / 2.0, [-far, far], [0.0, 1.0], 0.75);
+    // NumPy's.
+    interp(0.5, [0.0, 1.0], [1.0, INF], INF);
+    interp(0.5, [0.0, 1.0], [INF, 1.0], INF);
+    interp(0.5, [0.0, 1.0], [INF, INF], INF);
+    interp(0.5, [0.0, 1.0], [-INF, INF], NAN);
+    interp(0.5, [0.0, 1.0], [NAN, 1.0], NAN);
+    interp(0.5, [-INF, 1.0], [1.0, 2.0], 2.0);
+    interp(0.5, [0.0, INF], [1.0, 2.0], 1.0);
+    interp(INF, [0.0, 1.0], [1.0, 2.0], 2.0);
+    interp(-INF, [0.0, 1.0], [1.0, 2.0], 1.0);
+    interp(NAN, [0.0, 1.0], [1.0, 2.0], NAN);
+}
+
+/// NumPy's values.
+#[test]
+fn elementwise_compositions() {
+    let tiny = 5e-324;
+    let one = |expression: &str, x: &[f64], want: &[f64]| gives(expression, &[v(x)], v(want));
+    one("fabs(x)", &[-0.0, -INF, NAN, -tiny], &[0.0, INF, NAN, tiny]);
+    one("rint(x)", &[-0.5, 0.5, 1.5, INF, NAN, tiny], &[-0.0, 0.0, 2.0, INF, NAN, 0.0]);
+    one("heaviside(x, 0.5)", &[-INF, INF, NAN, -0.0, 0.0, tiny], &[0.0, 1.0, NAN, 0.5, 0.5, 1.0]);
+    one("spacing(x)", &[0.0, -0.0, INF, NAN, f64::MAX, -tiny], &[tiny, tiny, NAN, NAN, INF, -tiny]);
+    one("sinc(x)", &[INF, NAN, 0.0, -0.0, tiny, f64::MAX], &[NAN, NAN, 1.0, 1.0, 1.0, NAN]);
+    one("float_power(x, -1)", &[0.0, -0.0, INF, -INF, NAN], &[INF, -INF, 0.0, -0.0, NAN]);
+    one("nan_to_num(x)", &[INF, -INF, NAN, -0.0], &[f64::MAX, f64::MIN, 0.0, -0.0]);
+    one("modf(x)[0]", &[INF, -INF, NAN, -0.0, -0.5, 1e308, tiny], &[0.0, -0.0, NAN, -0.0, -0.5, 0.0, tiny]);
+    one("modf(x)[1]", &[INF, -INF, NAN, -0.0, -0.5, 1e308, tiny], &[INF, -INF, NAN, -0.0, -0.0, 1e308, 0.0]);
+    one("polyval(array([1.0, 2.0]), x)", &[-INF, 0.0, f64::MAX], &[NAN, 2.0, f64::MAX]);
+    one("tril(x, 0)[1]", &[INF, NAN], &[INF, NAN]);
+    one("diag(x)[1]", &[INF, NAN], &[0.0, NAN]);
+    one("diff(x)", &[-1.7e308, 1.7e308, INF, INF], &[INF, INF, NAN]);
+    one("pad(x, 1)", &[INF], &[0.0, INF, 0.0]);
+    let two =
+        |expression: &str, x: &[f64], y: &[f64], want: &[f64]| gives(expression, &[v(x), v(y)], v(want));
+    two("logaddexp2(x, y)", &[INF, -INF, INF, NAN], &[INF, -INF, -INF, 1.0], &[INF, -INF, INF, NAN]);
+    gives(
+        "isclose(x, y)",
+        &[
+            v(&[INF, INF, -INF, NAN, 1e308, 0.0, 1.7e308]),
+            v(&[INF, -INF, -INF, NAN, 1.0000001e308, tiny, -1.7e308]),
+        ],
+        v(&[true, false, true, false, true, true, false]),
+    );
+    gives("isclose(x, y)", &[v(&[MAX]), v(&[MIN])], v(&[false]));
+    let exponents = v(&[10_i64, -10, -5000, 3, 1074, -2098, -1074, MAX, MIN]);
+    let x = v(&[0.0, -0.0, INF, NAN, tiny, f64::MAX, 1.0, 1.0, 1.0]);
+    gives("ldexp(x, y)", &[x, exponents], v(&[0.0, -0.0, INF, NAN, 1.0, tiny, tiny, INF, 0.0]));
+    gives("saturating_add(x, y)", &[v(&[MIN, MAX]), v(&[-1_i64, 1])], v(&[MIN, MAX]));
+    gives("saturating_subtract(x, y)", &[v(&[0_u64, u64::MAX]), v(&[1_u64, 1])], v(&[0, u64::MAX - 1]));
+}

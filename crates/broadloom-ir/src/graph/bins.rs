@@ -164,6 +164,10 @@ impl Graph {
             let way = self.try_elementwise(Op::Subtract, &[x, place], site)?;
             let way = self.try_elementwise(Op::Multiply, &[slope, way], site)?;
             let sum = self.try_elementwise(Op::Add, &[way, value], site)?;
+            let behind = self.try_elementwise(Op::Add, &[interval, one], site)?;
+            let ends = [place, self.try_take(places, behind, 0, site)?];
+            let both = [value, self.try_take(values, behind, 0, site)?];
+            let sum = self.interpolated(x, ends, both, sum, site)?;
             let is_there = self.try_elementwise(Op::Equal, &[x, place], site)?;
             self.try_select([is_there, value, sum], site)?
         };
@@ -176,6 +180,33 @@ impl Graph {
             value = self.try_select([holds, other, value], site)?;
         }
         Ok(value)
+    }
+
+    /// Returns the sum that NumPy computes from the slope; where that or the distance of the places overflows, or one of
+    /// them is infinite, the mean of the two values, weighted by the share of the way.
+    fn interpolated(
+        &mut self,
+        x: ExprId,
+        [first, last]: [ExprId; 2],
+        values: [ExprId; 2],
+        sum: ExprId,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let share = self.share_of_way(x, [first, last], site)?;
+        // The way from an infinite place is infinite; that to the other place is not.
+        let rest = self.share_of_way(x, [last, first], site)?;
+        let [one] = self.numbers_like(x, [1.0], site)?;
+        let from_rest = self.try_elementwise(Op::Subtract, &[one, rest], site)?;
+        let is_unknown = self.try_elementwise(Op::Isnan, &[share], site)?;
+        let share = self.try_select([is_unknown, from_rest, share], site)?;
+        let mixed = self.mixed_by_share(values, share, site)?;
+        let distance = self.try_elementwise(Op::Subtract, &[last, first], site)?;
+        let are_finite = [
+            self.try_elementwise(Op::Isfinite, &[distance], site)?,
+            self.try_elementwise(Op::Isfinite, &[sum], site)?,
+        ];
+        let is_finite = self.try_elementwise(Op::LogicalAnd, &are_finite, site)?;
+        self.try_select([is_finite, sum, mixed], site)
     }
 
     /// Returns the number of elements in each bin (`i64`), or with `density` the fraction per unit of width

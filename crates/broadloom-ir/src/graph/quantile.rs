@@ -205,7 +205,7 @@ impl Graph {
     }
 
     /// Returns the mean of two floats, which does not overflow.
-    fn mean_of_two(&mut self, parts: [ExprId; 2], site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn mean_of_two(&mut self, parts: [ExprId; 2], site: Site) -> Result<ExprId, Problem> {
         let [two] = self.numbers_like(parts[0], [2.0], site)?;
         let sum = self.try_elementwise(Op::Add, &parts, site)?;
         let mean = self.try_elementwise(Op::Divide, &[sum, two], site)?;

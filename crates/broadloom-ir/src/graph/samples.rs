@@ -68,9 +68,14 @@ impl Graph {
         let neighbours = self.neighbours(y, axis, site)?;
         let height = self.try_elementwise(Op::Add, &neighbours, site)?;
         let width = self.distances(samples, spacing, axis, work, site)?;
-        let area = self.try_elementwise(Op::Multiply, &[width, height], site)?;
+        let twice = self.try_elementwise(Op::Multiply, &[width, height], site)?;
         let half = self.insert_constant(Scalar::F64(0.5).cast(work), site)?;
-        let area = self.try_elementwise(Op::Multiply, &[area, half], site)?;
+        let area = self.try_elementwise(Op::Multiply, &[twice, half], site)?;
+        // The mean of the two does not overflow, nor does its product if the area does not.
+        let mean = self.mean_of_two(neighbours, site)?;
+        let product = self.try_elementwise(Op::Multiply, &[width, mean], site)?;
+        let is_finite = self.try_elementwise(Op::Isfinite, &[twice], site)?;
+        let area = self.try_select([is_finite, area, product], site)?;
         let total =
             self.try_reduce(ReduceOp::Sum, area, Some(&[axis as i64]), false, Empty::Refused, site)?;
         self.convert(total, dtype, site)
@@ -135,9 +140,9 @@ impl Graph {
             let start = (start != 0).then(|| Dim::constant(start));
             graph.part(x, axis, start, stop.map(Dim::constant), 1, site)
         };
-        let rise = self.steps_of(y, axis, site)?;
+        let neighbours = self.neighbours(y, axis, site)?;
         let width = self.distances(samples, spacing, axis, work, site)?;
-        let slope = self.try_elementwise(Op::Divide, &[rise, width], site)?;
+        let slope = self.slope_of(neighbours, width, site)?;
         let first = part(self, slope, 0, Some(1))?;
         let last = part(self, slope, -1, None)?;
         let [before, here, behind] =
@@ -145,8 +150,7 @@ impl Graph {
         let middle = match spacing {
             Spacing::Step(step) => {
                 let width = self.insert_constant(Scalar::F64(2.0 * step).cast(work), site)?;
-                let rise = self.try_elementwise(Op::Subtract, &[behind, before], site)?;
-                self.try_elementwise(Op::Divide, &[rise, width], site)?
+                self.slope_of([behind, before], width, site)?
             }
             Spacing::At(_) => {
                 // The axis of the widths, which are a vector followed by the remaining axes, or have the samples'
@@ -171,6 +175,24 @@ impl Graph {
         };
         let joined = self.try_concat(&[first, middle, last], axis as i64, site)?;
         self.convert(joined, dtype, site)
+    }
+
+    /// Returns `(later - earlier) / width`, also where the difference overflows.
+    fn slope_of(
+        &mut self,
+        [later, earlier]: [ExprId; 2],
+        width: ExprId,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let rise = self.try_elementwise(Op::Subtract, &[later, earlier], site)?;
+        let slope = self.try_elementwise(Op::Divide, &[rise, width], site)?;
+        let parts = [
+            self.try_elementwise(Op::Divide, &[later, width], site)?,
+            self.try_elementwise(Op::Divide, &[earlier, width], site)?,
+        ];
+        let difference = self.try_elementwise(Op::Subtract, &parts, site)?;
+        let is_finite = self.try_elementwise(Op::Isfinite, &[rise], site)?;
+        self.try_select([is_finite, slope, difference], site)
     }
 
     /// Slides one vector along another: at each position, sums the products of the overlapping elements in the
