@@ -231,7 +231,7 @@ impl Graph {
         };
         let zero = self.insert_constant(Scalar::I64(0).cast(dtype), site)?;
         let long = self.convert(long, dtype, site)?;
-        let padded = self.try_pad(long, &[widths.clone()], Pad::Constant(zero), site)?;
+        let padded = self.try_pad(long, std::slice::from_ref(&widths), Pad::Constant(zero), site)?;
         let windows = self.try_windows(padded, &width, 0, site)?;
         let mut short = self.convert(short, dtype, site)?;
         if sliding == Sliding::Convolve {
