@@ -49,7 +49,9 @@ are optional); it is *written as* an expression; or it is *absent*, with what to
 same message. All names may start with `np.`, and functions of a tensor are also methods.
 
 [ops.md](ops.md) says where results differ from NumPy's on purpose: float sums have a fixed order, -0 is below +0, and a
-literal that a dtype cannot hold is an error. A reduction of a tensor without axes accepts the axis 0 or -1, as in NumPy. Slices are
+literal that a dtype cannot hold is an error, except where the result is known: in quotients, comparisons and the limits of `clip`.
+Where NumPy's intermediate results overflow or round integers, results are those of exact arithmetic: quantiles lie between their
+neighbours, and integers compare as integers. A reduction of a tensor without axes accepts the axis 0 or -1, as in NumPy. Slices are
 cut at the end of an axis of constant size; along an axis of symbolic size, each call checks them.
 
 | NumPy | here? | how |

@@ -5,7 +5,7 @@ use crate::table::dtype_of;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Graph, Literal, Norm, Pairs, Product, SegmentOp, Site, SliceSpec};
+use broadloom_ir::graph::{Graph, Literal, LiteralRole, Norm, Pairs, Product, SegmentOp, Site, SliceSpec};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
@@ -158,21 +158,27 @@ impl Builder<'_> {
 
     /// Tensors, and literals of the dtype that they take when they meet these tensors.
     fn operands(&mut self, expressions: &[Expression]) -> Vec<ExprId> {
-        self.operands_of(Op::Positive, expressions)
+        self.operands_of(|_| LiteralRole::Value, expressions)
     }
 
-    fn operands_of(&mut self, op: Op, expressions: &[Expression]) -> Vec<ExprId> {
+    fn operands_of(
+        &mut self,
+        role: impl Fn(usize) -> LiteralRole,
+        expressions: &[Expression],
+    ) -> Vec<ExprId> {
         let operands: Vec<Operand> = expressions.iter().map(|operand| self.operand(operand)).collect();
         let dtypes = operands.iter().filter_map(|operand| match operand {
             Operand::Tensor(expr) => Some(self.graph.dtype(*expr)),
             Operand::Literal(_) => None,
         });
         let meets = DType::promote_all(dtypes).expect("one operand is a tensor");
-        let convert = |operand| match operand {
+        let convert = |(position, operand)| match operand {
             Operand::Tensor(expr) => expr,
-            Operand::Literal(literal) => self.graph.operand_literal(op, literal, meets, self.site),
+            Operand::Literal(literal) => {
+                self.graph.operand_literal(role(position), literal, meets, self.site)
+            }
         };
-        operands.into_iter().map(convert).collect()
+        operands.into_iter().enumerate().map(convert).collect()
     }
 
     fn call(&mut self, call: &Arguments) -> ExprId {
@@ -185,7 +191,7 @@ impl Builder<'_> {
             return self.graph.power_literal(base, exponent, site);
         }
         if let Some(op) = Op::from_name(call.call) {
-            let operands = self.operands_of(op, call.arguments);
+            let operands = self.operands_of(|position| LiteralRole::of(op, position), call.arguments);
             return self.graph.elementwise(op, &operands, site);
         }
         match call.call {

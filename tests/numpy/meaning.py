@@ -24,14 +24,15 @@ import references
 DIFFERENCES = {
     "function_float": "float functions of bool and 8-bit integers compute in f32, not in f16",
     "saturation": "a float cast to an integer saturates and NaN gives 0; NumPy leaves it to the machine",
-    "literal_fits": "a literal that the dtype cannot hold is a mistake, also for floats and, too great, in comparisons",
+    "literal_fits": "a literal that the dtype cannot hold is a mistake, also for floats; not in quotients and comparisons",
+    "literal_compares": "a literal beyond a float dtype compares as it is; NumPy rounds it to infinity",
     "zero_order": "maximum, minimum, fmax, fmin, clip, max, min and topk order -0 below +0; NumPy takes either",
     "bool_refused": "bool has no arithmetic beyond + and *; NumPy computes in int8 or float16",
     "bool_power": "bool ** 2 is i64, as bool ** 3; NumPy's shortcut gives int8",
     "integer_reciprocal": "the reciprocal of an integer is a float; NumPy truncates it to an integer",
     "nextafter_zero": "nextafter of 0 towards -0 is -0 in every dtype, as in C; NumPy's f16 stays at 0",
     "degrees": "rad2deg multiplies by the float nearest 180/pi; NumPy's f32 divides two rounded ones",
-    "vanishing_step": "linspace counts in steps even if they vanish; NumPy then divides first",
+    "infinite_span": "linspace mixes its ends if their difference overflows; NumPy gives infinities and NaN",
     "nan_sign": "signbit and copysign take a NaN for positive; the sign of a NaN that was computed says nothing",
     "condition": "the condition of select is bool; NumPy's where takes any dtype",
     "arg_axes": "argmin and argmax go over any axes; NumPy knows one or all",
@@ -105,36 +106,62 @@ def differs(name, count=1):
     applied[name] += int(count)
 
 
-def check_literals(operands, compares=False):
-    """Refuses literals that the dtype of the arrays cannot hold, but for negative ones that are compared with unsigned."""
-    meets = np.result_type(*(value for value in operands if not is_literal(value)))
+def fits(literal, meets):
+    """Whether the dtype that a literal takes beside arrays can hold it."""
+    dtype = meets
+    if isinstance(literal, bool):
+        return True
+    if isinstance(literal, float) and meets.kind != "f":
+        dtype = F64
+    elif meets == BOOL:
+        dtype = I64
+    if dtype.kind != "f":
+        return np.iinfo(dtype).min <= literal <= np.iinfo(dtype).max
+    try:
+        return not math.isfinite(literal) or bool(np.isfinite(np.asarray(float(literal)).astype(dtype)))
+    except OverflowError:
+        return False
+
+
+def met(operands):
+    """The common dtype of the arrays."""
+    return np.result_type(*(value for value in operands if not is_literal(value)))
+
+
+def check_literals(operands, computes=False):
+    """Refuses literals that the dtype of the arrays cannot hold, unless a function `computes` with both as floats or
+    truth values."""
+    meets = met(operands)
     for literal in filter(is_literal, operands):
-        if isinstance(literal, bool):
-            continue
-        dtype = meets
-        if isinstance(literal, float) and meets.kind != "f":
-            dtype = F64
-        elif meets == BOOL:
-            dtype = I64
-        if dtype.kind == "f":
-            try:
-                fits = not math.isfinite(literal) or bool(np.isfinite(np.asarray(float(literal)).astype(dtype)))
-            except OverflowError:
-                fits = False
-        elif compares and dtype.kind == "u" and literal < 0:
-            fits = literal >= np.iinfo(I64).min
-        else:
-            fits = np.iinfo(dtype).min <= literal <= np.iinfo(dtype).max
-        if not fits:
+        is_converted = computes and meets.kind in "iu" and isinstance(literal, int)
+        if not is_converted and not fits(literal, meets):
             differs("literal_fits")
-            raise Refused(f"{literal} does not fit {dtype}")
+            raise Refused(f"{literal} does not fit {meets}")
 
 
-def ufunc(function, refuses_bool=False, compares=False):
+def comparison(function):
+    """A comparison as NumPy has it; where NumPy would round a literal to infinity, by f64."""
+
+    def reference(*operands):
+        meets = met(operands)
+        try:
+            result = np.asarray(function(*operands))
+            if meets.kind == "f" and not all(fits(value, meets) for value in filter(is_literal, operands)):
+                exact = np.asarray(function(*(np.asarray(value).astype(F64) for value in operands)))
+                differs("literal_compares", np.count_nonzero(exact != result))
+                return exact
+            return result
+        except (TypeError, ValueError) as error:
+            raise Refused(str(error)) from error
+
+    return reference
+
+
+def ufunc(function, refuses_bool=False, computes=False):
     """A ufunc as NumPy has it; with `refuses_bool`, if the operands come to bool they are refused."""
 
     def reference(*operands):
-        check_literals(operands, compares)
+        check_literals(operands, computes)
         if refuses_bool and np.result_type(*operands) == BOOL:
             differs("bool_refused")
             raise Refused("bool")
@@ -147,13 +174,12 @@ def ufunc(function, refuses_bool=False, compares=False):
 
 
 def logical(function):
-    """A ufunc of truth values. NumPy does not take every integer literal there, so it gets arrays."""
+    """A ufunc of truth values."""
 
     def reference(*operands):
-        check_literals(operands)
-        dtype = np.result_type(*operands)
+        check_literals(operands, computes=True)
         try:
-            return np.asarray(function(*(np.asarray(value).astype(dtype) for value in operands)))
+            return np.asarray(function(*(np.asarray(value).astype(BOOL) for value in operands)))
         except ValueError as error:
             raise Refused(str(error)) from error
 
@@ -174,7 +200,7 @@ def product(function):
 
 def as_floats(function, operands):
     """The operands of a float function as arrays of the dtype in which it works."""
-    check_literals(operands)
+    check_literals(operands, computes=True)
     try:
         dtype = np.asarray(function(*operands)).dtype
         np.broadcast_shapes(*map(np.shape, operands))
@@ -286,6 +312,15 @@ maximum, minimum = extreme(np.maximum, True), extreme(np.minimum, False)
 
 
 def clip(x, low, high):
+    meets = met((x, low, high))
+    # A limit beyond the dtype on its own side limits nothing.
+    ends = [-np.inf, np.inf] if meets.kind == "f" else [np.iinfo(meets).min, np.iinfo(meets).max] if meets != BOOL else []
+    limits = [low, high]
+    for place, end in enumerate(ends):
+        limit = limits[place]
+        if is_literal(limit) and not fits(limit, meets) and (limit > 0) == (end > 0):
+            limits[place] = end
+    low, high = limits
     operands = (x, low, high)
     check_literals(operands)
     dtype = np.result_type(*operands)
@@ -427,7 +462,7 @@ ELEMENTWISE = {
     "add": ufunc(np.add),
     "subtract": ufunc(np.subtract),
     "multiply": product(np.multiply),
-    "divide": ufunc(np.divide),
+    "divide": ufunc(np.divide, computes=True),
     "floor_divide": ufunc(np.floor_divide, refuses_bool=True),
     "remainder": ufunc(np.remainder, refuses_bool=True),
     "fmod": ufunc(np.fmod, refuses_bool=True),
@@ -469,12 +504,12 @@ ELEMENTWISE = {
     "isinf": ufunc(np.isinf),
     "isfinite": ufunc(np.isfinite),
     "signbit": signbit,
-    "equal": ufunc(np.equal, compares=True),
-    "not_equal": ufunc(np.not_equal, compares=True),
-    "less": ufunc(np.less, compares=True),
-    "less_equal": ufunc(np.less_equal, compares=True),
-    "greater": ufunc(np.greater, compares=True),
-    "greater_equal": ufunc(np.greater_equal, compares=True),
+    "equal": comparison(np.equal),
+    "not_equal": comparison(np.not_equal),
+    "less": comparison(np.less),
+    "less_equal": comparison(np.less_equal),
+    "greater": comparison(np.greater),
+    "greater_equal": comparison(np.greater_equal),
     "logical_and": logical(np.logical_and),
     "logical_or": logical(np.logical_or),
     "logical_xor": logical(np.logical_xor),

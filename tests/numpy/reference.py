@@ -16,6 +16,7 @@ import meaning
 import notebook
 import reduced
 import sampled
+import special
 import structure
 from cases import Cases
 
@@ -35,6 +36,7 @@ def main():
     sampled.write(cases)
     notebook.write(cases)
     compositions.write(cases)
+    special.write(cases)
     cases.close()
     # A difference that decides nothing is one that is no more.
     stale = [name for name in meaning.DIFFERENCES if not meaning.applied[name]]

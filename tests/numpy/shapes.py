@@ -1,5 +1,7 @@
 """What views, joins, lookups and grids mean: the same elements under other indices, by NumPy."""
 
+import math
+
 import numpy as np
 
 from meaning import DTYPES, F64, I64, Fails, Refused, cast, differs, select
@@ -76,10 +78,12 @@ def diff(x, order, axis):
 
 
 def linspace(start, stop, length):
-    result = np.linspace(start, stop, length, dtype=F64)
-    if length > 1 and start != stop and (stop - start) / (length - 1) == 0:
-        differs("vanishing_step")
-        result[:-1] = start
+    if length == 0 or math.isfinite(stop - start):
+        return np.linspace(start, stop, length, dtype=F64)
+    differs("infinite_span", length)
+    share = np.arange(length) / max(length - 1, 1)
+    result = start * (1 - share) + stop * share
+    result[0], result[length - 1 :] = start, stop if length > 1 else start
     return result
 
 

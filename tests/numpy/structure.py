@@ -1,6 +1,7 @@
 """Cases of views, joins, lookups and grids."""
 
 import itertools
+import math
 
 import numpy as np
 
@@ -121,6 +122,9 @@ def grids(cases):
             (1e300, -1e300),
             (-0.0, 0.0),
             (0.0, 5e-324),
+            (0.0, 2.5e-323),
+            (-1.5e308, 1.5e308),
+            (math.inf, math.inf),
         ):
             cases.add("grid", f"linspace({start!r}, {stop!r}, {length})")
 

@@ -309,7 +309,7 @@ impl RowKernel {
         };
         if let ColumnError::Call(CallError::Run(error)) = &mut error {
             match error {
-                RunError::IndexOutOfRange { expr, position, .. } => {
+                RunError::IndexOutOfRange { expr, position, .. } | RunError::NoBin { expr, position, .. } => {
                     if let Node::Take { indices, .. } = graph.node(*expr) {
                         shift(*indices, position);
                     }

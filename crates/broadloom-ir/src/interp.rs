@@ -62,8 +62,8 @@ impl Array {
 ///
 /// # Errors
 /// Returns an error if the arrays do not match the declared inputs, if their sizes disagree or break an obligation
-/// of the graph, if the data contain an index out of range or a negative exponent (the earliest expression, then
-/// the smallest position), or if an array would be too large. [`InterpretError::ShapeDisagrees`] and
+/// of the graph, if the data contain an index out of range, a negative exponent, or an element without a bin (the
+/// earliest expression, then the smallest position), or if an array would be too large. [`InterpretError::ShapeDisagrees`] and
 /// [`InterpretError::Unsound`] are bugs in Broadloom.
 pub fn interpret(graph: &CheckedGraph, inputs: &[Array], fused: bool) -> Result<Vec<Array>, InterpretError> {
     interpret_with_sizes(graph, inputs, &[], fused)
@@ -165,7 +165,7 @@ impl Run<'_> {
             }
             Node::View { view, operand } => self.view(expr, view, array(operand)?),
             Node::Take { table, indices, axis } => {
-                view::take(array(table)?, array(indices)?, *axis).map_err(at)
+                view::take(array(table)?, array(indices)?, *axis).map_err(|fault| self.taken_at(fault, expr))
             }
             Node::Iota => self.iota(expr),
             Node::Size(size) => {
@@ -190,6 +190,17 @@ impl Run<'_> {
                 reduce::scan(*op, array(operand)?, *axis, initial, self.fused).map_err(at)
             }
             Node::Poison => Err(at(Fault::Unsound(Rule::Poison))),
+        }
+    }
+
+    /// Returns the error of a `take`, which in a histogram checks the data.
+    fn taken_at(&self, fault: Fault, expr: ExprId) -> InterpretError {
+        match fault {
+            Fault::Index { position, value, .. } => match self.graph.value_without_bin(expr, value) {
+                Some(value) => InterpretError::NoBin { expr, position, value },
+                None => fault.at(expr),
+            },
+            fault => fault.at(expr),
         }
     }
 

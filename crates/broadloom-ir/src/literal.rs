@@ -47,6 +47,11 @@ impl Literal {
         }
     }
 
+    /// Returns whether the dtype that the literal takes beside `meets` holds it.
+    pub fn fits(self, meets: DType) -> bool {
+        self.to_scalar(self.dtype(meets)).is_some()
+    }
+
     /// Returns the nearest float.
     pub fn to_f64(self) -> f64 {
         match self {

@@ -30,7 +30,7 @@ use crate::{Given, Limits, MAX_MISTAKES, Program};
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem as GraphProblem};
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, Graph, Literal, Site};
+use broadloom_ir::graph::{CheckedGraph, Graph, Literal, LiteralRole, Site};
 use broadloom_ir::ops::Op;
 use broadloom_ir::{ExprId, SymbolId};
 pub(crate) use order::undefined;
@@ -446,12 +446,20 @@ impl<'a> Resolver<'a> {
 
     /// The operands as tensors, unless one is poisoned; numbers take the common dtype of the others.
     fn tensors(&mut self, operands: &[Id]) -> Outcome<Option<Vec<ExprId>>> {
-        // Any op that has no rule of its own for numbers.
-        self.operands_of(Op::Positive, operands)
+        self.operands_by(|_| LiteralRole::Value, operands)
     }
 
-    /// Like [`Self::tensors`], for an op that may have its own rule for numbers.
-    fn operands_of(&mut self, op: Op, operands: &[Id]) -> Outcome<Option<Vec<ExprId>>> {
+    /// Like [`Self::tensors`], where numbers are compared with the elements of the tensors.
+    fn compared(&mut self, operands: &[Id]) -> Outcome<Option<Vec<ExprId>>> {
+        self.operands_by(|_| LiteralRole::Compared, operands)
+    }
+
+    /// Like [`Self::tensors`]; numbers have the role of their position.
+    fn operands_by(
+        &mut self,
+        role: impl Fn(usize) -> LiteralRole,
+        operands: &[Id],
+    ) -> Outcome<Option<Vec<ExprId>>> {
         for operand in operands {
             if let Value::List(_) = self.value(*operand)
                 && let Some(expr) = self.tensor(*operand, DType::Bool)?
@@ -477,12 +485,12 @@ impl<'a> Resolver<'a> {
                 .unwrap_or(DType::Bool),
         };
         let mut exprs = Vec::with_capacity(operands.len());
-        for operand in operands {
+        for (position, operand) in operands.iter().enumerate() {
             let expr = match *self.value(*operand) {
                 Value::Literal(literal) => {
-                    let span = self.tree.span(*operand);
+                    let (span, role) = (self.tree.span(*operand), role(position));
                     let expr =
-                        self.build(span, |graph, site| graph.operand_literal(op, literal, meets, site))?;
+                        self.build(span, |graph, site| graph.operand_literal(role, literal, meets, site))?;
                     (!self.graph.is_poisoned(expr)).then_some(expr)
                 }
                 _ => self.tensor(*operand, meets)?,

@@ -44,6 +44,9 @@ pub fn run(error: &RunError) -> Vec<Help> {
         }
         RunError::NoSuchSegment { .. } => sentence("correct the ids, or ask for more segments"),
         RunError::NegativeExponent { .. } => code("write", "x.astype(f64) ** y".to_owned()),
+        RunError::NoBin { .. } => {
+            code("give the range, or replace such elements:", "range=(0, 1)".to_owned())
+        }
         RunError::Memory(_) => sentence("give smaller arrays, or compute parts of them"),
         RunError::UnknownKernel(_) => sentence(super::REPORT),
         _ => Vec::new(),

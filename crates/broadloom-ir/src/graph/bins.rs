@@ -3,8 +3,9 @@
 //! The position of an element is found by comparing it with each number if they are few, and by binary search
 //! otherwise.
 
+use super::elementwise::mixes_u64;
 use super::reduction::Empty;
-use super::{Graph, SegmentOp, Site, SliceSpec};
+use super::{CheckedGraph, Graph, Literal, Node, SegmentOp, Site, SliceSpec};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
@@ -22,10 +23,26 @@ pub enum Bins {
     Edges(ExprId),
 }
 
+const HISTOGRAM: &str = "histogram";
+
+/// The values that have no bin in the range of the data. The index that stands for one in
+/// [`Graph::checked_finite`] is its position here, counted from 1.
+const WITHOUT_BIN: [&str; 3] = ["nan", "inf", "-inf"];
+
+impl CheckedGraph {
+    /// Returns the value that has no bin, where `expr` is the expression in which a histogram checks its data, and
+    /// `index` is out of range there; `None` for other expressions.
+    pub fn value_without_bin(&self, expr: ExprId, index: i64) -> Option<&'static str> {
+        let is_check = self.call(expr) == HISTOGRAM && matches!(self.node(expr), Node::Take { .. });
+        let place = usize::try_from(index).ok()?.checked_sub(1)?;
+        WITHOUT_BIN.get(place).copied().filter(|_| is_check)
+    }
+}
+
 impl Graph {
     /// Returns the bin of each element (`i64`). `edges` are the bounds, in increasing or decreasing order: bin `i`
     /// contains values from `edges[i - 1]` to before `edges[i]`, or, with `right`, from after `edges[i - 1]` to
-    /// `edges[i]`. Both operands are converted to their common dtype.
+    /// `edges[i]`. Both operands are converted to their common dtype; integers compare exactly.
     pub fn digitize(&mut self, operand: ExprId, edges: ExprId, right: bool, site: Site) -> ExprId {
         let result = self.try_digitize(operand, edges, right, site);
         self.settle_all(result, "digitize", &[operand, edges], site)
@@ -74,8 +91,15 @@ impl Graph {
         if !self.is_short(edges) {
             return self.try_searchsorted(edges, operand, right, site);
         }
-        let common = self.dtype(operand).promote(self.dtype(edges));
-        let [x, edges] = [self.convert(operand, common, site)?, self.convert(edges, common, site)?];
+        let dtypes = [operand, edges].map(|operand| self.dtype(operand));
+        let [x, edges] = match mixes_u64(dtypes[0], dtypes[1]) {
+            // Compared exactly, without a common dtype.
+            true => [operand, edges],
+            false => {
+                let common = dtypes[0].promote(dtypes[1]);
+                [self.convert(operand, common, site)?, self.convert(edges, common, site)?]
+            }
+        };
         let is_below = self.compared(x, edges, if right { Op::Less } else { Op::LessEqual }, site)?;
         let is_passed = self.try_elementwise(Op::LogicalNot, &[is_below], site)?;
         self.try_reduce(ReduceOp::Sum, is_passed, Some(&[-1]), false, Empty::Refused, site)
@@ -140,6 +164,10 @@ impl Graph {
             let way = self.try_elementwise(Op::Subtract, &[x, place], site)?;
             let way = self.try_elementwise(Op::Multiply, &[slope, way], site)?;
             let sum = self.try_elementwise(Op::Add, &[way, value], site)?;
+            let behind = self.try_elementwise(Op::Add, &[interval, one], site)?;
+            let ends = [place, self.try_take(places, behind, 0, site)?];
+            let both = [value, self.try_take(values, behind, 0, site)?];
+            let sum = self.interpolated(x, ends, both, sum, site)?;
             let is_there = self.try_elementwise(Op::Equal, &[x, place], site)?;
             self.try_select([is_there, value, sum], site)?
         };
@@ -154,6 +182,33 @@ impl Graph {
         Ok(value)
     }
 
+    /// Returns the sum that NumPy computes from the slope; where that or the distance of the places overflows, or one of
+    /// them is infinite, the mean of the two values, weighted by the share of the way.
+    fn interpolated(
+        &mut self,
+        x: ExprId,
+        [first, last]: [ExprId; 2],
+        values: [ExprId; 2],
+        sum: ExprId,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let share = self.share_of_way(x, [first, last], site)?;
+        // The way from an infinite place is infinite; that to the other place is not.
+        let rest = self.share_of_way(x, [last, first], site)?;
+        let [one] = self.numbers_like(x, [1.0], site)?;
+        let from_rest = self.try_elementwise(Op::Subtract, &[one, rest], site)?;
+        let is_unknown = self.try_elementwise(Op::Isnan, &[share], site)?;
+        let share = self.try_select([is_unknown, from_rest, share], site)?;
+        let mixed = self.mixed_by_share(values, share, site)?;
+        let distance = self.try_elementwise(Op::Subtract, &[last, first], site)?;
+        let are_finite = [
+            self.try_elementwise(Op::Isfinite, &[distance], site)?,
+            self.try_elementwise(Op::Isfinite, &[sum], site)?,
+        ];
+        let is_finite = self.try_elementwise(Op::LogicalAnd, &are_finite, site)?;
+        self.try_select([is_finite, sum, mixed], site)
+    }
+
     /// Returns the number of elements in each bin (`i64`), or with `density` the fraction per unit of width
     /// (`f64`), and the bounds of the bins. The last bin includes its upper bound; elements outside all bins, and
     /// NaN, are not counted.
@@ -163,7 +218,7 @@ impl Graph {
             Bins::Edges(edges) => vec![operand, edges],
         };
         let results = self.try_histogram(operand, bins, density, site);
-        self.settle_two(results, "histogram", &operands, site)
+        self.settle_two(results, HISTOGRAM, &operands, site)
     }
 
     fn try_histogram(
@@ -178,7 +233,7 @@ impl Graph {
             Bins::Count(count, range) => {
                 let (work, dtype) = self.floats_of(&[operand]);
                 let x = self.convert(all, work, site)?;
-                let (edges, bin) = self.equal_bins(x, count, range, site)?;
+                let (edges, bin) = self.equal_bins(operand, x, count, range, site)?;
                 (x, self.convert(edges, dtype, site)?, bin, Dim::constant(count))
             }
             Bins::Edges(edges) => {
@@ -210,17 +265,31 @@ impl Graph {
         if !density {
             return Ok([counts, edges]);
         }
-        let widths = self.steps_of(edges, 0, site)?;
-        let widths = self.convert(widths, DType::F64, site)?;
+        let widths = self.widths_of(edges, site)?;
         let total = self.try_reduce(ReduceOp::Sum, counts, None, false, Empty::Refused, site)?;
         let shares = self.try_elementwise(Op::Divide, &[counts, widths], site)?;
         Ok([self.try_elementwise(Op::Divide, &[shares, total], site)?, edges])
     }
 
+    /// Returns the differences of increasing bounds (`f64`); those of integers are exact before they are rounded.
+    fn widths_of(&mut self, edges: ExprId, site: Site) -> Result<ExprId, Problem> {
+        let widths = match self.dtype(edges) {
+            dtype if dtype.is_signed_integer() => {
+                let edges = self.convert(edges, DType::I64, site)?;
+                let widths = self.steps_of(edges, 0, site)?;
+                // A width may exceed `i64`. It is not negative, so its bits are those of a `u64`.
+                self.convert(widths, DType::U64, site)?
+            }
+            _ => self.steps_of(edges, 0, site)?,
+        };
+        self.convert(widths, DType::F64, site)
+    }
+
     /// Returns the bounds of bins of equal width, and the bin of each element within them: found by division, then
-    /// corrected by one where the division was rounded across a bound.
+    /// corrected by one where the division was rounded across a bound. `x` is the operand as a vector of floats.
     fn equal_bins(
         &mut self,
+        operand: ExprId,
         x: ExprId,
         count: i64,
         range: Option<[f64; 2]>,
@@ -231,18 +300,25 @@ impl Graph {
         if !(1..=MOST).contains(&count) {
             return Err(Problem::Argument("supports 1 to 16777216 bins"));
         }
-        let dtype = self.dtype(x);
         let is_empty = self.written(x).iter().any(Dim::is_zero);
         let range = range.or(is_empty.then_some([0.0, 1.0]));
         let [low, high] = match range {
             Some([low, high]) if !(low.is_finite() && high.is_finite() && low <= high) => {
                 return Err(Problem::Argument("takes two finite numbers as `range`, the lower one first"));
             }
-            Some(range) => self.numbers_like(x, range, site)?,
-            None => [
-                self.try_reduce(ReduceOp::Min, x, None, false, Empty::Refused, site)?,
-                self.try_reduce(ReduceOp::Max, x, None, false, Empty::Refused, site)?,
-            ],
+            Some(range) => {
+                if !range.iter().all(|end| Literal::Float(*end).fits(self.dtype(x))) {
+                    return Err(Problem::Argument("takes a `range` that the dtype of the data holds"));
+                }
+                self.numbers_like(x, range, site)?
+            }
+            None => {
+                let finite = self.checked_finite(operand, self.dtype(x), site)?;
+                [
+                    self.try_reduce(ReduceOp::Min, finite, None, false, Empty::Refused, site)?,
+                    self.try_reduce(ReduceOp::Max, finite, None, false, Empty::Refused, site)?,
+                ]
+            }
         };
         // If all numbers are equal, put the bins around that number.
         let [half, bins] = self.numbers_like(x, [0.5, count as f64], site)?;
@@ -251,18 +327,10 @@ impl Graph {
         let upper = self.try_elementwise(Op::Add, &[high, half], site)?;
         let low = self.try_select([is_one, lower, low], site)?;
         let high = self.try_select([is_one, upper, high], site)?;
-        let span = self.try_elementwise(Op::Subtract, &[high, low], site)?;
-        let width = self.try_elementwise(Op::Divide, &[span, bins], site)?;
-        let number = self.try_iota(Dim::constant(count + 1), site)?;
-        let position = self.convert(number, dtype, site)?;
-        let edges = self.try_elementwise(Op::Multiply, &[position, width], site)?;
-        let edges = self.try_elementwise(Op::Add, &[edges, low], site)?;
-        let last = self.insert_constant(Scalar::I64(count), site)?;
-        let is_last = self.try_elementwise(Op::Equal, &[number, last], site)?;
-        let edges = self.try_select([is_last, high, edges], site)?;
+        let steps = self.insert_constant(Scalar::I64(count), site)?;
+        let edges = self.try_spaced([low, high], Dim::constant(count + 1), steps, site)?;
 
-        let way = self.try_elementwise(Op::Subtract, &[x, low], site)?;
-        let share = self.try_elementwise(Op::Divide, &[way, span], site)?;
+        let share = self.share_of_way(x, [low, high], site)?;
         let bin = self.try_elementwise(Op::Multiply, &[share, bins], site)?;
         let bin = self.convert(bin, DType::I64, site)?;
         let [zero, one, most] = [0, 1, count - 1].map(|value| self.insert_constant(Scalar::I64(value), site));
@@ -278,6 +346,46 @@ impl Graph {
         let is_after = self.try_elementwise(Op::GreaterEqual, &[x, bound], site)?;
         let after = self.try_elementwise(Op::Minimum, &[after, most], site)?;
         Ok((edges, self.try_select([is_after, after, bin], site)?))
+    }
+
+    /// Returns the operand in a float dtype. An element that is not finite is an error at run time, because the range
+    /// of the data then has no bins; see [`CheckedGraph::value_without_bin`].
+    fn checked_finite(&mut self, operand: ExprId, work: DType, site: Site) -> Result<ExprId, Problem> {
+        let x = self.convert(operand, work, site)?;
+        if self.dtype(operand).class() != Class::Float {
+            return Ok(x);
+        }
+        let [zero, up, down] = self.numbers_like(x, [0.0, f64::INFINITY, f64::NEG_INFINITY], site)?;
+        let are_met = [
+            self.try_elementwise(Op::Isnan, &[x], site)?,
+            self.try_elementwise(Op::Equal, &[x, up], site)?,
+            self.try_elementwise(Op::Equal, &[x, down], site)?,
+        ];
+        let mut index = self.insert_constant(Scalar::I64(0), site)?;
+        for (number, is_met) in (1..).zip(are_met) {
+            let number = self.insert_constant(Scalar::I64(number), site)?;
+            index = self.try_select([is_met, number, index], site)?;
+        }
+        // Only the first index is within this table.
+        let table = self.try_broadcast_to(zero, [Dim::ONE].into_iter().collect(), site)?;
+        let nothing = self.try_take(table, index, 0, site)?;
+        self.try_elementwise(Op::Add, &[x, nothing], site)
+    }
+
+    /// Returns `(x - low) / (high - low)`, also where the differences overflow.
+    fn share_of_way(&mut self, x: ExprId, [low, high]: [ExprId; 2], site: Site) -> Result<ExprId, Problem> {
+        let [one, half] = self.numbers_like(x, [1.0, 0.5], site)?;
+        let span = self.try_elementwise(Op::Subtract, &[high, low], site)?;
+        let is_finite = self.try_elementwise(Op::Isfinite, &[span], site)?;
+        let scale = self.try_select([is_finite, one, half], site)?;
+        let mut scaled = [x, low, high];
+        for part in &mut scaled {
+            *part = self.try_elementwise(Op::Multiply, &[*part, scale], site)?;
+        }
+        let [x, low, high] = scaled;
+        let way = self.try_elementwise(Op::Subtract, &[x, low], site)?;
+        let span = self.try_elementwise(Op::Subtract, &[high, low], site)?;
+        self.try_elementwise(Op::Divide, &[way, span], site)
     }
 
     /// Returns how often each of the integers 0 to before `count` occurs (`i64`), or the sums of their weights

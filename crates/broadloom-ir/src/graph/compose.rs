@@ -315,24 +315,75 @@ impl Graph {
     }
 
     fn try_linspace(&mut self, start: f64, stop: f64, length: Dim, site: Site) -> Result<ExprId, Problem> {
-        let position = self.try_iota(length.clone(), site)?;
         let steps = self.try_size(length.sub(&Dim::ONE).map_err(Problem::Size)?, site)?;
+        let ends = [start, stop].map(|end| self.insert_constant(Scalar::F64(end), site));
+        let [start, stop] = ends;
+        self.try_spaced([start?, stop?], length, steps, site)
+    }
+
+    /// Returns `length` evenly spaced numbers from one float to another, both included; a single number is the
+    /// first. `steps` is the length less 1, as a value.
+    ///
+    /// As in NumPy, number `i` is `i * (span / steps) + start`, or `i / steps * span + start` if the quotient
+    /// vanishes. If the span overflows, it is `start * (1 - i / steps) + stop * (i / steps)`.
+    pub(super) fn try_spaced(
+        &mut self,
+        [start, stop]: [ExprId; 2],
+        length: Dim,
+        steps: ExprId,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        /// The least span of which no number of steps is a vanishing part.
+        const TINY: f64 = 1e-290;
+        let dtype = self.dtype(start);
+        let position = self.try_iota(length, site)?;
         let [zero, one] = [0, 1].map(|value| self.insert_constant(Scalar::I64(value), site));
         let (zero, one) = (zero?, one?);
         let divisor = self.try_elementwise(Op::Maximum, &[steps, one], site)?;
-        let divisor = self.convert(divisor, DType::F64, site)?;
-        let span = self.insert_constant(Scalar::F64(stop - start), site)?;
+        let divisor = self.convert(divisor, dtype, site)?;
+        let span = self.try_elementwise(Op::Subtract, &[stop, start], site)?;
+        // Ordinary constants need none of the other formulas.
+        let known = match *self.node(span) {
+            Node::Constant(Scalar::F64(span)) => Some(span),
+            _ => None,
+        };
         let step = self.try_elementwise(Op::Divide, &[span, divisor], site)?;
-        let x = self.convert(position, DType::F64, site)?;
-        let x = self.try_elementwise(Op::Multiply, &[x, step], site)?;
-        let start = self.insert_constant(Scalar::F64(start), site)?;
-        let x = self.try_elementwise(Op::Add, &[x, start], site)?;
+        let number = self.convert(position, dtype, site)?;
+        let mut way = self.try_elementwise(Op::Multiply, &[number, step], site)?;
+        if known.is_none_or(|span| span != 0.0 && span.abs() < TINY) {
+            let share = self.try_elementwise(Op::Divide, &[number, divisor], site)?;
+            let part = self.try_elementwise(Op::Multiply, &[share, span], site)?;
+            let [none] = self.numbers_like(step, [0.0], site)?;
+            let vanishes = self.try_elementwise(Op::Equal, &[step, none], site)?;
+            way = self.try_select([vanishes, part, way], site)?;
+        }
+        let mut x = self.try_elementwise(Op::Add, &[way, start], site)?;
+        let is_later = self.try_elementwise(Op::Greater, &[position, zero], site)?;
+        if known.is_none_or(|span| !span.is_finite()) {
+            let share = self.try_elementwise(Op::Divide, &[number, divisor], site)?;
+            let mixed = self.mixed_by_share([start, stop], share, site)?;
+            let is_finite = self.try_elementwise(Op::Isfinite, &[span], site)?;
+            let mixed = self.try_select([is_later, mixed, start], site)?;
+            x = self.try_select([is_finite, x, mixed], site)?;
+        }
         // The last number is `stop` itself, whatever the rounding; a single number is `start`.
         let is_last = self.try_elementwise(Op::Equal, &[position, steps], site)?;
-        let is_later = self.try_elementwise(Op::Greater, &[position, zero], site)?;
         let is_end = self.try_elementwise(Op::LogicalAnd, &[is_last, is_later], site)?;
-        let stop = self.insert_constant(Scalar::F64(stop), site)?;
         self.try_select([is_end, stop, x], site)
+    }
+
+    /// Returns `start * (1 - share) + stop * share`, which does not overflow between finite numbers.
+    pub(super) fn mixed_by_share(
+        &mut self,
+        [start, stop]: [ExprId; 2],
+        share: ExprId,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let [one] = self.numbers_like(share, [1.0], site)?;
+        let other = self.try_elementwise(Op::Subtract, &[one, share], site)?;
+        let first = self.try_elementwise(Op::Multiply, &[start, other], site)?;
+        let second = self.try_elementwise(Op::Multiply, &[stop, share], site)?;
+        self.try_elementwise(Op::Add, &[first, second], site)
     }
 
     /// Returns a size as a value (`i64`, rank 0).

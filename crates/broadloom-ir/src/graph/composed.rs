@@ -3,7 +3,7 @@
 //! A row of [`for_each_composed`] generates the name, the method of the facade, the function of the text language
 //! and the line of the documentation; [`Graph::composed`] defines the composition.
 
-use super::{Graph, Site};
+use super::{Graph, LiteralRole, Site};
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
@@ -76,6 +76,18 @@ macro_rules! define_composed {
     };
 }
 for_each_composed!(define_composed);
+
+impl Composed {
+    /// Returns the role of a number among the operands.
+    pub fn literal_role(self) -> LiteralRole {
+        match self {
+            Composed::SaturatingAdd | Composed::SaturatingSubtract => LiteralRole::Value,
+            Composed::FloatPower => LiteralRole::Computed(Op::Divide),
+            // Operands become floats as for the elementary functions.
+            _ => LiteralRole::Computed(Op::Logaddexp),
+        }
+    }
+}
 
 /// How close two numbers have to be.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,6 +1,7 @@
 //! Elementwise ops, selection and casts: conversion of operands, broadcasting, folding of constants.
 
 use super::infer::{self, AxisClash};
+use super::role::{self, LiteralRole};
 use super::{Cause, Compared, Fit, Graph, Literal, Node, Operands, Site};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
@@ -12,6 +13,11 @@ use crate::shape::Shape;
 /// The operand names of a selection.
 pub(crate) const SELECT_ROLES: &[&str] = &["condition", "on_true", "on_false"];
 
+/// Returns whether one dtype is `u64` and the other a signed integer, which no integer dtype holds both.
+pub(super) fn mixes_u64(left: DType, right: DType) -> bool {
+    left == DType::U64 && right.is_signed_integer() || left.is_signed_integer() && right == DType::U64
+}
+
 impl Graph {
     /// Returns a literal as a constant of the dtype that it takes beside a tensor of `meets`.
     pub fn literal(&mut self, value: Literal, meets: DType, site: Site) -> ExprId {
@@ -22,13 +28,24 @@ impl Graph {
         }
     }
 
-    /// Returns a literal beside tensors of `meets` as an operand of an op. A negative literal compared with
-    /// unsigned integers is signed, because the comparison has a result although their dtype does not hold the
-    /// literal.
-    pub fn operand_literal(&mut self, op: Op, value: Literal, meets: DType, site: Site) -> ExprId {
-        let is_unsigned = meets.class() == Class::Int && !meets.is_signed_integer();
-        match value {
-            Literal::Int(..0) if op.is_comparison() && is_unsigned => self.literal(value, DType::I64, site),
+    /// Returns a literal beside tensors of `meets` in the dtype that its role asks for. The roles other than
+    /// [`LiteralRole::Value`] accept literals that `meets` cannot hold.
+    pub fn operand_literal(&mut self, role: LiteralRole, value: Literal, meets: DType, site: Site) -> ExprId {
+        match (role, value) {
+            (LiteralRole::Computed(op), Literal::Int(_)) if meets.class() == Class::Int => {
+                let computed = op.operand_dtype(&[meets]).unwrap_or(meets);
+                self.literal(value, computed, site)
+            }
+            (LiteralRole::Compared, _) if !value.fits(meets) => {
+                self.constant(role::beyond(value, meets), site)
+            }
+            (LiteralRole::Low | LiteralRole::High, _) if !value.fits(meets) => {
+                let end = if role == LiteralRole::Low { f64::NEG_INFINITY } else { f64::INFINITY };
+                match value.to_f64().is_sign_negative() == end.is_sign_negative() {
+                    true => self.constant(Scalar::F64(end).cast(meets), site),
+                    false => self.literal(value, meets, site),
+                }
+            }
             _ => self.literal(value, meets, site),
         }
     }
@@ -64,8 +81,7 @@ impl Graph {
         let dtypes: Vec<DType> = operands.iter().map(|&operand| self.dtype(operand)).collect();
         if let &[left, right] = operands
             && op.is_comparison()
-            && (dtypes[0].is_signed_integer() && dtypes[1] == DType::U64
-                || dtypes[0] == DType::U64 && dtypes[1].is_signed_integer())
+            && mixes_u64(dtypes[0], dtypes[1])
         {
             self.broadcast(op.name(), operands, op.operands(), site)?;
             return self.compare_with_u64(op, [left, right], site);

@@ -130,6 +130,17 @@ impl Graph {
         }
     }
 
+    /// Returns the operand with NaNs replaced by the value that changes no result of the reduction: for a cast to a
+    /// dtype that has no NaN.
+    pub fn without_nan(&mut self, op: ReduceOp, operand: ExprId, site: Site) -> ExprId {
+        let numbers = Filter { condition: None, numbers: true };
+        let result = self.filter_of(operand, numbers, site).and_then(|filter| match filter {
+            Some(filter) => self.chosen(op, operand, filter, site),
+            None => Ok(operand),
+        });
+        self.settle(result, &format!("nan{}", op.name()), &[operand], site)
+    }
+
     /// Reduces the elements that pass a filter; without any, the result is the neutral element.
     #[allow(clippy::too_many_arguments, reason = "those of a reduction, and a filter")]
     pub(super) fn reduce_filtered(

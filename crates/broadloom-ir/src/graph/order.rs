@@ -4,10 +4,13 @@
 //! stable sort in which zeros are equal, as they are in a search. Descending order is the reverse, with NaNs first,
 //! except that among equal elements the lower index still comes first.
 
+use super::elementwise::mixes_u64;
 use super::reduction::resolve_axis;
 use super::{Graph, Node, Site};
-use crate::dtype::DType;
+use crate::dim::Dim;
+use crate::dtype::{DType, Scalar};
 use crate::ids::ExprId;
+use crate::ops::Op;
 use crate::problem::Problem;
 
 /// The result of a sort, and its axis.
@@ -45,7 +48,7 @@ impl Graph {
 
     /// Returns the positions of values in an ascending table with one axis: the number of its elements that are
     /// less than each value, or with `right` not greater (i64). Zeros are equal, and a NaN is greater than all
-    /// numbers. Both operands are converted to their common dtype.
+    /// numbers. Both operands are converted to their common dtype; integers compare exactly.
     ///
     /// The search halves an interval of positions from `first` to `last`, initially 0 and the size of the table:
     /// the element at `first + (last - first) / 2`, rounded down, decides in which half the position is. So an
@@ -103,10 +106,47 @@ impl Graph {
         if self.any_poisoned(&[table, values]) {
             return Ok(self.poison());
         }
-        self.length_of(table, "the sorted table")?;
-        let common = self.dtype(table).promote(self.dtype(values));
+        let length = self.length_of(table, "the sorted table")?;
+        let dtypes = [table, values].map(|operand| self.dtype(operand));
+        if mixes_u64(dtypes[0], dtypes[1]) {
+            return self.search_mixed(table, values, length, right, site);
+        }
+        let common = dtypes[0].promote(dtypes[1]);
         let [table, values] = [self.convert(table, common, site)?, self.convert(values, common, site)?];
+        self.insert_search(table, values, right, site)
+    }
+
+    fn insert_search(
+        &mut self,
+        table: ExprId,
+        values: ExprId,
+        right: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
         let shape = self.written(values).clone();
         self.insert(Node::Search { table, values, right }, DType::I64, shape, Vec::new(), site)
+    }
+
+    /// Searches where one operand is `u64` and the other signed: in the dtype of the table, for the values that it
+    /// holds. All other values lie before or behind the whole table.
+    fn search_mixed(
+        &mut self,
+        table: ExprId,
+        values: ExprId,
+        length: Dim,
+        right: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let (op, limit, place) = match self.dtype(table) {
+            DType::U64 => (Op::Less, 0, Dim::ZERO),
+            _ => (Op::Greater, i64::MAX, length),
+        };
+        let own = if op == Op::Less { DType::U64 } else { DType::I64 };
+        let limit = self.insert_constant(Scalar::I64(limit).cast(self.dtype(values)), site)?;
+        let is_outside = self.try_elementwise(op, &[values, limit], site)?;
+        let place = self.try_size(place, site)?;
+        let [table, values] = [self.convert(table, own, site)?, self.convert(values, own, site)?];
+        let found = self.insert_search(table, values, right, site)?;
+        self.try_select([is_outside, place, found], site)
     }
 }

@@ -197,13 +197,25 @@ impl Graph {
             self.convert(element, work, site)
         });
         let (a, b) = (a?, b?);
-        let sum = self.try_elementwise(Op::Add, &[a, b], site)?;
-        let two = self.insert_constant(Scalar::F64(2.0).cast(work), site)?;
-        let mean = self.try_elementwise(Op::Divide, &[sum, two], site)?;
+        let mean = self.mean_of_two([a, b], site)?;
         let median = self.try_select([is_one, a, mean], site)?;
         let median = self.convert(median, result, site)?;
         let median = self.or_nan(&rows, median, site)?;
         self.reduced_from(&rows, median, keepdims, site)
+    }
+
+    /// Returns the mean of two floats, which does not overflow.
+    pub(super) fn mean_of_two(&mut self, parts: [ExprId; 2], site: Site) -> Result<ExprId, Problem> {
+        let [two] = self.numbers_like(parts[0], [2.0], site)?;
+        let sum = self.try_elementwise(Op::Add, &parts, site)?;
+        let mean = self.try_elementwise(Op::Divide, &[sum, two], site)?;
+        let mut halves = parts;
+        for half in &mut halves {
+            *half = self.try_elementwise(Op::Divide, &[*half, two], site)?;
+        }
+        let of_halves = self.try_elementwise(Op::Add, &halves, site)?;
+        let is_finite = self.try_elementwise(Op::Isfinite, &[sum], site)?;
+        self.try_select([is_finite, mean, of_halves], site)
     }
 
     fn try_quantile(
@@ -404,7 +416,8 @@ impl Graph {
 
     /// Returns `a + (b - a) t`, computed from the nearer end, as NumPy rounds it: in the dtype of the elements, or
     /// in `f64` for weights with an axis and for integers, whose difference is exact. Between equal elements, and
-    /// at the position of an element, the result is that element, even infinity.
+    /// at the position of an element, the result is that element, even infinity. If the difference overflows, the
+    /// result is `a (1 - t) + b t`, which lies between the two.
     fn mixed(
         &mut self,
         a: ExprId,
@@ -422,7 +435,11 @@ impl Graph {
             Class::Float => (dtype, dtype),
         };
         let (a, b) = (formula.convert(a, exact)?, formula.convert(b, exact)?);
-        let difference = formula.op(Op::Subtract, &[b, a])?;
+        let mut difference = formula.op(Op::Subtract, &[b, a])?;
+        if exact == DType::I64 {
+            // The difference may exceed `i64`. It is not negative, so its bits are those of a `u64`.
+            difference = formula.convert(difference, DType::U64)?;
+        }
         let is_equal = formula.op(Op::Equal, &[a, b])?;
         let is_at = formula.with(Op::Equal, weight, 0.0)?;
         let is_alone = formula.op(Op::LogicalOr, &[is_equal, is_at])?;
@@ -430,16 +447,19 @@ impl Graph {
         let (a, b, difference) = (a?, b?, difference?);
         let one = formula.number(1.0, DType::F64)?;
         let other = formula.op(Op::Subtract, &[one, weight])?;
-        let [from_a, from_b] = [weight, other].map(|weight| {
-            let weight = formula.convert(weight, work)?;
-            formula.op(Op::Multiply, &[difference, weight])
-        });
-        let from_a = from_a?;
-        let from_a = formula.op(Op::Add, &[a, from_a])?;
-        let from_b = from_b?;
-        let from_b = formula.op(Op::Subtract, &[b, from_b])?;
         let is_nearer = formula.with(Op::GreaterEqual, weight, 0.5)?;
-        let mixed = formula.select([is_nearer, from_b, from_a])?;
+        let (weight, other) = (formula.convert(weight, work)?, formula.convert(other, work)?);
+        let [from_a, from_b] = [weight, other].map(|weight| formula.op(Op::Multiply, &[difference, weight]));
+        let (from_a, from_b) = (from_a?, from_b?);
+        let from_a = formula.op(Op::Add, &[a, from_a])?;
+        let from_b = formula.op(Op::Subtract, &[b, from_b])?;
+        let mut mixed = formula.select([is_nearer, from_b, from_a])?;
+        if dtype.class() == Class::Float {
+            let is_finite = formula.op(Op::Isfinite, &[difference])?;
+            let parts = [formula.op(Op::Multiply, &[a, other])?, formula.op(Op::Multiply, &[b, weight])?];
+            let weighted = formula.op(Op::Add, &parts)?;
+            mixed = formula.select([is_finite, mixed, weighted])?;
+        }
         formula.select([is_alone, a, mixed])
     }
 }

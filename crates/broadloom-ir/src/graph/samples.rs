@@ -68,9 +68,14 @@ impl Graph {
         let neighbours = self.neighbours(y, axis, site)?;
         let height = self.try_elementwise(Op::Add, &neighbours, site)?;
         let width = self.distances(samples, spacing, axis, work, site)?;
-        let area = self.try_elementwise(Op::Multiply, &[width, height], site)?;
+        let twice = self.try_elementwise(Op::Multiply, &[width, height], site)?;
         let half = self.insert_constant(Scalar::F64(0.5).cast(work), site)?;
-        let area = self.try_elementwise(Op::Multiply, &[area, half], site)?;
+        let area = self.try_elementwise(Op::Multiply, &[twice, half], site)?;
+        // The mean of the two does not overflow, nor does its product if the area does not.
+        let mean = self.mean_of_two(neighbours, site)?;
+        let product = self.try_elementwise(Op::Multiply, &[width, mean], site)?;
+        let is_finite = self.try_elementwise(Op::Isfinite, &[twice], site)?;
+        let area = self.try_select([is_finite, area, product], site)?;
         let total =
             self.try_reduce(ReduceOp::Sum, area, Some(&[axis as i64]), false, Empty::Refused, site)?;
         self.convert(total, dtype, site)
@@ -135,9 +140,9 @@ impl Graph {
             let start = (start != 0).then(|| Dim::constant(start));
             graph.part(x, axis, start, stop.map(Dim::constant), 1, site)
         };
-        let rise = self.steps_of(y, axis, site)?;
+        let neighbours = self.neighbours(y, axis, site)?;
         let width = self.distances(samples, spacing, axis, work, site)?;
-        let slope = self.try_elementwise(Op::Divide, &[rise, width], site)?;
+        let slope = self.slope_of(neighbours, width, site)?;
         let first = part(self, slope, 0, Some(1))?;
         let last = part(self, slope, -1, None)?;
         let [before, here, after] =
@@ -145,8 +150,7 @@ impl Graph {
         let middle = match spacing {
             Spacing::Step(step) => {
                 let width = self.insert_constant(Scalar::F64(2.0 * step).cast(work), site)?;
-                let rise = self.try_elementwise(Op::Subtract, &[after, before], site)?;
-                self.try_elementwise(Op::Divide, &[rise, width], site)?
+                self.slope_of([after, before], width, site)?
             }
             Spacing::At(_) => {
                 // The axis of the widths, which are a vector followed by the remaining axes, or have the samples'
@@ -171,6 +175,24 @@ impl Graph {
         };
         let joined = self.try_concat(&[first, middle, last], axis as i64, site)?;
         self.convert(joined, dtype, site)
+    }
+
+    /// Returns `(later - earlier) / width`, also where the difference overflows.
+    fn slope_of(
+        &mut self,
+        [later, earlier]: [ExprId; 2],
+        width: ExprId,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let rise = self.try_elementwise(Op::Subtract, &[later, earlier], site)?;
+        let slope = self.try_elementwise(Op::Divide, &[rise, width], site)?;
+        let parts = [
+            self.try_elementwise(Op::Divide, &[later, width], site)?,
+            self.try_elementwise(Op::Divide, &[earlier, width], site)?,
+        ];
+        let difference = self.try_elementwise(Op::Subtract, &parts, site)?;
+        let is_finite = self.try_elementwise(Op::Isfinite, &[rise], site)?;
+        self.try_select([is_finite, slope, difference], site)
     }
 
     /// Slides one vector along another: at each position, sums the products of the overlapping elements in the
@@ -209,11 +231,14 @@ impl Graph {
         };
         let zero = self.insert_constant(Scalar::I64(0).cast(dtype), site)?;
         let long = self.convert(long, dtype, site)?;
-        let padded = self.try_pad(long, &[widths], Pad::Constant(zero), site)?;
+        let padded = self.try_pad(long, std::slice::from_ref(&widths), Pad::Constant(zero), site)?;
         let windows = self.try_windows(padded, &width, 0, site)?;
         let mut short = self.convert(short, dtype, site)?;
         if sliding == Sliding::Convolve {
             short = self.part(short, 0, None, None, -1, site)?;
+        }
+        if dtype.class() == Class::Float && overlap != Overlap::Valid {
+            short = self.where_overlapping(short, [long, windows], widths, site)?;
         }
         let (times, total) = match dtype {
             DType::Bool => (Op::LogicalAnd, ReduceOp::Any),
@@ -227,6 +252,24 @@ impl Graph {
             return self.part(sums, 0, None, None, -1, site);
         }
         Ok(sums)
+    }
+
+    /// Returns the elements of the shorter vector for each window, with 0 beside padding: its zeros would turn an
+    /// infinity or NaN of the shorter vector into NaN.
+    fn where_overlapping(
+        &mut self,
+        short: ExprId,
+        [long, windows]: [ExprId; 2],
+        widths: [Dim; 2],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let [yes, no] = [true, false].map(|value| self.insert_constant(Scalar::Bool(value), site));
+        let real = self.try_broadcast_to(yes?, self.written(long).clone(), site)?;
+        let real = self.try_pad(real, &[widths], Pad::Constant(no?), site)?;
+        let width = self.length_of(short, "each operand")?;
+        let real = self.try_windows(real, &width, 0, site)?;
+        let [zero] = self.numbers_like(windows, [0.0], site)?;
+        self.try_select([real, short, zero], site)
     }
 
     /// Evaluates a polynomial at `x` by Horner's rule; its coefficients are a vector of constant length, highest

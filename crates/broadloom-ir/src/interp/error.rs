@@ -174,6 +174,16 @@ pub enum InterpretError {
         /// The exponent.
         value: i64,
     },
+    /// An element of a histogram without a given range that is not finite.
+    #[error("{expr}: {value} at position {position} has no bin in the range of the data")]
+    NoBin {
+        /// The expression that checks the data.
+        expr: ExprId,
+        /// Smallest row-major position of such an element.
+        position: usize,
+        /// The element: `nan`, `inf` or `-inf`.
+        value: &'static str,
+    },
     /// The concrete rules give a different shape from the symbolic ones: a bug in Broadloom, not a mistake of the
     /// caller.
     #[error("{expr} has shape {concrete:?}, but {inferred:?} was inferred for it")]

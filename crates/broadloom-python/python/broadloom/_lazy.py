@@ -328,7 +328,7 @@ def _bound(function, args, kwargs):
         elif name == "out":
             if value is not None:
                 raise TracingError("arrays are not changed in a traced function: use the result instead of `out=`")
-        elif value is not parameter.default and value is not None and value is not np._NoValue and name not in _IGNORED:
+        elif value is not parameter.default and value is not np._NoValue and name not in _IGNORED:
             named[name] = value
     return tuple(positional), named
 

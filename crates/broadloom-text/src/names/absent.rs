@@ -69,7 +69,7 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
     (&["rollaxis"], "write `moveaxis(x, 2, 0)`"),
     (&["broadcast_shapes"], "write `(x + y).shape`"),
     (&["ix_", "indices"], "write `x[:, None]` and `y[None, :]`, which broadcast"),
-    (&["diagflat"], "write `eye(n) * v`"),
+    (&["diagflat"], "write `diag(ravel(x))`"),
     (&["diag_indices", "diag_indices_from"], "write `diagonal(x)`, or `where(eye(n, dtype=bool), value, x)`"),
     (&["fill_diagonal"], "write `where(eye(n, dtype=bool), value, x)`"),
     (

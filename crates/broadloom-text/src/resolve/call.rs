@@ -10,7 +10,7 @@ use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Problem as GraphProblem;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{Class, DType};
-use broadloom_ir::graph::Literal;
+use broadloom_ir::graph::{Graph, Literal, LiteralRole, Site};
 use broadloom_ir::ops::Op;
 
 /// A call with its arguments by parameter.
@@ -246,8 +246,7 @@ impl Resolver<'_> {
                     return Ok(None);
                 };
                 let segments = self.segments(call, ids)?;
-                let segment =
-                    |graph: &mut broadloom_ir::graph::Graph, site| graph.segment(op, x, ids, segments, site);
+                let segment = |graph: &mut Graph, site| graph.segment(op, x, ids, segments, site);
                 return self.build(span, segment).map(Some);
             }
             Function::TopK | Function::ArgTopK => return self.best(function, call),
@@ -256,7 +255,7 @@ impl Resolver<'_> {
             Function::Median { numbers } => return self.median(numbers, call),
             Function::Quantile { percents, numbers } => return self.quantile(percents, numbers, call),
             Function::Diff => {
-                let (order, axis) = (self.integer(call, "n", 1)?, self.axis(call)?.unwrap_or(-1));
+                let (order, axis) = (self.integer(call, "n", 1)?, self.one_axis(call, -1)?);
                 let Some(x) = self.operand(call, "x")? else { return Ok(None) };
                 return self.build(span, |graph, site| graph.diff(x, order, axis, site)).map(Some);
             }
@@ -265,15 +264,20 @@ impl Resolver<'_> {
                 else {
                     return Ok(None);
                 };
-                let axis = self.axis(call)?;
-                let taken = self.build(span, |graph, site| match (function, axis) {
-                    (Function::Take, Some(axis)) => graph.take(x, indices, axis, site),
-                    // From all elements in row-major order.
-                    (Function::Take, None) => {
-                        let all = graph.reshape(x, &[None], site);
-                        graph.take(all, indices, 0, site)
+                let axis = match function {
+                    Function::TakeAlongAxis if call.get("axis").is_none() => Some(-1),
+                    _ => self.axis(call)?,
+                };
+                let taken = self.build(span, |graph, site| {
+                    // From all elements in row-major order, or along an axis.
+                    let (x, axis) = match axis {
+                        Some(axis) => (x, axis),
+                        None => (graph.reshape(x, &[None], site), 0),
+                    };
+                    match function {
+                        Function::Take => graph.take(x, indices, axis, site),
+                        _ => graph.take_along_axis(x, indices, axis, site),
                     }
-                    (_, axis) => graph.take_along_axis(x, indices, axis.unwrap_or(-1), site),
                 });
                 return taken.map(Some);
             }
@@ -337,7 +341,7 @@ impl Resolver<'_> {
 
     /// Returns the best elements along an axis, by default the last one, or their indices.
     fn best(&mut self, function: Function, call: &Call) -> Outcome<Option<ExprId>> {
-        let (k, axis) = (self.integers(call.all("k"))?, self.axis(call)?.unwrap_or(-1));
+        let (k, axis) = (self.integers(call.all("k"))?, self.one_axis(call, -1)?);
         let largest = call.get("largest").is_none() || self.flag(call, "largest")?;
         let [k] = k[..] else { return call.refuse("takes one number `k`") };
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
@@ -370,8 +374,12 @@ impl Resolver<'_> {
             (Op::Round, _) => return self.round(call),
             (Op::Clip, Some(x)) => match (self.given(call, "low"), self.given(call, "high")) {
                 (Some(low), Some(high)) => self.elementwise(op, &[x, low, high], call.span)?,
-                (Some(low), None) => self.elementwise(Op::Maximum, &[x, low], call.span)?,
-                (None, Some(high)) => self.elementwise(Op::Minimum, &[x, high], call.span)?,
+                (Some(low), None) => {
+                    self.elementwise_by(|_| LiteralRole::Low, Op::Maximum, &[x, low], call.span)?
+                }
+                (None, Some(high)) => {
+                    self.elementwise_by(|_| LiteralRole::High, Op::Minimum, &[x, high], call.span)?
+                }
                 (None, None) => return self.tensor(x, DType::Bool),
             },
             _ => match self.axis(call)? {
@@ -399,7 +407,11 @@ impl Resolver<'_> {
 
     fn join(&mut self, function: Function, call: &Call) -> Outcome<Option<ExprId>> {
         let Some(exprs) = self.listed(call)? else { return Ok(None) };
-        let axis = self.axis(call)?.unwrap_or(0);
+        let is_flat = call.get("axis").is_some() && self.axes(call)?.is_none();
+        if is_flat && matches!(function, Function::Concat) {
+            return self.build(call.span, |graph, site| concatenated(graph, &exprs, site)).map(Some);
+        }
+        let axis = self.one_axis(call, 0)?;
         let joined = self.build(call.span, |graph, site| match function {
             Function::Concat => graph.concat(&exprs, axis, site),
             _ => graph.stack(&exprs, axis, site),
@@ -422,6 +434,15 @@ impl Resolver<'_> {
             None => Ok(None),
             Some([axis]) => Ok(Some(*axis)),
             Some(_) => call.refuse("takes one axis"),
+        }
+    }
+
+    /// Returns the axis argument of a function that works along one axis, not on all elements.
+    pub(super) fn one_axis(&self, call: &Call, otherwise: i64) -> Outcome<i64> {
+        match (call.get("axis"), self.axis(call)?) {
+            (None, _) => Ok(otherwise),
+            (_, Some(axis)) => Ok(axis),
+            (_, None) => call.refuse("takes one axis: for all elements in one row, write `ravel(x)`"),
         }
     }
 
@@ -500,6 +521,12 @@ impl Resolver<'_> {
         };
         ids.iter().map(|id| if is_open(id) { Ok(None) } else { self.size(*id).map(Some) }).collect()
     }
+}
+
+/// Returns all elements of several tensors, one after the other.
+pub(super) fn concatenated(graph: &mut Graph, parts: &[ExprId], site: Site) -> ExprId {
+    let parts: Vec<ExprId> = parts.iter().map(|part| graph.reshape(*part, &[None], site)).collect();
+    graph.concat(&parts, 0, site)
 }
 
 /// Returns the permutation that exchanges the last two axes, if there are at least two.

@@ -5,7 +5,7 @@ use crate::error::Problem;
 use crate::source::Span;
 use crate::syntax::{Id, Infix, Prefix};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Graph, Product};
+use broadloom_ir::graph::{Graph, LiteralRole, Product};
 use broadloom_ir::ops::Op;
 
 impl Resolver<'_> {
@@ -91,6 +91,17 @@ impl Resolver<'_> {
 
     /// A row of the op table; operands that are numbers take the dtype of the tensors.
     pub(super) fn elementwise(&mut self, op: Op, operands: &[Id], span: Span) -> Outcome<Value> {
+        self.elementwise_by(|position| LiteralRole::of(op, position), op, operands, span)
+    }
+
+    /// A row of the op table; numbers have the role of their position.
+    pub(super) fn elementwise_by(
+        &mut self,
+        role: impl Fn(usize) -> LiteralRole,
+        op: Op,
+        operands: &[Id],
+        span: Span,
+    ) -> Outcome<Value> {
         self.refuse_codes(Some(op), operands, span)?;
         if let (Op::Pow, &[base, exponent]) = (op, operands)
             && let Value::Literal(exponent) = self.values[exponent.0 as usize]
@@ -99,7 +110,7 @@ impl Resolver<'_> {
             let raise = |graph: &mut Graph, site| graph.power_literal(base, exponent, site);
             return self.build(span, raise).map(Value::Tensor);
         }
-        let Some(exprs) = self.operands_of(op, operands)? else { return Ok(Value::Poison) };
+        let Some(exprs) = self.operands_by(role, operands)? else { return Ok(Value::Poison) };
         self.build(span, |graph, site| graph.elementwise(op, &exprs, site)).map(Value::Tensor)
     }
 }

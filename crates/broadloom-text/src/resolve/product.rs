@@ -23,7 +23,7 @@ impl Resolver<'_> {
             ProductOf::Matmul => Product::Matmul,
             ProductOf::Dot => Product::Dot,
             ProductOf::Vdot => Product::Vdot,
-            ProductOf::Vecdot => Product::Vecdot(self.axis(call)?.unwrap_or(-1)),
+            ProductOf::Vecdot => Product::Vecdot(self.one_axis(call, -1)?),
             ProductOf::Inner => Product::Inner,
             ProductOf::Outer => Product::Outer,
             ProductOf::Tensordot => Product::Tensordot(self.pairs(call)?),

@@ -20,13 +20,16 @@ impl Resolver<'_> {
         call: &Call,
     ) -> Outcome<Option<ExprId>> {
         let dtype = self.dtype(call)?;
+        let x = self.numbers_in(function, x, dtype, call)?;
         let x = self.cast_to(x, dtype, call.span)?;
         let made = match function {
             Function::Reduce(op) => self.reduce(op, x, false, call)?,
             Function::NanReduce(op) => self.reduce(op, x, true, call)?,
             Function::Statistic(statistic) => self.statistic(statistic, x, call)?,
             Function::Accumulate(op) => {
-                let axis = self.axis(call)?.unwrap_or(0);
+                // A vector has only one axis.
+                let is_vector = self.graph.shape(x).rank() == 1;
+                let axis = if is_vector { self.axis(call)?.unwrap_or(0) } else { self.one_axis(call, 0)? };
                 Some(self.build(call.span, |graph, site| graph.scan(Running::of(op), x, Some(axis), site))?)
             }
             Function::Fold(op) => {
@@ -45,6 +48,29 @@ impl Resolver<'_> {
             _ => None,
         };
         made.map(|made| self.cast_to(made, dtype, call.span)).transpose()
+    }
+
+    /// Drops NaNs before a cast to a dtype without NaN.
+    fn numbers_in(
+        &mut self,
+        function: Function,
+        x: ExprId,
+        dtype: Option<DType>,
+        call: &Call,
+    ) -> Outcome<ExprId> {
+        if !self.graph.dtype(x).is_float() || dtype.is_none_or(DType::is_float) {
+            return Ok(x);
+        }
+        match function {
+            Function::NanReduce(ReduceOp::Mean)
+            | Function::Statistic(Statistic::Var { numbers: true, .. }) => {
+                call.refuse("of floats is a float: leave out `dtype`, and convert the result")
+            }
+            Function::NanReduce(op) | Function::Scan { op, numbers: true } => {
+                self.build(call.span, |graph, site| graph.without_nan(op, x, site))
+            }
+            _ => Ok(x),
+        }
     }
 
     fn reduce(&mut self, op: ReduceOp, x: ExprId, numbers: bool, call: &Call) -> Outcome<Option<ExprId>> {
@@ -144,7 +170,7 @@ impl Resolver<'_> {
             (Composed::Ldexp, [x, y]) => {
                 self.tensor(*x, DType::Bool)?.zip(self.tensor(*y, DType::Bool)?).map(|(x, y)| vec![x, y])
             }
-            _ => self.tensors(&ids)?,
+            _ => self.operands_by(|_| composed.literal_role(), &ids)?,
         };
         let Some(exprs) = exprs else { return Ok(None) };
         self.build(call.span, |graph, site| graph.composed(composed, &exprs, site)).map(Some)
@@ -157,7 +183,7 @@ impl Resolver<'_> {
                 *part = self.number(call, name)?;
             }
         }
-        let Some(exprs) = self.tensors(&[call.all("x"), call.all("y")].concat())? else { return Ok(None) };
+        let Some(exprs) = self.compared(&[call.all("x"), call.all("y")].concat())? else { return Ok(None) };
         let [x, y] = exprs[..] else { return call.refuse("takes two operands") };
         let close = self.build(call.span, |graph, site| {
             let close = graph.isclose(x, y, tolerance, site);

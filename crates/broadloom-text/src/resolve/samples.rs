@@ -1,13 +1,13 @@
 //! Functions of samples, of positions among sorted numbers and of relations between rows; and other names of joins.
 
-use super::call::Call;
+use super::call::{Call, concatenated};
 use super::{Outcome, Resolver, Value};
 use crate::names::{Joined, Sampled};
 use crate::syntax::Id;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Literal, Overlap, Sliding, Spacing};
+use broadloom_ir::graph::{Graph, Literal, LiteralRole, Overlap, Site, Sliding, Spacing};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 
@@ -16,19 +16,19 @@ impl Resolver<'_> {
         match function {
             Sampled::Trapezoid => self.trapezoid(call),
             Sampled::Slide(sliding) => self.slide(sliding, call),
-            Sampled::Polyval => {
-                self.of_both(call, ["p", "x"], |graph, [p, x], site| graph.polyval(p, x, site))
-            }
+            Sampled::Polyval => self.of_both(call, ["p", "x"], LiteralRole::Value, |graph, [p, x], site| {
+                graph.polyval(p, x, site)
+            }),
             Sampled::Digitize => {
                 let right = self.flag(call, "right")?;
-                self.of_both(call, ["x", "bins"], |graph, [x, bins], site| {
+                self.of_both(call, ["x", "bins"], LiteralRole::Compared, |graph, [x, bins], site| {
                     graph.digitize(x, bins, right, site)
                 })
             }
             Sampled::Interp => self.interp(call),
             Sampled::IsIn => {
                 let invert = self.flag(call, "invert")?;
-                self.of_both(call, ["x", "values"], |graph, [x, values], site| {
+                self.of_both(call, ["x", "values"], LiteralRole::Compared, |graph, [x, values], site| {
                     let isin = graph.isin(x, values, site);
                     if invert { graph.elementwise(Op::LogicalNot, &[isin], site) } else { isin }
                 })
@@ -36,7 +36,9 @@ impl Resolver<'_> {
             Sampled::Cov | Sampled::Corrcoef => self.cov(function, call),
             Sampled::Cross => {
                 let axis = self.axis(call)?.unwrap_or(-1);
-                self.of_both(call, ["x", "y"], |graph, operands, site| graph.cross(operands, axis, site))
+                self.of_both(call, ["x", "y"], LiteralRole::Value, |graph, operands, site| {
+                    graph.cross(operands, axis, site)
+                })
             }
             Sampled::Diag => {
                 let offset = self.integer(call, "k", 0)?;
@@ -53,21 +55,22 @@ impl Resolver<'_> {
         }
     }
 
-    /// Calls the builder with two operands, each of its own dtype.
+    /// Calls the builder with two operands, each of its own dtype; a number has the role beside the other operand.
     fn of_both(
         &mut self,
         call: &Call,
         names: [&'static str; 2],
-        make: impl FnOnce(&mut broadloom_ir::graph::Graph, [ExprId; 2], broadloom_ir::graph::Site) -> ExprId,
+        role: LiteralRole,
+        make: impl FnOnce(&mut Graph, [ExprId; 2], Site) -> ExprId,
     ) -> Outcome<Option<ExprId>> {
         let operands = [call.all(names[0]), call.all(names[1])].concat();
-        let Some(exprs) = self.tensors(&operands)? else { return Ok(None) };
+        let Some(exprs) = self.operands_by(|_| role, &operands)? else { return Ok(None) };
         let [x, y] = exprs[..] else { return call.refuse("takes two operands") };
         self.build(call.span, |graph, site| make(graph, [x, y], site)).map(Some)
     }
 
     fn trapezoid(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
-        let axis = self.axis(call)?.unwrap_or(-1);
+        let axis = self.one_axis(call, -1)?;
         let spacing = match self.given(call, "x") {
             Some(id) => match self.tensor(id, DType::F64)? {
                 Some(places) => Spacing::At(places),
@@ -86,7 +89,9 @@ impl Resolver<'_> {
             Sliding::Convolve => Overlap::Full,
             Sliding::Correlate => Overlap::Valid,
         });
-        self.of_both(call, ["x", "y"], |graph, vectors, site| graph.slide(sliding, vectors, overlap, site))
+        self.of_both(call, ["x", "y"], LiteralRole::Value, |graph, vectors, site| {
+            graph.slide(sliding, vectors, overlap, site)
+        })
     }
 
     fn interp(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
@@ -158,7 +163,7 @@ impl Resolver<'_> {
 
     /// Whether both have the same shape and elements: false for different constant sizes; other sizes must be equal.
     fn array_equal(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
-        let Some(exprs) = self.tensors(&[call.all("x"), call.all("y")].concat())? else { return Ok(None) };
+        let Some(exprs) = self.compared(&[call.all("x"), call.all("y")].concat())? else { return Ok(None) };
         let [x, y] = exprs[..] else { return call.refuse("takes two operands") };
         let [left, right] = [x, y].map(|of| self.graph.shape(of));
         let differs = |(left, right): (&Dim, &Dim)| {
@@ -195,12 +200,9 @@ impl Resolver<'_> {
         let span = call.span;
         if joined == Joined::Append {
             let axis = self.axis(call)?;
-            return self.of_both(call, ["x", "values"], |graph, both, site| match axis {
+            return self.of_both(call, ["x", "values"], LiteralRole::Value, |graph, both, site| match axis {
                 Some(axis) => graph.concat(&both, axis, site),
-                None => {
-                    let both = both.map(|part| graph.reshape(part, &[None], site));
-                    graph.concat(&both, 0, site)
-                }
+                None => concatenated(graph, &both, site),
             });
         }
         let Some(exprs) = self.listed(call)? else { return Ok(None) };

@@ -142,7 +142,7 @@ impl Resolver<'_> {
             // A vector has only one axis to split.
             Some(1) if shape.rank() == 1 => 0,
             Some(axis) => axis,
-            None => self.axis(call)?.unwrap_or(0),
+            None => self.one_axis(call, 0)?,
         };
         let axis = self.own_axis(axis, x, call)?;
         let size = shape[axis].clone();
@@ -192,7 +192,7 @@ impl Resolver<'_> {
     /// Returns the elements along an axis of constant size, each without this axis.
     fn unstack(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
-        let axis = self.own_axis(self.axis(call)?.unwrap_or(0), x, call)?;
+        let axis = self.own_axis(self.one_axis(call, 0)?, x, call)?;
         let count = self.graph.shape(x)[axis].as_constant().filter(|count| *count <= MOST_PARTS);
         let Some(count) = count else { return call.refuse("needs an axis of constant size, up to 4096") };
         let results = self.build_several(call.span, count as usize, |graph, number, site| {

@@ -30,7 +30,7 @@ impl Resolver<'_> {
     /// Resolves `searchsorted(bounds, x, side='right')`.
     pub(super) fn search(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let right = self.meaning_of(call, "side", [("left", false), ("right", true)])?.unwrap_or(false);
-        let Some(exprs) = self.tensors(&[call.all("x"), call.all("v")].concat())? else { return Ok(None) };
+        let Some(exprs) = self.compared(&[call.all("x"), call.all("v")].concat())? else { return Ok(None) };
         let [table, values] = exprs[..] else { return call.refuse("takes a table and values") };
         self.build(call.span, |graph, site| graph.searchsorted(table, values, right, site)).map(Some)
     }

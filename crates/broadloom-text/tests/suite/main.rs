@@ -12,3 +12,4 @@ mod round_trip;
 mod session;
 mod several;
 mod support;
+mod values;

@@ -3,7 +3,7 @@
 use super::operand::{Kind, Operand};
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Composed, Graph, Literal, Product, Running, Site, Tolerance};
+use broadloom_ir::graph::{Composed, Graph, Literal, LiteralRole, Product, Running, Site, Tolerance};
 use broadloom_ir::ops::Op;
 use smallvec::SmallVec;
 
@@ -129,23 +129,22 @@ impl Call {
                     graph.power_literal(*base, *exponent, site)
                 }
                 (op, operands) => {
-                    let literal =
-                        |graph: &mut Graph, value, meets| graph.operand_literal(*op, value, meets, site);
-                    let exprs = exprs_by(graph, operands, literal);
+                    let exprs = exprs_by(graph, operands, |position| LiteralRole::of(*op, position), site);
                     graph.elementwise(*op, &exprs, site)
                 }
             },
             Call::Composed(function, operands) => {
-                // The exponent is an integer, whatever the other operand is.
-                let is_exponent = *function == Composed::Ldexp;
-                let literal = |graph: &mut Graph, value, meets| {
-                    graph.literal(value, if is_exponent { DType::Bool } else { meets }, site)
+                let exprs = match function {
+                    // The exponent is an integer, whatever the other operand is.
+                    Composed::Ldexp => {
+                        exprs_beside(graph, operands, DType::Bool, |_| LiteralRole::Value, site)
+                    }
+                    function => exprs_by(graph, operands, |_| function.literal_role(), site),
                 };
-                let exprs = exprs_by(graph, operands, literal);
                 graph.composed(*function, &exprs, site)
             }
             Call::IsClose(operands, tolerance) => {
-                let exprs = exprs(graph, operands, site);
+                let exprs = exprs_by(graph, operands, |_| LiteralRole::Compared, site);
                 graph.isclose(exprs[0], exprs[1], *tolerance, site)
             }
             Call::Select(condition, sides) => {
@@ -161,7 +160,7 @@ impl Call {
             Call::Best(Best { operand, k, axis, largest }) => graph.topk(*operand, *k, *axis, *largest, site),
             Call::PlacesOfBest(values) => graph.indices_of_topk(*values, site),
             Call::Search(operands, right) => {
-                let exprs = exprs(graph, operands, site);
+                let exprs = exprs_by(graph, operands, |_| LiteralRole::Compared, site);
                 graph.searchsorted(exprs[0], exprs[1], *right, site)
             }
             Call::Scan(running, operand, axis) => graph.scan(*running, *operand, Some(*axis), site),
@@ -175,22 +174,35 @@ impl Call {
 
 /// Returns the expressions of the operands; literals adapt to the common dtype of the tensors.
 fn exprs(graph: &mut Graph, operands: &[Argument], site: Site) -> SmallVec<[ExprId; 3]> {
-    exprs_by(graph, operands, |graph, value, meets| graph.literal(value, meets, site))
+    exprs_by(graph, operands, |_| LiteralRole::Value, site)
 }
 
+/// Like [`exprs`]; literals have the role of their position.
 fn exprs_by(
     graph: &mut Graph,
     operands: &[Argument],
-    literal_of: impl Fn(&mut Graph, Literal, DType) -> ExprId,
+    role: impl Fn(usize) -> LiteralRole,
+    site: Site,
 ) -> SmallVec<[ExprId; 3]> {
     let dtypes = operands.iter().filter_map(|operand| match operand {
         Argument::Expr(expr) => Some(graph.dtype(*expr)),
         Argument::Literal(_) => None,
     });
     let meets = DType::promote_all(dtypes).unwrap_or(DType::Bool);
-    let mut expr = |operand: &Argument| match operand {
+    exprs_beside(graph, operands, meets, role, site)
+}
+
+/// Like [`exprs_by`], with the dtype that literals adapt to.
+fn exprs_beside(
+    graph: &mut Graph,
+    operands: &[Argument],
+    meets: DType,
+    role: impl Fn(usize) -> LiteralRole,
+    site: Site,
+) -> SmallVec<[ExprId; 3]> {
+    let expr = |(position, operand): (usize, &Argument)| match operand {
         Argument::Expr(expr) => *expr,
-        Argument::Literal(literal) => literal_of(graph, *literal, meets),
+        Argument::Literal(literal) => graph.operand_literal(role(position), *literal, meets, site),
     };
-    operands.iter().map(&mut expr).collect()
+    operands.iter().enumerate().map(expr).collect()
 }

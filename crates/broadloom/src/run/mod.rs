@@ -292,6 +292,19 @@ pub enum RunError {
         /// The exponent.
         exponent: i64,
     },
+    /// An element of a histogram without a given range is not finite.
+    NoBin {
+        /// The expression in the executable's graph.
+        expr: ExprId,
+        /// The place where the expression was made.
+        site: Site,
+        /// The function that was called.
+        call: Box<str>,
+        /// The position of the first such element.
+        position: Vec<usize>,
+        /// The element: `nan`, `inf` or `-inf`.
+        value: &'static str,
+    },
     /// Memory for results, temporaries or scratch is not available.
     Memory(#[from] OutOfMemory),
     /// The code does not belong to the schedule: a bug in Broadloom.
@@ -307,6 +320,7 @@ impl RunError {
             RunError::NegativeExponent { .. } => "R003",
             RunError::Memory(_) => "R004",
             RunError::UnknownKernel(_) => "R005",
+            RunError::NoBin { .. } => "R006",
         }
     }
 
@@ -334,6 +348,9 @@ impl RunError {
             RunError::NegativeExponent { site, .. } => {
                 (site, "to get fractions, cast the base to f64 first".to_owned())
             }
+            RunError::NoBin { site, .. } => {
+                (site, "give the `range` of the bins, or replace such elements first".to_owned())
+            }
             RunError::Memory(_) | RunError::UnknownKernel(_) => return text,
         };
         text.source(*site, Style::Error);
@@ -356,6 +373,9 @@ impl RunError {
             index
         };
         match graph.node(expr) {
+            Node::Take { indices, .. } if let Some(value) = graph.value_without_bin(expr, failure.value) => {
+                RunError::NoBin { expr, site, call, position: index(graph.shape(*indices)), value }
+            }
             Node::Take { indices, .. } => RunError::IndexOutOfRange {
                 expr,
                 site,
@@ -400,6 +420,11 @@ impl fmt::Display for RunError {
             RunError::NegativeExponent { position, exponent, call, .. } => write!(
                 f,
                 "`{call}`: the exponent{} is {exponent}, but integers have no negative powers",
+                at(position)
+            ),
+            RunError::NoBin { position, value, call, .. } => write!(
+                f,
+                "`{call}`: the element{} is {value}, so the range of the data has no bins",
                 at(position)
             ),
             RunError::Memory(error) => write!(f, "{error}"),
@@ -450,7 +475,8 @@ impl CallError {
             CallError::Run(
                 RunError::IndexOutOfRange { expr, site, call, .. }
                 | RunError::NoSuchSegment { expr, site, call, .. }
-                | RunError::NegativeExponent { expr, site, call, .. },
+                | RunError::NegativeExponent { expr, site, call, .. }
+                | RunError::NoBin { expr, site, call, .. },
             ) => Some((expr, site, call)),
             CallError::Bind(BindError::EmptyTable(table)) => {
                 Some((&mut table.expr, &mut table.site, &mut table.call))
