@@ -31,12 +31,12 @@ const RUN_BY: &[(&str, &str)] = &[
     ("cargo test --test faults -- --ignored --nocapture", "FAULTS=simplify.rs"),
     ("python3 -m venv target/numpy", "python3 -m venv \"target/$name\""),
     ("target/numpy/bin/pip install -r tests/numpy/requirements.txt", "-r \"tests/$name/requirements.txt\""),
-    (
-        "BROADLOOM_PYTHON=$PWD/target/numpy/bin/python cargo test --test numpy",
-        "environment \"$name\"",
-    ),
+    ("BROADLOOM_PYTHON=$PWD/target/numpy/bin/python cargo test --test numpy", "environment \"$name\""),
     ("python3 -m venv target/pyarrow", "python3 -m venv \"target/$name\""),
-    ("target/pyarrow/bin/pip install -r tests/pyarrow/requirements.txt", "-r \"tests/$name/requirements.txt\""),
+    (
+        "target/pyarrow/bin/pip install -r tests/pyarrow/requirements.txt",
+        "-r \"tests/$name/requirements.txt\"",
+    ),
     ("cargo test -p broadloom-cli --test pyarrow", "for name in numpy pyarrow"),
 ];
 

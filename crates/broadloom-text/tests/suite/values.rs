@@ -1,11 +1,9 @@
 //! Compositions on infinite, NaN and huge values, and at the ends of integers. Expected values are those of NumPy 2.4
 //! or, where a comment says so, of exact arithmetic.
 
-mod support;
-
+use crate::support::{graph, mistakes};
 use broadloom_ir::dtype::{Element, Scalar};
 use broadloom_ir::interp::{Array, InterpretError, interpret};
-use support::{graph, mistakes};
 
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
