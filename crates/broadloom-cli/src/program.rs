@@ -6,6 +6,7 @@ use crate::io::content::{STDIN, STDIO};
 use crate::io::inputs::Files;
 use crate::io::source::Opened;
 use crate::io::table::TableOptions;
+use crate::io::table::numbers::Spelling;
 use crate::labels::Labels;
 use crate::terminal::Terminal;
 use broadloom::CheckedGraph;
@@ -38,6 +39,12 @@ pub struct ProgramArgs {
     /// Cells of tables to read as missing numbers, besides empty cells, NA, N/A, nan, null and None
     #[arg(long, value_name = "CELL,CELL,..", value_delimiter = ',')]
     missing: Vec<String>,
+    /// Mark before the decimals of numbers in tables of text; by default a point
+    #[arg(long, value_name = "CHARACTER", default_value_t = '.', hide_default_value = true, value_parser = decimal)]
+    decimal: char,
+    /// Mark between groups of three digits in tables of text; by default none
+    #[arg(long, value_name = "CHARACTER", value_parser = thousands)]
+    thousands: Option<char>,
     /// Reject operations on arrays with the same number of elements but different shapes
     #[arg(long)]
     strict: bool,
@@ -80,6 +87,22 @@ fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
+fn decimal(text: &str) -> Result<char, String> {
+    match text {
+        "." => Ok('.'),
+        "," => Ok(','),
+        _ => Err("expected a point or a comma, as in --decimal ','".to_owned()),
+    }
+}
+
+fn thousands(text: &str) -> Result<char, String> {
+    let mut letters = text.chars();
+    match (letters.next(), letters.next()) {
+        (Some(mark), None) if !mark.is_alphanumeric() && !matches!(mark, '"' | '+' | '-') => Ok(mark),
+        _ => Err("expected one character between digits, as in --thousands ','".to_owned()),
+    }
+}
+
 /// The text of a program and its name in messages.
 #[derive(Debug)]
 struct Text {
@@ -116,6 +139,16 @@ impl ProgramArgs {
     /// The delimiter of tables, if it is not the default of their kind.
     pub fn delimiter(&self) -> Option<u8> {
         self.delimiter
+    }
+
+    fn table_options(&self) -> Result<TableOptions, Failure> {
+        let ProgramArgs { delimiter, decimal, thousands, .. } = *self;
+        if thousands == Some(decimal) {
+            return Err(Failure::usage(format!("{decimal:?} cannot separate both decimals and thousands"))
+                .help_code("choose different marks:", "--decimal ',' --thousands '.'"));
+        }
+        let spelling = Spelling { missing: self.missing.clone(), decimal, thousands };
+        Ok(TableOptions { delimiter, spelling })
     }
 
     fn text(&self) -> Result<Text, Failure> {
@@ -205,7 +238,7 @@ fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure
     let constants = program.constants();
 
     // Open the inputs that the program does not declare, to know their dtypes and shapes.
-    let mut files = Files::new(TableOptions { delimiter: args.delimiter, missing: args.missing.clone() });
+    let mut files = Files::new(args.table_options()?);
     let mut inputs: Vec<Opened> = Vec::new();
     let is_missing = |name: &str| missing.contains(&name) || constants.contains(&name);
     let start = Instant::now();
@@ -262,7 +295,7 @@ fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure
         }
     }
     reading += start.elapsed();
-    for [warning, help] in inputs.iter().filter_map(|input| input.warning.as_ref()) {
+    for [warning, help] in inputs.iter().flat_map(|input| &input.warnings) {
         terminal.warn(warning, Some(help));
     }
     let labels = Labels::new(&graph, &inputs);
