@@ -271,12 +271,20 @@ fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure
         unmet(Failure::from(mistakes), unknown.copied(), unused)
     })?;
 
-    let Resolved { graph, warnings, places } = resolved;
+    let Resolved { graph, warnings, places, texts } = resolved;
     terminal.speak_of(places);
-    if let Some(warnings) = warnings.filter(|_| args.strict) {
-        return Err(Failure::from(warnings).help(
-            "--strict turns warnings into errors: give both operands the same shape, or leave out --strict if you mean this",
-        ));
+    match warnings {
+        Some(warnings) if args.strict => {
+            return Err(Failure::from(warnings)
+                .help("--strict turns warnings into errors: follow the advice, or leave out --strict if you mean this"));
+        }
+        Some(warnings) => {
+            warnings.likely_wrong().into_iter().for_each(|warnings| terminal.warn_of(warnings.text()));
+        }
+        None => {}
+    }
+    for (name, texts) in &texts.joined {
+        inputs.iter_mut().filter(|input| *input.name == **name).for_each(|input| input.source.rename(texts));
     }
     let known = || graph.inputs().iter().map(|input| &*input.name);
     let is_declared = |name: &str| !is_missing(name) && known().any(|known| known == name);
@@ -291,18 +299,35 @@ fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure
                 };
                 terminal.warn(format!("the program has no input {name:?}"), Some(&help));
             }
-            _ => add(&mut inputs, files.open(argument, &is_declared)?)?,
+            _ => {
+                let declared = files.open(argument, &is_declared)?;
+                declared.iter().try_for_each(refuse_text)?;
+                add(&mut inputs, declared)?;
+            }
         }
     }
     reading += start.elapsed();
     for [warning, help] in inputs.iter().flat_map(|input| &input.warnings) {
         terminal.warn(warning, Some(help));
     }
-    let labels = Labels::new(&graph, &inputs);
+    let labels = Labels::new(&graph, &inputs, &texts);
     for Opened { name, source, .. } in &inputs {
         terminal.note(|| format!("input {name}: {}{:?}", source.dtype(), source.shape()));
     }
     Ok(Loaded { graph, inputs, reading, labels, program })
+}
+
+/// Refuses text for an input that the program declares as numbers: its codes would pass for them.
+fn refuse_text(input: &Opened) -> Result<(), Failure> {
+    let name = &input.name;
+    match input.source.names() {
+        None => Ok(()),
+        Some(_) => {
+            Err(Failure::usage(format!("the program declares {name:?} as numbers, but its data are text"))
+                .help(format!("leave out the declaration of {name:?}: then it is text"))
+                .help_code("for its codes as numbers, write in the program:", format!("{name}.astype(i64)")))
+        }
+    }
 }
 
 /// The declaration of an input without data.

@@ -249,6 +249,14 @@ impl Mistakes {
         &self.0.mistakes
     }
 
+    /// Returns the warnings among them that are nearly always mistakes.
+    pub fn likely_wrong(&self) -> Option<Mistakes> {
+        let is_likely =
+            |mistake: &&Mistake| matches!(&mistake.problem, Problem::Graph(of) if of.is_likely_wrong());
+        let mistakes: Vec<Mistake> = self.as_slice().iter().filter(is_likely).cloned().collect();
+        (!mistakes.is_empty()).then(|| Mistakes::new(self.0.places.clone(), mistakes))
+    }
+
     /// Returns line and column of the start of a mistake, counted from 1; the column counts characters.
     pub fn position(&self, mistake: &Mistake) -> (usize, usize) {
         self.0.places.source.position(mistake.span.start)

@@ -3,9 +3,9 @@
 use super::content::Content;
 use super::format::ColumnFormat;
 use super::sink::{Heads, Sink};
+use super::table::Described;
 use super::table::cells::Reads;
 use super::table::reading::{Elements, Part};
-use super::table::Described;
 use crate::failure::Failure;
 use broadloom::DType;
 use std::collections::BTreeSet;

@@ -7,6 +7,7 @@ mod files;
 mod inputs;
 mod outputs;
 mod pipes;
+mod strangers;
 mod tables;
 
 use std::path::Path;
@@ -64,6 +65,12 @@ impl Folder {
         let done = self.run(args);
         assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "{args:?}\n{}", done.stderr);
         done.stdout
+    }
+
+    /// What `check` prints of a program's results, without how the columns of tables are read.
+    fn signature(&self, args: &[&str]) -> String {
+        let printed = self.output(&[&["check"], args].concat());
+        printed.split_inclusive('\n').filter(|line| !line.starts_with('#')).collect()
     }
 }
 

@@ -91,7 +91,7 @@ impl Resolver<'_> {
 
     /// A row of the op table; operands that are numbers take the dtype of the tensors.
     pub(super) fn elementwise(&mut self, op: Op, operands: &[Id], span: Span) -> Outcome<Value> {
-        self.refuse_codes(Some(op), operands, span)?;
+        self.refuse_codes(Some(op), operands)?;
         if let (Op::Pow, &[base, exponent]) = (op, operands)
             && let Value::Literal(exponent) = self.values[exponent.0 as usize]
             && let Some(base) = self.tensor(base, DType::Bool)?

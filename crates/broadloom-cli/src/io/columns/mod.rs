@@ -252,9 +252,7 @@ fn kind(field: &Field) -> Kind {
             found: kind.to_string(),
             help: format!("choose a column with 1 to {WIDEST} elements in a row"),
         },
-        Ok(ColumnType { dtype, row }) => {
-            Kind::Numbers { dtype, row, class: dtype.class(), rounded: None }
-        }
+        Ok(ColumnType { dtype, row }) => Kind::Numbers { dtype, row, class: dtype.class(), rounded: None },
         Err(error) => match (found, error) {
             // All of it is null, and nulls are nan.
             (DataType::Null, _) => {

@@ -23,6 +23,7 @@ pub use profile::{Found, Kind, Profile};
 use reading::{Input, Loaded, Part, Reading};
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use text::Text;
 
 /// How tables of text are read.
@@ -34,7 +35,7 @@ pub struct TableOptions {
 }
 
 /// The distinct texts of a column in order; its cells are read as positions in this list.
-pub type Names = Rc<[Box<str>]>;
+pub type Names = Arc<[Box<str>]>;
 
 /// What opening a table finds out about it.
 #[derive(Debug)]
@@ -213,7 +214,10 @@ impl Table {
         let Found { row, line, text } = found;
         let (file, title) = (self.content.path().display(), &self.names[column]);
         let headline = format!("{file}: column {title:?}, row {row} (line {line}): {text} is rounded to f64");
-        [headline, format!("if it is a name and not a count, read the column as text: '{name}={file}:{title}:text'")]
+        [
+            headline,
+            format!("if it is a name and not a count, read the column as text: '{name}={file}:{title}:text'"),
+        ]
     }
 
     /// Whether a column can be one of a matrix.
@@ -240,7 +244,8 @@ impl Table {
         let names = |columns: &[usize]| -> Vec<&str> {
             columns.iter().map(|column| self.names[*column].as_str()).collect()
         };
-        let (file, chosen) = (self.content.path().display(), names(&numbers[..numbers.len().min(2)]).join(","));
+        let (file, chosen) =
+            (self.content.path().display(), names(&numbers[..numbers.len().min(2)]).join(","));
         let help = format!("to silence this warning, choose columns, as in '{name}={file}:{chosen}'");
         let only = format!("{name} contains only the numeric columns, without {:?}", names(&others));
         let without = format!("{name} is without the index of the rows, {:?}", names(index));
@@ -268,7 +273,8 @@ impl Table {
             }
         }
         let row = vec![columns.len()];
-        let part = Part { columns: columns.into(), reads: Reads::Numbers, dtype: DType::F64, row, names: None };
+        let part =
+            Part { columns: columns.into(), reads: Reads::Numbers, dtype: DType::F64, row, names: None };
         let opened = self.opened(name, part, "");
         Ok(Opened { columns: described, warnings, ..opened })
     }
@@ -283,10 +289,8 @@ impl Table {
             |failure: Failure| failure.help_code("to read dates:", format!("'{name}={file}:{title}:days'"));
         match &self.kinds[column] {
             Kind::Text => {
-                let failure = not_in_matrix("is text").help_code(
-                    "to read it alone:",
-                    format!("'{name}={file}:{title}'"),
-                );
+                let failure = not_in_matrix("is text")
+                    .help_code("to read it alone:", format!("'{name}={file}:{title}'"));
                 match self.origin {
                     Origin::Text(_) => as_dates(failure),
                     Origin::Columns(_) => failure,
@@ -331,12 +335,16 @@ impl Table {
     fn dressed(&self, column: usize, found: &Found) -> Failure {
         let Found { row, line, text } = found;
         let (title, dress) = (&self.names[column], numbers::dress(text).unwrap_or("an unusual form"));
-        let what = format!("column {title:?}, row {row} (line {line}): {text:?} has {dress}, so it is not read as a number");
+        let what = format!(
+            "column {title:?}, row {row} (line {line}): {text:?} has {dress}, so it is not read as a number"
+        );
         let failure = self.content.wrong(&what);
         let options = numbers::options(text);
         match options.is_empty() {
             true => failure.help("write it with digits and a point, as in 1234.5"),
-            false => options.into_iter().fold(failure, |failure, (sentence, code)| failure.help_code(sentence, code)),
+            false => options
+                .into_iter()
+                .fold(failure, |failure, (sentence, code)| failure.help_code(sentence, code)),
         }
     }
 

@@ -69,13 +69,20 @@ const BETWEEN: [char; 8] = [',', '.', ' ', '\'', '_', '\u{a0}', '\u{2009}', '\u{
 pub fn dress(cell: &str) -> Option<&'static str> {
     let is_currency = |letter: char| matches!(letter, '$' | '€' | '£' | '¥' | '₹' | '¢');
     let is_sign = |letter: char| is_currency(letter) || matches!(letter, '%' | '‰' | '(' | ')' | '−');
-    let bare = cell.trim_matches(|letter: char| is_sign(letter) || matches!(letter, '+' | '-') || letter.is_whitespace());
+    let bare = cell.trim_matches(|letter: char| {
+        is_sign(letter) || matches!(letter, '+' | '-') || letter.is_whitespace()
+    });
     let (digits, exponent) = bare.split_once(['e', 'E']).unwrap_or((bare, "0"));
     exponent.parse::<i32>().ok()?;
+    let is_digit = |letter: char| letter.is_ascii_digit();
+    if !digits.contains(is_digit)
+        || !digits.chars().all(|letter| is_digit(letter) || BETWEEN.contains(&letter))
+    {
+        return None;
+    }
     // One mark before decimals, behind groups of three digits with the same mark between all.
-    let marks: Vec<char> = digits.chars().filter(|letter| !letter.is_ascii_digit()).collect();
+    let marks: Vec<char> = digits.chars().filter(|letter| !is_digit(*letter)).collect();
     let is_number = match marks.as_slice() {
-        _ if !marks.iter().all(|mark| BETWEEN.contains(mark)) || !digits.contains(|d: char| d.is_ascii_digit()) => false,
         [] | [',' | '.'] => true,
         [first, .., last] if first != last && matches!(last, ',' | '.') => {
             digits.rsplit_once(*last).is_some_and(|(whole, _)| is_grouped(whole, *first))
@@ -101,7 +108,12 @@ pub fn options(cell: &str) -> Vec<(&'static str, String)> {
     let choices = [
         ("if the comma starts the decimals:", "--decimal ','", ',', None),
         ("if the comma separates thousands:", "--thousands ','", '.', Some(',')),
-        ("to read the comma before decimals, and points between thousands:", "--decimal ',' --thousands '.'", ',', Some('.')),
+        (
+            "to read the comma before decimals, and points between thousands:",
+            "--decimal ',' --thousands '.'",
+            ',',
+            Some('.'),
+        ),
     ];
     let reads = |decimal: char, thousands: Option<char>| {
         let is_used = |mark: char| cell.contains(mark);
@@ -125,7 +137,13 @@ mod tests {
         let (int, float) = (|int| Some(Cell::Int(int)), |float| Some(Cell::Float(float)));
         for (cell, by_plain, by_german, by_comma, by_english) in [
             ("3", int(3), int(3), int(3), int(3)),
-            ("-0", Some(Cell::NegativeZero), Some(Cell::NegativeZero), Some(Cell::NegativeZero), Some(Cell::NegativeZero)),
+            (
+                "-0",
+                Some(Cell::NegativeZero),
+                Some(Cell::NegativeZero),
+                Some(Cell::NegativeZero),
+                Some(Cell::NegativeZero),
+            ),
             ("3,14", None, float(3.14), float(3.14), None),
             ("3.14", float(3.14), None, None, float(3.14)),
             ("1.234", float(1.234), int(1234), None, float(1.234)),

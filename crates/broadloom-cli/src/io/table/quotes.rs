@@ -83,7 +83,9 @@ impl<R: Read> Quotes<R> {
             }
             (State::Closed, b'"') => State::Quoted,
             // Texts with line ends are common in .csv, and tabs in them are not: these are rows.
-            (State::Closed, _) if is_end && self.delimiter == b'\t' && self.has_delimiter && opened < line => {
+            (State::Closed, _)
+                if is_end && self.delimiter == b'\t' && self.has_delimiter && opened < line =>
+            {
                 return wrong(format!(
                     "the quotation mark that opens in line {opened} closes in line {line}, so these rows would be one cell"
                 ));
@@ -104,9 +106,14 @@ impl<R: Read> Quotes<R> {
 impl<R: Read> Read for Quotes<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.from.read(buffer)?;
-        if count == 0 && !buffer.is_empty() && self.state == State::Quoted {
-            let what = format!("the quotation mark in line {} is never closed", self.opened);
-            return Err(io::Error::other(Misquoted { what }));
+        match (count, self.state) {
+            (0, State::Quoted) if !buffer.is_empty() => {
+                let what = format!("the quotation mark in line {} is never closed", self.opened);
+                return Err(io::Error::other(Misquoted { what }));
+            }
+            // The end of the file ends a cell as the end of a line does.
+            (0, State::Closed) => self.step(b'\n').map_err(io::Error::other)?,
+            _ => {}
         }
         self.check(buffer.get(..count).unwrap_or_default()).map_err(io::Error::other)?;
         Ok(count)
@@ -138,8 +145,17 @@ mod tests {
             ("\"several\nlines\"\tx\n", b'\t', None),
             ("\"x\"", b',', None),
             ("", b',', None),
-            ("id\tname\n1\t\"Foo\n2\tBar\n3\t\"Baz\n4\tQux\n", b'\t', Some("opens in line 2 closes in line 4, where text")),
-            ("id\tname\n1\t\"Foo\n2\tBar\n3\tBaz\"\n4\tQux\n", b'\t', Some("opens in line 2 closes in line 4, so")),
+            (
+                "id\tname\n1\t\"Foo\n2\tBar\n3\t\"Baz\n4\tQux\n",
+                b'\t',
+                Some("opens in line 2 closes in line 4, where text"),
+            ),
+            (
+                "id\tname\n1\t\"Foo\n2\tBar\n3\tBaz\"\n4\tQux\n",
+                b'\t',
+                Some("opens in line 2 closes in line 4, so"),
+            ),
+            ("a\tb\n1\t\"x\n2\ty\"", b'\t', Some("opens in line 2 closes in line 3, so")),
             ("a,b\n\"x\"y,1\n", b',', Some("opens in line 2 closes in line 2, where text")),
             ("a\n\"x\" \n", b',', Some("closes in line 2, where text")),
             ("a,b\n1,\"x\n2,y\n", b',', Some("line 2 is never closed")),

@@ -103,10 +103,9 @@ impl Text {
                 let Some(wrong) = error.get_ref().and_then(|error| error.downcast_ref::<Misquoted>()) else {
                     return self.content.unreadable(error);
                 };
-                return self
-                    .content
-                    .wrong(&wrong.to_string())
-                    .help("close it, or if it belongs to the text, quote the cell and double it: `\"5\"\" long\"`");
+                return self.content.wrong(&wrong.to_string()).help(
+                    "close it, or if it belongs to the text, quote the cell and double it: `\"5\"\" long\"`",
+                );
             }
             _ => error.to_string(),
         };
