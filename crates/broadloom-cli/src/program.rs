@@ -241,9 +241,12 @@ fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure
     let mut files = Files::new(args.table_options()?);
     let mut inputs: Vec<Opened> = Vec::new();
     let is_missing = |name: &str| missing.contains(&name) || constants.contains(&name);
+    // What is given by name is not read from files of several arrays too: it may be there in a form that is refused.
+    let named: Vec<&str> = arguments.iter().filter_map(Argument::name).collect();
+    let is_wanted = |name: &str| is_missing(name) && !named.contains(&name);
     let start = Instant::now();
     for argument in arguments.iter().filter(|argument| argument.name().is_none_or(is_missing)) {
-        add(&mut inputs, files.open(argument, &is_missing)?)?;
+        add(&mut inputs, files.open(argument, &is_wanted)?)?;
     }
     let mut reading = start.elapsed();
     for name in inputs.iter().map(|input| &input.name).filter(|name| constants.contains(&name.as_str())) {

@@ -402,7 +402,9 @@ fn in_text(help: Help, transposed: &str) -> Option<Help> {
     }
     // The graph has no words for this operand.
     if code.contains("...") {
-        return Some(Help { code: None, ..help });
+        let how = if code.contains("_keepdims(") { ": write `keepdims=True`" } else { "" };
+        let text = format!("{}{how}", help.text.trim_end_matches(':'));
+        return Some(Help { text: text.into(), code: None, ..help });
     }
     // Paddle's form: `x.add_axis(y, 1)`.
     if let Some((call, axis)) = code.strip_suffix(')').and_then(|code| code.rsplit_once(", "))

@@ -155,6 +155,10 @@ fn the_cell_that_makes_a_column_numeric_is_named() {
     );
     assert!(!message.contains("--missing '"), "{message}");
     assert_eq!(folder.output(&["eval", "iata", "iata=a.csv:iata:text"]), "['00M' '0E0' '52E']\n");
+    // The other columns of the file by their own names.
+    folder.write("f.csv", "origin\n52E\n00M\n");
+    let joined = "x[argmax(origin[:, None] == iata, axis=1)]";
+    assert_eq!(folder.output(&["eval", joined, "iata=a.csv:iata:text", "a.csv", "f.csv"]), "[3 1]\n");
 }
 
 #[test]
@@ -253,8 +257,8 @@ fn texts_are_compared_as_texts() {
     }
     // In chunks, too.
     folder.write("k3.csv", "k3,u\nc,1\nb,2\na,3\nd,4\n");
-    let joined = "u[argmax(k[:, None] == k3, axis=1)].sum()";
-    assert_eq!(folder.output(&["eval", joined, "k.csv", "k3.csv", "--chunk", "2"]), "7\n");
+    let pairs = "sum(k[:, None] == k3)";
+    assert_eq!(folder.output(&["eval", pairs, "k.csv", "k3.csv", "--chunk", "2"]), "3\n");
     // A declaration of numbers takes no text.
     folder.write("p.bl", "input k: i64[n]\noutput y = k + 1\n");
     says(&refused(&folder, &["-f", "p.bl", "k.csv"]), &["declares \"k\" as numbers, but its data are text"]);
