@@ -182,12 +182,15 @@ pub struct Resolved {
     pub texts: TextColumns,
 }
 
+/// The texts that codes index, in order and without repetition.
+pub type TextList = Arc<[Box<str>]>;
+
 /// The columns of text of a program: inputs with [`Given::names`].
 #[derive(Debug, Clone, Default)]
 pub struct TextColumns {
     /// Inputs that are compared, chosen between or concatenated with inputs of other texts, and the texts that their
     /// codes must index instead of their own: in order, the texts of all columns that meet.
-    pub joined: Vec<(Box<str>, Arc<[Box<str>]>)>,
+    pub joined: Vec<(Box<str>, TextList)>,
     /// Results that are text, each with an input whose texts it indexes.
     pub results: Vec<(Box<str>, Box<str>)>,
 }

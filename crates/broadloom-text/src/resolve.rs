@@ -26,7 +26,7 @@ use crate::names;
 use crate::sites::{Sites, TextPlaces};
 use crate::source::{Source, Span};
 use crate::syntax::{Action, Broken, Id, Kind, Name, Statement, Tree};
-use crate::{Given, Limits, MAX_MISTAKES, Program, TextColumns};
+use crate::{Given, Limits, MAX_MISTAKES, Program, TextColumns, TextList};
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem as GraphProblem};
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::dtype::DType;
@@ -150,7 +150,7 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], in_full: bool) -> 
 }
 
 /// The columns of text that meet columns with other texts, with the texts of all of them.
-fn joined_texts<'a>(program: &Program, given: &[Given<'a>]) -> Vec<(&'a str, Arc<[Box<str>]>)> {
+fn joined_texts<'a>(program: &Program, given: &[Given<'a>]) -> Vec<(&'a str, TextList)> {
     if given.iter().filter(|given| given.names.is_some()).count() < 2 {
         return Vec::new();
     }

@@ -6,18 +6,17 @@
 
 use super::call::Call;
 use super::{Outcome, Resolver, Value};
-use crate::Given;
 use crate::error::{Mistake, NameOf, Problem};
 use crate::names;
 use crate::source::Span;
 use crate::syntax::{Id, Name};
+use crate::{Given, TextList};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Literal, Node};
 use broadloom_ir::ops::Op;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 
 /// The most texts of a column to list.
 const MOST_TEXTS: usize = 10;
@@ -66,7 +65,7 @@ impl<'a> Texts<'a> {
     }
 
     /// The columns that need other texts than their own: the union of those of all columns that they meet.
-    pub(super) fn joined(&self) -> Vec<(&'a str, Arc<[Box<str>]>)> {
+    pub(super) fn joined(&self) -> Vec<(&'a str, TextList)> {
         let mut group: Vec<usize> = (0..self.columns.len()).collect();
         for [left, right] in &self.met {
             let (from, to) = (group[*left], group[*right]);
@@ -81,7 +80,7 @@ impl<'a> Texts<'a> {
                 continue;
             }
             let union: BTreeSet<&Box<str>> = columns.iter().flat_map(|(_, texts)| *texts).collect();
-            let union: Arc<[Box<str>]> = union.into_iter().cloned().collect();
+            let union: TextList = union.into_iter().cloned().collect();
             joined.extend(columns.iter().map(|(name, _)| (*name, union.clone())));
         }
         joined
@@ -89,7 +88,7 @@ impl<'a> Texts<'a> {
 }
 
 /// The given columns with the texts that they need.
-pub(super) fn with_joined<'b>(given: &[Given<'b>], joined: &'b [(&str, Arc<[Box<str>]>)]) -> Vec<Given<'b>> {
+pub(super) fn with_joined<'b>(given: &[Given<'b>], joined: &'b [(&str, TextList)]) -> Vec<Given<'b>> {
     let with = |given: &Given<'b>| {
         let found = joined.iter().find(|(name, _)| *name == given.name);
         Given { names: found.map(|(_, texts)| &**texts).or(given.names), ..*given }
@@ -235,10 +234,10 @@ impl Resolver<'_> {
         let problem = Problem::Kind { expected: "numbers", found: "a column of text" };
         // Point to the column in the expression, if a part of it is one.
         let within = |part: Span| span.start <= part.start && part.end <= span.end;
-        let parts = (0..self.values.len()).map(|at| Id(at as u32)).filter(|id| within(self.tree.span(*id)));
-        let column =
-            parts.filter(|id| self.value(*id).expr().is_some_and(|expr| self.texts.of.contains_key(&expr)));
-        let span = column.last().map_or(span, |column| self.tree.span(column));
+        let is_text = |id: &Id| self.value(*id).expr().is_some_and(|expr| self.texts.of.contains_key(&expr));
+        let parts = (0..self.values.len()).rev().map(|at| Id(at as u32));
+        let column = parts.filter(|id| within(self.tree.span(*id))).find(is_text);
+        let span = column.map_or(span, |column| self.tree.span(column));
         let code = format!("{}.astype(i64)", self.source.slice(span));
         Box::new(Mistake::new(problem, span).help(format!(
             "compare it with a text or another column of text, or group by it; for its codes as numbers, write `{code}`"
