@@ -63,11 +63,24 @@ def test_text_dates_and_dictionaries():
     }
     for file, compression in FORMATS:
         write(pa.table(columns), program.directory / file, compression)
-        assert program.done("eval", "city", file) == "[2 1 0 2]\n"
+        assert program.done("eval", "city", file) == "['Oslo' 'Lima' '' 'Oslo']\n"
         assert program.done("eval", "x", f"x={file}:day:days") == "[0.0e+00 1.0e+00     nan 1.9e+04]\n"
         program.refused(1, ["cast it to Utf8, the type of its values"], "eval", "word", file)
         program.refused(1, ["cast it to Float64, the type of its values"], "eval", "number + 1", file)
         program.refused(1, ["cast it to Float64 first"], "eval", "price + 1", file)
+
+
+def test_old_dates_nulls_and_indices():
+    days = [-354285, 2932896]
+    micros = pa.array([day * 86_400_000_000 for day in days], pa.timestamp("us"))
+    pa.parquet.write_table(pa.table({"t": micros}), program.directory / "old.parquet", use_deprecated_int96_timestamps=True)
+    assert program.done("eval", "t", "t=old.parquet:t:days") == "[-354285 2932896]\n"
+    index = {"pandas": '{"index_columns": ["__index_level_0__"], "columns": []}'}
+    table = pa.table({"x": [1.5, 2.5], "none": pa.nulls(2), "__index_level_0__": [3, 7]})
+    for file, compression in FORMATS:
+        write(table.replace_schema_metadata(index), program.directory / file, compression)
+        assert program.done("eval", "none", file) == "[nan nan]\n"
+        assert program.done("--quiet", "eval", "x", f"x={file}") == "[[1.5 nan]\n [2.5 nan]]\n"
 
 
 def test_streams_and_codecs_that_are_not_there_are_refused():

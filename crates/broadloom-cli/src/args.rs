@@ -27,9 +27,9 @@ const EVAL: &str = "\
 Inputs:
   x=x.npy            any memory order, mapped and not copied; x=x.npy:bf16 if NumPy shows V2
   x=a.npz:key        one array of the archive; a.npz alone passes all under their own names
-  x=t.csv:column     i64 if all cells are integers, else f64 with nan for cells that are empty or NA
-                     (--missing names more); a text column gives codes, for city == 'Oslo'
-                     and segment_mean(x, city)
+  x=t.csv:column     i64 if all cells are integers, bool if all are True or False; f64 if some are
+                     fractions, or missing: empty or NA (--missing names more); else text, for
+                     city == 'Oslo' and segment_mean(x, city)
   x=t.csv:col:days   dates as days since 1970-01-01; :seconds for dates and times, :text for numbers
                      that are names
   x=t.csv:a,b        columns as f64[rows, columns]; x=t.csv:temp_* by pattern, x=t.csv all columns

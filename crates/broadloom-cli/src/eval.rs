@@ -146,7 +146,7 @@ fn show(outputs: &Outputs, labels: &Labels, terminal: &Terminal) -> Result<(), F
                 _ if array.shape().len() > 1 => writeln!(out, "{name} =")?,
                 _ => write!(out, "{name} = ")?,
             }
-            print::array(out, &array.into_array_view(), is_whole)?;
+            print::array(out, &array.into_array_view(), is_whole, labels.texts(name))?;
             writeln!(out)?;
         }
         Ok(())

@@ -5,6 +5,7 @@ use crate::io::table::Names;
 use broadloom::CheckedGraph;
 use broadloom_ir::ExprId;
 use broadloom_ir::graph::{Node, View};
+use broadloom_text::TextColumns;
 use std::collections::HashMap;
 
 /// The names along an axis, and the input that they come from.
@@ -14,9 +15,12 @@ pub struct Label {
     pub names: Names,
 }
 
-/// The labels of each result's axes.
+/// The labels of each result's axes, and the texts of results that are text.
 #[derive(Debug, Default)]
-pub struct Labels(HashMap<String, Vec<Option<Label>>>);
+pub struct Labels {
+    axes: HashMap<String, Vec<Option<Label>>>,
+    texts: HashMap<String, Names>,
+}
 
 /// The inputs by which the axes of an expression are grouped.
 type Axes = Vec<Option<usize>>;
@@ -24,7 +28,7 @@ type Axes = Vec<Option<usize>>;
 impl Labels {
     /// Follows groups from the reductions that make them to the results, through operations that keep each element's
     /// index along the axis.
-    pub fn new(graph: &CheckedGraph, inputs: &[Opened]) -> Labels {
+    pub fn new(graph: &CheckedGraph, inputs: &[Opened], texts: &TextColumns) -> Labels {
         if inputs.iter().all(|input| input.source.names().is_none()) {
             return Labels::default();
         }
@@ -43,12 +47,21 @@ impl Labels {
         let results = graph.outputs().iter();
         let labels =
             results.filter_map(|output| Some((output.name.to_string(), of_result(axes.get(&output.expr)?))));
-        Labels(labels.collect())
+        let axes = labels.collect();
+        let names = |name: &str| inputs.iter().find(|input| input.name == *name)?.source.names().cloned();
+        let texts = texts.results.iter();
+        let texts = texts.filter_map(|(result, input)| Some((result.to_string(), names(input)?))).collect();
+        Labels { axes, texts }
+    }
+
+    /// The texts that the elements of a result index, if it is text.
+    pub fn texts(&self, result: &str) -> Option<&Names> {
+        self.texts.get(result)
     }
 
     /// The label of an axis of a result.
     pub fn of(&self, result: &str, axis: usize) -> Option<&Label> {
-        self.0.get(result)?.get(axis)?.as_ref()
+        self.axes.get(result)?.get(axis)?.as_ref()
     }
 }
 

@@ -6,6 +6,7 @@ use crate::io::content::{STDIN, STDIO};
 use crate::io::inputs::Files;
 use crate::io::source::Opened;
 use crate::io::table::TableOptions;
+use crate::io::table::numbers::Spelling;
 use crate::labels::Labels;
 use crate::terminal::Terminal;
 use broadloom::CheckedGraph;
@@ -38,6 +39,12 @@ pub struct ProgramArgs {
     /// Cells of tables to read as missing numbers, besides empty cells, NA, N/A, nan, null and None
     #[arg(long, value_name = "CELL,CELL,..", value_delimiter = ',')]
     missing: Vec<String>,
+    /// Mark before the decimals of numbers in tables of text; by default a point
+    #[arg(long, value_name = "CHARACTER", default_value_t = '.', hide_default_value = true, value_parser = decimal)]
+    decimal: char,
+    /// Mark between groups of three digits in tables of text; by default none
+    #[arg(long, value_name = "CHARACTER", value_parser = thousands)]
+    thousands: Option<char>,
     /// Reject operations on arrays with the same number of elements but different shapes
     #[arg(long)]
     strict: bool,
@@ -80,6 +87,22 @@ fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
+fn decimal(text: &str) -> Result<char, String> {
+    match text {
+        "." => Ok('.'),
+        "," => Ok(','),
+        _ => Err("expected a point or a comma, as in --decimal ','".to_owned()),
+    }
+}
+
+fn thousands(text: &str) -> Result<char, String> {
+    let mut letters = text.chars();
+    match (letters.next(), letters.next()) {
+        (Some(mark), None) if !mark.is_alphanumeric() && !matches!(mark, '"' | '+' | '-') => Ok(mark),
+        _ => Err("expected one character between digits, as in --thousands ','".to_owned()),
+    }
+}
+
 /// The text of a program and its name in messages.
 #[derive(Debug)]
 struct Text {
@@ -116,6 +139,16 @@ impl ProgramArgs {
     /// The delimiter of tables, if it is not the default of their kind.
     pub fn delimiter(&self) -> Option<u8> {
         self.delimiter
+    }
+
+    fn table_options(&self) -> Result<TableOptions, Failure> {
+        let ProgramArgs { delimiter, decimal, thousands, .. } = *self;
+        if thousands == Some(decimal) {
+            return Err(Failure::usage(format!("{decimal:?} cannot separate both decimals and thousands"))
+                .help_code("choose different marks:", "--decimal ',' --thousands '.'"));
+        }
+        let spelling = Spelling { missing: self.missing.clone(), decimal, thousands };
+        Ok(TableOptions { delimiter, spelling })
     }
 
     fn text(&self) -> Result<Text, Failure> {
@@ -205,12 +238,15 @@ fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure
     let constants = program.constants();
 
     // Open the inputs that the program does not declare, to know their dtypes and shapes.
-    let mut files = Files::new(TableOptions { delimiter: args.delimiter, missing: args.missing.clone() });
+    let mut files = Files::new(args.table_options()?);
     let mut inputs: Vec<Opened> = Vec::new();
     let is_missing = |name: &str| missing.contains(&name) || constants.contains(&name);
+    // What is given by name is not read from files of several arrays too: it may be there in a form that is refused.
+    let named: Vec<&str> = arguments.iter().filter_map(Argument::name).collect();
+    let is_wanted = |name: &str| is_missing(name) && !named.contains(&name);
     let start = Instant::now();
     for argument in arguments.iter().filter(|argument| argument.name().is_none_or(is_missing)) {
-        add(&mut inputs, files.open(argument, &is_missing)?)?;
+        add(&mut inputs, files.open(argument, &is_wanted)?)?;
     }
     let mut reading = start.elapsed();
     for name in inputs.iter().map(|input| &input.name).filter(|name| constants.contains(&name.as_str())) {
@@ -238,12 +274,20 @@ fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure
         unmet(Failure::from(mistakes), unknown.copied(), unused)
     })?;
 
-    let Resolved { graph, warnings, places } = resolved;
+    let Resolved { graph, warnings, places, texts } = resolved;
     terminal.speak_of(places);
-    if let Some(warnings) = warnings.filter(|_| args.strict) {
-        return Err(Failure::from(warnings).help(
-            "--strict turns warnings into errors: give both operands the same shape, or leave out --strict if you mean this",
-        ));
+    match warnings {
+        Some(warnings) if args.strict => {
+            return Err(Failure::from(warnings)
+                .help("--strict turns warnings into errors: follow the advice, or leave out --strict if you mean this"));
+        }
+        Some(warnings) => {
+            warnings.likely_wrong().into_iter().for_each(|warnings| terminal.warn_of(warnings.text()));
+        }
+        None => {}
+    }
+    for (name, texts) in &texts.joined {
+        inputs.iter_mut().filter(|input| *input.name == **name).for_each(|input| input.source.rename(texts));
     }
     let known = || graph.inputs().iter().map(|input| &*input.name);
     let is_declared = |name: &str| !is_missing(name) && known().any(|known| known == name);
@@ -258,18 +302,35 @@ fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure
                 };
                 terminal.warn(format!("the program has no input {name:?}"), Some(&help));
             }
-            _ => add(&mut inputs, files.open(argument, &is_declared)?)?,
+            _ => {
+                let declared = files.open(argument, &is_declared)?;
+                declared.iter().try_for_each(refuse_text)?;
+                add(&mut inputs, declared)?;
+            }
         }
     }
     reading += start.elapsed();
-    for [warning, help] in inputs.iter().filter_map(|input| input.warning.as_ref()) {
+    for [warning, help] in inputs.iter().flat_map(|input| &input.warnings) {
         terminal.warn(warning, Some(help));
     }
-    let labels = Labels::new(&graph, &inputs);
+    let labels = Labels::new(&graph, &inputs, &texts);
     for Opened { name, source, .. } in &inputs {
         terminal.note(|| format!("input {name}: {}{:?}", source.dtype(), source.shape()));
     }
     Ok(Loaded { graph, inputs, reading, labels, program })
+}
+
+/// Refuses text for an input that the program declares as numbers: its codes would pass for them.
+fn refuse_text(input: &Opened) -> Result<(), Failure> {
+    let name = &input.name;
+    match input.source.names() {
+        None => Ok(()),
+        Some(_) => {
+            Err(Failure::usage(format!("the program declares {name:?} as numbers, but its data are text"))
+                .help(format!("leave out the declaration of {name:?}: then it is text"))
+                .help_code("for its codes as numbers, write in the program:", format!("{name}.astype(i64)")))
+        }
+    }
 }
 
 /// The declaration of an input without data.

@@ -75,6 +75,13 @@ impl Terminal {
             if let Some(help) = help {
                 text.help(help, None);
             }
+            self.warn_of(text);
+        }
+    }
+
+    /// Prints the text of a warning.
+    pub fn warn_of(&self, text: Text) {
+        if !self.is_quiet {
             self.message(&if self.is_colored { text.colored().to_string() } else { text.to_string() });
         }
     }

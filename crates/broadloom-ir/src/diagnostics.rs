@@ -91,7 +91,23 @@ impl Diagnostic {
 
     /// Returns whether this is a warning: the op is valid, but may not be what was meant.
     pub fn is_warning(&self) -> bool {
-        matches!(self.problem, Problem::Pointwise { .. } | Problem::CutOff { .. })
+        matches!(
+            self.problem,
+            Problem::Pointwise { .. }
+                | Problem::CutOff { .. }
+                | Problem::Wraps { .. }
+                | Problem::Misaligned { .. }
+        )
+    }
+
+    /// Returns whether this is a warning of something that is nearly always a mistake.
+    pub fn is_likely_wrong(&self) -> bool {
+        matches!(
+            self.problem,
+            Problem::Pointwise { is_harmless: false, is_explicit: false, .. }
+                | Problem::Wraps { .. }
+                | Problem::Misaligned { .. }
+        )
     }
 
     /// Returns the whole frame with places other than those in Rust.

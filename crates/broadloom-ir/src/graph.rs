@@ -21,6 +21,7 @@ pub(crate) mod elementwise;
 mod filtered;
 pub(crate) mod infer;
 mod join;
+mod lints;
 mod makers;
 mod mistake;
 mod node;
@@ -56,6 +57,7 @@ pub use compose::{MAX_DIFF, Norm, Spread};
 pub use composed::{Composed, Tolerance};
 pub use filtered::{Filter, Terms};
 pub use join::SegmentOp;
+pub(crate) use lints::wider;
 pub use makers::Triangle;
 pub use mistake::Mistake;
 pub use node::{Axes, Node, Operands, Permutation, SliceAxis, View};
@@ -339,10 +341,15 @@ impl Graph {
         ExprId::new(POISON)
     }
 
-    /// Turns on warnings for ops that broadcast operands with equal numbers of elements, which torch before 0.2
-    /// combined element by element.
+    /// Turns on warnings: for ops that broadcast operands with equal numbers of elements, which torch before 0.2
+    /// combined element by element, and for others that are rarely meant as they are written.
     pub fn warn_of_pointwise(&mut self) {
         self.warns_of_pointwise = true;
+    }
+
+    /// Returns the expressions from a position on, in the order in which they were made; operands come first.
+    pub fn exprs_from(&self, first: usize) -> impl Iterator<Item = ExprId> + use<> {
+        (first..self.entries.len()).map(ExprId::new)
     }
 
     /// Returns whether the expression depends on a mistake. An id from another graph counts as poisoned.

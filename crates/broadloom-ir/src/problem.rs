@@ -106,6 +106,24 @@ pub enum Problem {
         result: Vec<Size>,
         /// Whether the result has the same number of elements.
         is_harmless: bool,
+        /// Whether the program itself gives an operand axes of size 1, as for a table of all pairs.
+        is_explicit: bool,
+    },
+    /// Integers wrap in a dtype with few bits: a warning.
+    Wraps {
+        /// The dtype.
+        dtype: DType,
+        /// Whether differences are below 0, which the dtype does not hold; otherwise squares are too large.
+        is_difference: bool,
+    },
+    /// An operand is a reduction of the other one, and its axes meet other axes than those that they were: a warning.
+    Misaligned {
+        /// The axes of the other operand that were reduced.
+        reduced: Vec<usize>,
+        /// An axis that was kept.
+        own: usize,
+        /// The axis that it meets.
+        at: usize,
     },
     /// Sizes must be equal but are not known to be, although some of them are inferred.
     Undecided {
@@ -489,6 +507,8 @@ impl Problem {
             Problem::Subscripts(_) => "S014",
             Problem::Pointwise { .. } => "L001",
             Problem::CutOff { .. } => "L002",
+            Problem::Wraps { .. } => "L003",
+            Problem::Misaligned { .. } => "L004",
             Problem::NotDefined { .. } | Problem::Arity { .. } => "T001",
             Problem::LiteralDoesNotFit { .. } | Problem::NegativeExponent { .. } => "T002",
             Problem::ConditionNotBool { .. } => "T003",

@@ -249,6 +249,14 @@ impl Mistakes {
         &self.0.mistakes
     }
 
+    /// Returns the warnings among them that are nearly always mistakes.
+    pub fn likely_wrong(&self) -> Option<Mistakes> {
+        let is_likely =
+            |mistake: &&Mistake| matches!(&mistake.problem, Problem::Graph(of) if of.is_likely_wrong());
+        let mistakes: Vec<Mistake> = self.as_slice().iter().filter(is_likely).cloned().collect();
+        (!mistakes.is_empty()).then(|| Mistakes::new(self.0.places.clone(), mistakes))
+    }
+
     /// Returns line and column of the start of a mistake, counted from 1; the column counts characters.
     pub fn position(&self, mistake: &Mistake) -> (usize, usize) {
         self.0.places.source.position(mistake.span.start)
@@ -394,7 +402,9 @@ fn in_text(help: Help, transposed: &str) -> Option<Help> {
     }
     // The graph has no words for this operand.
     if code.contains("...") {
-        return Some(Help { code: None, ..help });
+        let how = if code.contains("_keepdims(") { ": write `keepdims=True`" } else { "" };
+        let text = format!("{}{how}", help.text.trim_end_matches(':'));
+        return Some(Help { text: text.into(), code: None, ..help });
     }
     // Paddle's form: `x.add_axis(y, 1)`.
     if let Some((call, axis)) = code.strip_suffix(')').and_then(|code| code.rsplit_once(", "))

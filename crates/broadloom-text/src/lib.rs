@@ -147,7 +147,9 @@ pub struct Given<'a> {
     /// The name of a symbol for the size of the leading axis, so that one graph serves any number of rows.
     pub rows: Option<&'a str>,
     /// If the elements are codes: the texts that the codes index, in order and without repetition. The input may be
-    /// compared with one of them, `city == 'Oslo'`, and groups by it need no number of groups.
+    /// compared with one of them, `city == 'Oslo'`, and groups by it need no number of groups. It is not a number: only
+    /// views, `where`, `concat`, sorts and comparisons accept it, and `astype` gives its codes. Two such inputs may meet
+    /// if they have the same texts; [`Program::resolve_in_full`] says which texts they need otherwise.
     ///
     /// ```
     /// use broadloom_text::{Given, Program};
@@ -171,11 +173,26 @@ pub struct Given<'a> {
 pub struct Resolved {
     /// The graph.
     pub graph: CheckedGraph,
-    /// Operations that are valid but may not be what was meant: operands with equal numbers of elements that
+    /// Operations that are valid but may not be what was meant, such as operands with equal numbers of elements that
     /// broadcast to more, as `(n, 1)` and `(n,)` do.
     pub warnings: Option<Mistakes>,
     /// The places of its expressions in the text.
     pub places: TextPlaces,
+    /// What the program does with columns of text.
+    pub texts: TextColumns,
+}
+
+/// The texts that codes index, in order and without repetition.
+pub type TextList = Arc<[Box<str>]>;
+
+/// The columns of text of a program: inputs with [`Given::names`].
+#[derive(Debug, Clone, Default)]
+pub struct TextColumns {
+    /// Inputs that are compared, chosen between or concatenated with inputs of other texts, and the texts that their
+    /// codes must index instead of their own: in order, the texts of all columns that meet.
+    pub joined: Vec<(Box<str>, TextList)>,
+    /// Results that are text, each with an input whose texts it indexes.
+    pub results: Vec<(Box<str>, Box<str>)>,
 }
 
 /// Builds the graph of one expression over declared inputs, each written as `x: f32[n, 3]`, with one output named

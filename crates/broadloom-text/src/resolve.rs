@@ -26,7 +26,7 @@ use crate::names;
 use crate::sites::{Sites, TextPlaces};
 use crate::source::{Source, Span};
 use crate::syntax::{Action, Broken, Id, Kind, Name, Statement, Tree};
-use crate::{Given, Limits, MAX_MISTAKES, Program};
+use crate::{Given, Limits, MAX_MISTAKES, Program, TextColumns, TextList};
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem as GraphProblem};
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::dtype::DType;
@@ -37,7 +37,7 @@ pub(crate) use order::undefined;
 pub use session::{Defined, Session};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use text::TextKind;
+use text::{TextKind, Texts};
 
 /// The value of an expression.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,8 +106,7 @@ struct Resolver<'a> {
     /// Inputs that replace the constants `inf` and `nan`: given ones, and ones declared without quotes.
     in_place: HashSet<Box<str>>,
     inputs: HashSet<Box<str>>,
-    /// The texts of inputs whose elements are codes.
-    texts: HashMap<ExprId, &'a [Box<str>]>,
+    texts: Texts<'a>,
     symbols: HashMap<Box<str>, (SymbolId, Span)>,
     /// Whether undeclared names in sizes are symbols.
     is_implicit: bool,
@@ -121,31 +120,45 @@ struct Resolver<'a> {
     sites: Sites,
 }
 
-/// Builds the graph of a program, and collects warnings if `warns` is set.
-pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Result<Resolved, Mistakes> {
-    let Program { source, tree, limits, mistakes } = program;
-    let mut resolver = Resolver::new(source.clone(), tree.clone(), *limits);
-    resolver.mistakes.clone_from(mistakes);
-    if warns {
+/// Builds the graph of a program. `in_full`, it collects warnings, and columns of text that meet may have different
+/// texts, which the caller then has to join.
+pub(crate) fn resolve(program: &Program, given: &[Given<'_>], in_full: bool) -> Result<Resolved, Mistakes> {
+    let joined = if in_full { joined_texts(program, given) } else { Vec::new() };
+    let given = text::with_joined(given, &joined);
+    let mut resolver = Resolver::new(program.source.clone(), program.tree.clone(), program.limits);
+    if in_full {
         resolver.graph.warn_of_pointwise();
     }
-    resolver.give(given);
-    for statement in order::in_order(tree) {
-        if resolver.mistakes.len() - mistakes.len() + resolver.graph.mistakes().len() >= MAX_MISTAKES {
-            break;
-        }
-        resolver.statement(statement);
-    }
-    let end = source.text.trim_end().len();
+    resolver.run(program, &given);
+    let end = program.source.text.trim_end().len();
     let end = Span { start: end, end };
     let graph = resolver.finish(end);
     let warnings = resolver.graph.warnings();
     let warnings: Vec<Mistake> =
         warnings.into_iter().map(|warning| resolver.of_graph(warning, end)).collect();
-    let places = TextPlaces { source: source.clone(), sites: resolver.sites };
+    let results = resolver.outputs.iter();
+    let results =
+        results.filter_map(|(name, expr)| Some((name.text.clone(), resolver.texts.column(*expr)?.into())));
+    let texts = TextColumns {
+        joined: joined.iter().map(|(name, texts)| ((*name).into(), texts.clone())).collect(),
+        results: results.collect(),
+    };
+    let places = TextPlaces { source: program.source.clone(), sites: resolver.sites };
     let Some(graph) = graph else { return Err(Mistakes::new(places, resolver.mistakes)) };
     let warnings = (!warnings.is_empty()).then(|| Mistakes::new(places.clone(), warnings));
-    Ok(Resolved { graph, warnings, places })
+    Ok(Resolved { graph, warnings, places, texts })
+}
+
+/// The columns of text that meet columns with other texts, with the texts of all of them.
+fn joined_texts<'a>(program: &Program, given: &[Given<'a>]) -> Vec<(&'a str, TextList)> {
+    if given.iter().filter(|given| given.names.is_some()).count() < 2 {
+        return Vec::new();
+    }
+    // Its mistakes may come from texts that are not joined yet.
+    let mut resolver = Resolver::new(program.source.clone(), program.tree.clone(), program.limits);
+    resolver.texts = Texts::first_pass();
+    resolver.run(program, given);
+    resolver.texts.joined()
 }
 
 impl<'a> Resolver<'a> {
@@ -165,7 +178,7 @@ impl<'a> Resolver<'a> {
             names: HashMap::new(),
             in_place: HashSet::new(),
             inputs: HashSet::new(),
-            texts: HashMap::new(),
+            texts: Texts::default(),
             symbols: HashMap::new(),
             broken: HashSet::new(),
             lacks_facts: false,
@@ -173,6 +186,19 @@ impl<'a> Resolver<'a> {
             assigned: HashSet::new(),
             mistakes: Vec::new(),
             sites: Sites::default(),
+        }
+    }
+
+    /// Resolves the statements of a program.
+    fn run(&mut self, program: &Program, given: &[Given<'a>]) {
+        self.mistakes.clone_from(&program.mistakes);
+        self.give(given);
+        for statement in order::in_order(&program.tree) {
+            let found = self.mistakes.len() - program.mistakes.len() + self.graph.mistakes().len();
+            if found >= MAX_MISTAKES {
+                break;
+            }
+            self.statement(statement);
         }
     }
 
@@ -192,7 +218,7 @@ impl<'a> Resolver<'a> {
             let expr = self.graph.input(input.name, input.dtype, sizes.into(), Site::Nowhere);
             self.names.insert(input.name.into(), Value::Tensor(expr));
             if let Some(names) = input.names {
-                self.texts.insert(expr, names);
+                self.texts.add(expr, input.name, names);
             }
             self.in_place.insert(input.name.into());
         }
@@ -210,7 +236,10 @@ impl<'a> Resolver<'a> {
 
     fn evaluate(&mut self, statement: &Statement) {
         for id in statement.exprs.clone() {
-            let value = self.eval(Id(id), &statement.action);
+            let value = self.eval(Id(id), &statement.action).and_then(|value| {
+                self.follow_texts(self.tree.span(Id(id)))?;
+                Ok(value)
+            });
             let value = self.keep(value).unwrap_or(Value::Poison);
             self.values[id as usize] = value;
         }
@@ -227,7 +256,7 @@ impl<'a> Resolver<'a> {
             }
             return;
         }
-        let result = self.act(statement);
+        let result = self.act(statement).and_then(|()| self.follow_texts(statement.span));
         self.keep(result);
     }
 

@@ -68,4 +68,27 @@ pub const MISTAKES: &[Mistake] = &[
         let b = g.input::<f32>("b", shape![3]);
         a + b
     }),
+    written("A warning: squares that wrap", "To add up the squared differences of colours.", |g| {
+        g.warn_of_pointwise();
+        let (n, k) = (g.symbol("n"), g.symbol("k"));
+        let colours = g.input::<u8>("colours", shape![k, 3]);
+        let pixels = g.input::<u8>("pixels", shape![n, 3]);
+        (colours.unsqueeze(0) - pixels.unsqueeze(1)).square().sum(-1)
+    }),
+    written("A warning: differences that wrap", "To compare two pictures.", |g| {
+        g.warn_of_pointwise();
+        let a = g.input::<u8>("a", shape![4]);
+        let b = g.input::<u8>("b", shape![4]);
+        (a - b).abs()
+    }),
+    written(
+        "A warning: a reduction that meets another axis",
+        "To centre each row of a square matrix.",
+        |g| {
+            g.warn_of_pointwise();
+            let n = g.symbol("n");
+            let x = g.input::<f32>("x", shape![n, n]);
+            x - x.mean(1)
+        },
+    ),
 ];

@@ -125,6 +125,10 @@ fn number(text: &str) -> Result<Option<Scalar>, Failure> {
     {
         let number = plain(value)
             .ok_or_else(|| Failure::usage(format!("`{value}` is not a number, in {text}")).help(EXAMPLES))?;
+        let number = match number {
+            Scalar::I64(0) if dtype.is_float() && value.starts_with('-') => Scalar::F64(-0.0),
+            number => number,
+        };
         let scalar = number.cast(dtype);
         let is_exact = match (number.number(), scalar.number()) {
             (AnyNumber::Int(before), AnyNumber::Int(after)) => before == after,

@@ -5,6 +5,7 @@ use super::columns;
 use super::content::{STDIO, STDOUT};
 use super::format::{Format, NAMES, TableFormat};
 use super::sink::{Heads, Npy, NpyFile, Npz, Picture, Raw, Sink, Table};
+use super::table::Names;
 use crate::failure::Failure;
 use crate::files::{Partial, folder, unwritable};
 use crate::labels::{Label, Labels};
@@ -39,6 +40,8 @@ struct Kept {
     rank: usize,
     rows: Option<Label>,
     columns: Option<Label>,
+    /// The texts that its elements index, if it is text.
+    texts: Option<Names>,
 }
 
 /// A file and the positions of its results.
@@ -80,6 +83,10 @@ impl Destinations {
         let mut targets: Vec<Target> = Vec::new();
         for text in &args.output {
             let target = target(text, results, stated)?;
+            let written = target.results.iter().filter_map(|at| results.get(*at));
+            for result in written.filter(|result| labels.texts(&result.name).is_some()) {
+                takes_text(&target, result)?;
+            }
             if targets.iter().any(|other| place(&other.path) == place(&target.path)) {
                 return Err(match target.is_stdout() {
                     true => {
@@ -103,7 +110,8 @@ impl Destinations {
         let results = results.iter().map(|result| {
             let label = |axis| labels.of(&result.name, axis).cloned();
             let (name, rank) = (result.name.clone(), result.rank);
-            Kept { name, dtype: result.dtype, rank, rows: label(0), columns: label(1) }
+            let texts = labels.texts(&name).cloned();
+            Kept { name, dtype: result.dtype, rank, rows: label(0), columns: label(1), texts }
         });
         let results = results.collect();
         Ok(Destinations { results, targets, delimiter, quality: args.quality })
@@ -153,8 +161,7 @@ impl Destinations {
                 (Format::Table(TableFormat::Text(usual)), _) => {
                     let heads = heads(&taken);
                     let header = header(&taken, &heads);
-                    let rows = heads.rows.map(|label| label.names);
-                    Box::new(Table::new(out, header, rows, delimiter.unwrap_or(usual))) as Box<dyn Sink>
+                    Box::new(Table::new(out, header, heads, delimiter.unwrap_or(usual))) as Box<dyn Sink>
                 }
                 (Format::Table(TableFormat::Columns(format)), _) => {
                     let names = taken.iter().map(|result| result.name.clone()).collect();
@@ -176,6 +183,22 @@ impl Destinations {
         let outputs = targets.into_iter().map(open).collect::<Result<_, Failure>>()?;
         Ok(Writing { outputs })
     }
+}
+
+/// Checks that a file can hold a result that is text.
+fn takes_text(target: &Target, result: &ArrayInfo) -> Result<(), Failure> {
+    let holds = match target.format {
+        Format::Table(TableFormat::Text(_)) => true,
+        Format::Table(TableFormat::Columns(_)) => result.rank <= 1,
+        Format::Npy | Format::Npz | Format::Png | Format::Jpeg | Format::Raw => false,
+    };
+    if holds {
+        return Ok(());
+    }
+    let (name, file) = (&result.name, target.path.display());
+    Err(Failure::usage(format!("the result {name:?} is text, which {file} cannot hold"))
+        .help("write one axis of it to .csv, .tsv, .parquet or .arrow")
+        .help_code("or write its codes, with E as your expression:", "E.astype(i64)"))
 }
 
 /// Checks that the columns of one table have the same groups; otherwise the row names would be wrong for some.
@@ -207,15 +230,16 @@ fn heads(results: &[&Kept]) -> Heads {
         _ => None,
     };
     let columns = columns.map(|label| label.names.iter().map(ToString::to_string).collect());
-    Heads { rows: rows.cloned(), columns }
+    let texts = results.iter().map(|result| result.texts.clone()).collect();
+    Heads { rows: rows.cloned(), columns, texts }
 }
 
 /// The header of a table of text, if its columns have names.
 fn header(results: &[&Kept], heads: &Heads) -> Option<Vec<String>> {
     let columns = match results {
         [only] if only.rank == 2 => heads.columns.clone(),
-        // Names from the program, not the default name of a single expression.
-        [only] if heads.rows.is_none() && only.name == "result" => None,
+        // Names from the program, not the default name of a single expression; but text without a header would be one.
+        [only] if heads.rows.is_none() && only.name == "result" && only.texts.is_none() => None,
         several => Some(several.iter().map(|result| result.name.clone()).collect()),
     };
     columns.map(|columns| heads.rows.iter().map(|label| label.of.clone()).chain(columns).collect())

@@ -41,7 +41,7 @@ impl Files {
             Argument::Declared { .. } => Ok(Vec::new()),
             Argument::Number { name, value } => {
                 let source = Box::new(scalar(*value)?);
-                Ok(vec![Opened { name: name.clone(), source, is_named: true, warning: None }])
+                Ok(vec![opened(name, source, true)])
             }
             Argument::File { name: Some(name), path, part } => {
                 Ok(vec![self.one(name, path, part.as_deref())?])
@@ -52,16 +52,13 @@ impl Files {
 
     fn one(&mut self, name: &str, path: &Path, part: Option<&str>) -> Result<Opened, Failure> {
         let content = self.content(path, part)?;
-        let mut warning = None;
         let source: Box<dyn Source> = match kind(&content, part)? {
             Format::Npy => Box::new(npy(&content, part)?),
             Format::Npz => Box::new(Entry::open(name, &content, part)?),
             Format::Table(format) => {
-                let table = self.table(&content, format)?;
-                if part.is_none() {
-                    warning = table.warning(name);
-                }
-                table.part(name, part)?
+                let mut opened = self.table(&content, format)?.part(name, part)?;
+                opened.is_named = true;
+                return Ok(opened);
             }
             Format::Png | Format::Jpeg if part.is_some() => {
                 return Err(content
@@ -72,7 +69,7 @@ impl Files {
             Format::Jpeg => Box::new(PictureFile::open(&content, PictureFormat::Jpeg)?),
             Format::Raw => Box::new(raw(name, &content, part)?),
         };
-        Ok(Opened { name: name.to_owned(), source, is_named: true, warning })
+        Ok(opened(name, source, true))
     }
 
     fn all(
@@ -87,17 +84,14 @@ impl Files {
                 let keys = archive::keys(&content)?.into_iter().filter(|key| is_wanted(key));
                 let entries = keys.map(|key| {
                     let source = Box::new(Entry::open(&key, &content, Some(&key))?);
-                    Ok(Opened { name: key, source, is_named: false, warning: None })
+                    Ok(opened(&key, source, false))
                 });
                 entries.collect()
             }
             (Format::Table(format), None) => {
                 let table = self.table(&content, format)?;
-                let columns = table.columns().iter().filter(|name| is_wanted(name)).map(|name| {
-                    let source = table.part(name, Some(name))?;
-                    Ok(Opened { name: name.clone(), source, is_named: false, warning: None })
-                });
-                columns.collect()
+                let columns = table.columns().iter().filter(|name| is_wanted(name));
+                columns.map(|name| table.part(name, Some(name))).collect()
             }
             _ => {
                 let part = part.map_or(String::new(), |part| format!(":{part}"));
@@ -127,6 +121,10 @@ impl Files {
         self.tables.insert(content.path().to_owned(), table.clone());
         Ok(table)
     }
+}
+
+fn opened(name: &str, source: Box<dyn Source>, is_named: bool) -> Opened {
+    Opened { name: name.to_owned(), source, is_named, warnings: Vec::new(), columns: Vec::new() }
 }
 
 /// The number of bytes of raw elements, if their whole shape is given.

@@ -220,6 +220,8 @@ pub struct Heads {
     pub rows: Option<Label>,
     /// The columns, if a matrix has names for them.
     pub columns: Option<Vec<String>>,
+    /// For each result, the texts that its elements index if it is text.
+    pub texts: Vec<Option<Names>>,
 }
 
 /// A table as text: one result of up to two axes, or several columns with a header.
@@ -229,33 +231,41 @@ pub struct Table<W: Write> {
     /// The names of the rows, and the number of rows written.
     rows: Option<Names>,
     done: usize,
+    /// The texts of results that are text.
+    texts: Vec<Option<Names>>,
 }
 
 impl<W: Write> Table<W> {
-    pub fn new(out: W, header: Option<Vec<String>>, rows: Option<Names>, delimiter: u8) -> Table<W> {
-        Table { out: csv::WriterBuilder::new().delimiter(delimiter).from_writer(out), header, rows, done: 0 }
+    pub fn new(out: W, header: Option<Vec<String>>, heads: Heads, delimiter: u8) -> Table<W> {
+        let out = csv::WriterBuilder::new().delimiter(delimiter).from_writer(out);
+        Table { out, header, rows: heads.rows.map(|label| label.names), done: 0, texts: heads.texts }
     }
 }
 
 impl<W: Write> Sink for Table<W> {
     fn push(&mut self, rows: &[Option<&AnyArray>]) -> io::Result<()> {
-        let rows: Vec<&AnyArray> = rows.iter().copied().flatten().collect();
         if let Some(header) = self.header.take() {
             self.out.write_record(header)?;
         }
-        let views: Vec<ArrayView<'_>> = rows.iter().map(|rows| rows.into_array_view()).collect();
-        let length = |array: &&AnyArray| array.shape().first().copied().unwrap_or(1);
-        for row in 0..rows.iter().map(length).max().unwrap_or(0) {
+        let texts = self.texts.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+        let columns = rows.iter().zip(texts).filter_map(|(rows, texts)| Some(((*rows)?, texts)));
+        let columns: Vec<(&AnyArray, ArrayView<'_>, Option<&Names>)> =
+            columns.map(|(rows, texts)| (rows, rows.into_array_view(), texts)).collect();
+        let length = |array: &AnyArray| array.shape().first().copied().unwrap_or(1);
+        for row in 0..columns.iter().map(|(array, ..)| length(array)).max().unwrap_or(0) {
             if let Some(names) = &self.rows {
                 self.out.write_field(names.get(self.done).map_or("", |name| name))?;
             }
             self.done += 1;
-            for (array, view) in rows.iter().zip(&views) {
+            for (array, view, texts) in &columns {
                 let rank = array.shape().len().min(2);
                 for column in 0..array.shape().get(1).copied().unwrap_or(1) {
                     let index = [row, column];
                     let cell = print::element(view, index.get(..rank).unwrap_or_default());
-                    self.out.write_field(cell.map_or(String::new(), print::exact))?;
+                    match (cell, texts) {
+                        (Some(code), Some(texts)) => self.out.write_field(print::text(code, texts))?,
+                        (cell, _) => self.out.write_field(cell.map_or(String::new(), print::exact))?,
+                    }
                 }
             }
             self.out.write_record(None::<&[u8]>)?;

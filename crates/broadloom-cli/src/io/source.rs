@@ -20,6 +20,9 @@ pub trait Source: Debug {
         None
     }
 
+    /// Makes the elements of a column of text index these texts, which include its own.
+    fn rename(&mut self, _names: &Names) {}
+
     /// The elements.
     ///
     /// # Errors
@@ -101,8 +104,10 @@ pub struct Opened {
     pub source: Box<dyn Source>,
     /// Whether its name comes from the command line, not from a file.
     pub is_named: bool,
-    /// A warning, and what to type.
-    pub warning: Option<[String; 2]>,
+    /// Warnings, each with what to type.
+    pub warnings: Vec<[String; 2]>,
+    /// How each column of a table was read, for people.
+    pub columns: Vec<String>,
 }
 
 /// Elements in memory or in a mapped file.

@@ -357,7 +357,7 @@ fn sinks_take_rows_piece_by_piece() {
     let sinks: [(&str, &Make<'_>); 4] = [
         ("npy", &|file| Box::new(sink::NpyFile { npy: sink::Npy::new(file), dtype: DType::F32 })),
         ("npz", &|file| Box::new(sink::Npz::new(file, &results, folder.path()).unwrap())),
-        ("csv", &|file| Box::new(sink::Table::new(file, None, None, b','))),
+        ("csv", &|file| Box::new(sink::Table::new(file, None, sink::Heads::default(), b','))),
         ("bin", &|file| Box::new(sink::Raw(file))),
     ];
     for (name, make) in sinks {

@@ -3,9 +3,9 @@
 use super::content::Content;
 use super::format::ColumnFormat;
 use super::sink::{Heads, Sink};
+use super::table::Described;
 use super::table::cells::Reads;
 use super::table::reading::{Elements, Part};
-use super::table::{Described, Profile};
 use crate::failure::Failure;
 use broadloom::DType;
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ impl Columns {
         match *self {}
     }
 
-    pub fn dates(&self, _: usize, _: Reads) -> Result<Profile, Failure> {
+    pub fn dates(&self, _: usize, _: Reads) -> Result<DType, Failure> {
         match *self {}
     }
 

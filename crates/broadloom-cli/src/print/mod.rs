@@ -8,6 +8,7 @@ mod labelled;
 #[cfg(test)]
 mod tests;
 
+use crate::io::table::Names;
 use broadloom::{ArrayView, DType, Scalar};
 use broadloom_ir::dtype::{AnyNumber, Class};
 use broadloom_ir::for_each_dtype;
@@ -43,13 +44,29 @@ pub fn exact(value: Scalar) -> String {
     }
 }
 
+/// The text at a position in a list.
+pub fn text(code: Scalar, texts: &Names) -> &str {
+    let at = match code.number() {
+        AnyNumber::Int(int) => usize::try_from(int).ok(),
+        AnyNumber::Float(_) => None,
+    };
+    at.and_then(|at| texts.get(at)).map_or("", |text| text)
+}
+
 /// Writes the array as NumPy prints it. Most elements of a large array become `...`, unless the whole array is wanted.
 /// Only one line is kept in memory.
-pub fn array(out: &mut dyn Write, array: &ArrayView<'_>, is_whole: bool) -> io::Result<()> {
+/// Elements of text print as the texts that they index.
+pub fn array(
+    out: &mut dyn Write,
+    array: &ArrayView<'_>,
+    is_whole: bool,
+    texts: Option<&Names>,
+) -> io::Result<()> {
     let shape = array.shape();
     let count = shape.iter().fold(1usize, |count, size| count.saturating_mul(*size));
     if shape.is_empty() {
         return match element(array, &[]) {
+            Some(code) if let Some(texts) = texts => out.write_all(text(code, texts).as_bytes()),
             Some(Scalar::Bool(true)) => out.write_all(b"True"),
             Some(Scalar::Bool(false)) => out.write_all(b"False"),
             value => out.write_all(value.map(exact).unwrap_or_default().as_bytes()),
@@ -65,7 +82,10 @@ pub fn array(out: &mut dyn Write, array: &ArrayView<'_>, is_whole: bool) -> io::
         index: vec![0; shape.len()],
         shape,
     };
-    printer.format = Format::of(array.dtype(), &mut |visit| printer.visit(0, visit));
+    printer.format = match texts {
+        Some(texts) => Format::Text(texts.clone()),
+        None => Format::of(array.dtype(), &mut |visit| printer.visit(0, visit)),
+    };
     printer.axis(out, 0, " ", WIDTH)
 }
 
@@ -73,8 +93,12 @@ pub fn array(out: &mut dyn Write, array: &ArrayView<'_>, is_whole: bool) -> io::
 #[derive(Debug)]
 enum Format {
     Bool,
-    Int { width: usize },
+    Int {
+        width: usize,
+    },
     Float(Floats),
+    /// Positions of texts.
+    Text(Names),
 }
 
 /// Passes each element of an array to a function, in order.
@@ -106,6 +130,17 @@ impl Format {
             },
             Format::Int { width } => format!("{:>width$}", exact(value)),
             Format::Float(floats) => floats.write(value),
+            Format::Text(texts) => {
+                let text = text(value, texts);
+                let mark = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+                let letters = text.chars().map(|letter| match letter {
+                    letter if letter == mark || letter == '\\' || letter.is_control() => {
+                        letter.escape_default().to_string()
+                    }
+                    letter => letter.to_string(),
+                });
+                format!("{mark}{}{mark}", letters.collect::<String>())
+            }
         }
     }
 }

@@ -18,7 +18,7 @@ fn arrays_look_as_numpy_prints_them() {
         let array = Array::new(dtype, shape, false, Memory::owned(owned), 0).unwrap();
         let expected: Vec<&str> = lines.by_ref().take_while(|line| *line != "==").collect();
         let (expected, mut printed) = (expected.join("\n"), Vec::new());
-        super::array(&mut printed, &array.view().unwrap(), false).unwrap();
+        super::array(&mut printed, &array.view().unwrap(), false, None).unwrap();
         let printed = String::from_utf8(printed).unwrap();
         cases += 1;
         if printed != expected {

@@ -8,7 +8,10 @@ use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{Int96, Int96Type};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use std::fs::File;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -90,8 +93,8 @@ fn columns_are_inputs_and_results() {
         // Lists, patterns and all columns of numbers.
         assert_eq!(folder.output(&["eval", "x[1]", &format!("x={table}:y,x")]), "[12.  5.]\n");
         assert_eq!(folder.output(&["eval", "x[1]", &format!("x={table}:*d,y")]), "[20. 12.]\n");
-        assert_eq!(folder.output(&["check", "x", &format!("x={table}")]), "result: f64[3, 3]\n");
-        assert_eq!(folder.output(&["check", "x", &format!("x={table}:id")]), "result: i64[3]\n");
+        assert_eq!(folder.signature(&["x", &format!("x={table}")]), "result: f64[3, 3]\n");
+        assert_eq!(folder.signature(&["x", &format!("x={table}:id")]), "result: i64[3]\n");
         let done = folder.run(&["eval", "x", &format!("x={table}:z")]);
         assert_eq!(done.code, Some(1));
         assert!(done.stderr.contains("it has no column named \"z\""), "{}", done.stderr);
@@ -111,7 +114,7 @@ fn types_are_kept() {
             {
                 let expression = format!("(arange({count}) * 37 % 101).reshape({shape}).astype({dtype})");
                 folder.output(&["eval", &expression, "-o", &file]);
-                assert_eq!(folder.output(&["check", "result", &file]), format!("result: {dtype}{sizes}\n"));
+                assert_eq!(folder.signature(&["result", &file]), format!("result: {dtype}{sizes}\n"));
                 let again = folder.output(&["eval", "result", &file]);
                 assert_eq!(again, folder.output(&["eval", &expression]), "{expression}");
             }
@@ -146,7 +149,7 @@ fn nulls_are_nan() {
         for format in FORMATS {
             let table = format!("t.{format}");
             let eval = |expression: &str| folder.output(&["eval", expression, &table]);
-            let check = |expression: &str| folder.output(&["check", expression, &table]);
+            let check = |expression: &str| folder.signature(&[expression, &table]);
             assert_eq!((check("f"), check("i")), ("result: f32[8]\n".into(), "result: f64[8]\n".into()));
             assert_eq!((check("b"), check("full")), ("result: f64[8]\n".into(), "result: i32[8]\n".into()));
             assert_eq!(eval("f[:4]"), "[1.5 nan 2.5 nan]\n");
@@ -187,7 +190,8 @@ fn text_and_dates_are_read_as_those_of_csv() {
         let names: ArrayRef = Arc::new(StringArray::from(vec!["", "Lima", "Oslo"]));
         let totals = [("city", names), ("total", floats(&[4.0, 2.0, 4.0]))];
         assert_eq!(read(&folder, &result), RecordBatch::try_from_iter(totals).unwrap());
-        assert_eq!((of("x", "large"), of("x", "view:text")), ("[1 0 1 2]\n".into(), "[2 0 1 2]\n".into()));
+        assert_eq!(of("x", "large"), "['b' 'a' 'b' 'c']\n");
+        assert_eq!(of("x", "view:text"), "['b' 'a' 'a text longer than twelve bytes' 'b']\n");
         assert_eq!(
             (of("x", "day:days"), of("x", "time:days")),
             ("[19873 19874 19873    -1]\n".into(), "[19873 19874 19873    -1]\n".into())
@@ -211,6 +215,124 @@ fn text_and_dates_are_read_as_those_of_csv() {
             assert!(done.code == Some(1) && done.stderr.contains(expected), "{part}: {}", done.stderr);
             assert!(done.stderr.contains("help: "), "{}", done.stderr);
         }
+    }
+}
+
+/// Files of Spark and old files of pandas have dates as INT96: a Julian day, and nanoseconds of the day.
+#[test]
+fn old_dates_have_their_whole_range() {
+    let folder = Folder::new();
+    let schema = "message m { REQUIRED INT96 t; OPTIONAL INT96 gap; REQUIRED INT64 id; }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let file = File::create(folder.path().join("f.parquet")).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(WriterProperties::new())).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    // Julian day 2440588 is 1970-01-01. The days are 1000-01-01, 9999-12-31 and 2024-05-31, at one and a half seconds.
+    let days = [-354_285, 2_932_896, 19_874];
+    let at = |day: i64| {
+        let nanos = 1_500_000_000u64;
+        let mut value = Int96::new();
+        value.set_data(nanos as u32, (nanos >> 32) as u32, (day + 2_440_588) as u32);
+        value
+    };
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<Int96Type>().write_batch(&days.map(at), None, None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<Int96Type>().write_batch(&[at(-354_285)], Some(&[0, 1, 0]), None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<parquet::data_type::Int64Type>().write_batch(&[1, 2, 3], None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    let eval = |part: &str| folder.output(&["eval", "t", &format!("t=f.parquet:{part}")]);
+    assert_eq!(eval("t:days"), "[-354285 2932896   19874]\n");
+    assert_eq!(eval("gap:days"), "[     nan -354285.      nan]\n");
+    assert_eq!(
+        folder.output(&["eval", "(t - 1.5) / 86400", "t=f.parquet:t:seconds"]),
+        "[-354285. 2932896.   19874.]\n"
+    );
+    assert_eq!(eval("id"), "[1 2 3]\n");
+}
+
+/// A column that is null everywhere has no type, and is nan.
+#[test]
+fn a_column_of_nulls_is_nan() {
+    let folder = Folder::new();
+    let nulls: ArrayRef = Arc::new(NullArray::new(3));
+    write(&folder, &[batch(vec![("none", nulls), ("x", floats(&[1.0, 2.0, 3.0]))])]);
+    for format in FORMATS {
+        let table = format!("t.{format}");
+        assert_eq!(folder.output(&["eval", "none", &table]), "[nan nan nan]\n");
+        assert_eq!(folder.output(&["eval", "sum(isnan(none)) + x.sum()", &table, "--chunk", "2"]), "9.0\n");
+        assert_eq!(
+            folder.output(&["eval", "m", &format!("m={table}")]),
+            "[[nan  1.]\n [nan  2.]\n [nan  3.]]\n"
+        );
+    }
+}
+
+/// pandas writes the index of a frame as columns, and names them in the metadata of the schema.
+#[test]
+fn an_index_of_pandas_is_not_data() {
+    let ids = || -> ArrayRef { Arc::new(Int64Array::from(vec![3, 7])) };
+    let columns = || vec![("x", floats(&[1.0, 2.0])), ("__index_level_0__", ids()), ("id", ids())];
+    let with = |index: &str| {
+        let batch = batch(columns());
+        let pandas = format!("{{\"index_columns\": {index}, \"columns\": []}}");
+        let schema = batch.schema().as_ref().clone().with_metadata([("pandas".to_owned(), pandas)].into());
+        batch.with_schema(Arc::new(schema)).unwrap()
+    };
+    for (index, expected, named) in [
+        ("[\"__index_level_0__\"]", "[[1. 3.]\n [2. 7.]]\n", "[\"__index_level_0__\"]"),
+        ("[\"id\"]", "[[1. 3.]\n [2. 7.]]\n", "[\"id\"]"),
+        ("[\"id\", \"__index_level_0__\"]", "[[1.]\n [2.]]\n", "[\"__index_level_0__\", \"id\"]"),
+        (
+            "[{\"kind\": \"range\", \"start\": 0, \"stop\": 2, \"step\": 1}]",
+            "[[1. 3. 3.]\n [2. 7. 7.]]\n",
+            "",
+        ),
+    ] {
+        let folder = Folder::new();
+        write(&folder, &[with(index)]);
+        for format in FORMATS {
+            let done = folder.run(&["eval", "x", &format!("x=t.{format}")]);
+            assert_eq!((done.code, done.stdout.as_str()), (Some(0), expected), "{index}: {}", done.stderr);
+            let warnings = done.stderr.matches("warning: ").count();
+            assert_eq!(warnings, usize::from(!named.is_empty()), "{}", done.stderr);
+            assert!(done.stderr.contains(named), "{}", done.stderr);
+            // By name, and by a pattern that means nothing else.
+            assert_eq!(folder.output(&["eval", "x", &format!("x=t.{format}:__index_level_0__")]), "[3 7]\n");
+            assert_eq!(folder.output(&["eval", "x[0]", &format!("x=t.{format}:__index*")]), "[3.]\n");
+        }
+    }
+}
+
+/// Texts of files and of results are texts in files, too.
+#[test]
+fn texts_are_written_as_texts() {
+    let folder = Folder::new();
+    let texts = |texts: Vec<&str>| -> ArrayRef { Arc::new(StringArray::from(texts)) };
+    write(&folder, &[batch(vec![("k", texts(vec!["b", "a", "b"])), ("x", floats(&[1.0, 2.0, 3.0]))])]);
+    folder.write("u.csv", "other\nc\nb\na\n");
+    for format in FORMATS {
+        let (table, result) = (format!("t.{format}"), format!("r.{format}"));
+        folder.output(&["eval", "k = k; x = x * 2", &table, "-o", &result]);
+        let expected = [("k", texts(vec!["b", "a", "b"])), ("x", floats(&[2.0, 4.0, 6.0]))];
+        assert_eq!(read(&folder, &result), RecordBatch::try_from_iter(expected).unwrap());
+        folder.output(&["eval", "k = k; x = x * 2", &table, "-o", &result, "--chunk", "1"]);
+        assert_eq!(folder.output(&["eval", "k", &result]), "['b' 'a' 'b']\n");
+        folder.output(&["eval", "where(x < 2, k, other)", &table, "u.csv", "-o", &result]);
+        let expected = [("result", texts(vec!["b", "b", "a"]))];
+        assert_eq!(read(&folder, &result), RecordBatch::try_from_iter(expected).unwrap());
+        let refused = folder.run(&["eval", "stack((k, k), axis=1)", &table, "-o", &result]);
+        assert!(refused.code == Some(2) && refused.stderr.contains("is text, which"), "{}", refused.stderr);
+        // Texts of two files are compared as texts.
+        assert_eq!(
+            folder.output(&["eval", "argmax(k[:, None] == other, axis=1)", &table, "u.csv"]),
+            "[1 2 1]\n"
+        );
     }
 }
 
@@ -347,7 +469,7 @@ fn columns_of_one_file_have_equal_lengths() {
         folder.output(&["eval", "a = sum(arange(3)); b = 2.5", "-o", &file]);
         assert_eq!(read(&folder, &file).num_rows(), 1);
         folder.output(&["eval", "arange(0) * 1.5", "-o", &file]);
-        assert_eq!(folder.output(&["check", "result", &file]), "result: f64[0]\n");
+        assert_eq!(folder.signature(&["result", &file]), "result: f64[0]\n");
         std::fs::remove_file(folder.path().join(&file)).unwrap();
     }
 }

@@ -145,7 +145,7 @@ fn tables() {
     let folder = Folder::new();
     folder.write("t.csv", "city,lat,n\nOslo,59.9,3\n\"Rome, Italy\",41.9,4\n");
     assert_eq!(folder.output(&["eval", "lat * n", "t.csv"]), "[179.7 167.6]\n");
-    assert_eq!(folder.output(&["check", "x", "x=t.csv:n"]), "result: i64[2]\n");
+    assert_eq!(folder.signature(&["x", "x=t.csv:n"]), "result: i64[2]\n");
     folder.write("m.tsv", "1\t2.5\n3\tNA\n");
     assert_eq!(folder.output(&["eval", "x", "x=m.tsv"]), "[[1.  2.5]\n [3.  nan]]\n");
     assert_eq!(folder.output(&["eval", "c1", "m.tsv"]), "[2.5 nan]\n");

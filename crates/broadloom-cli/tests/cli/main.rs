@@ -9,6 +9,7 @@ mod outputs;
 #[path = "../support/pictures.rs"]
 mod pictures;
 mod pipes;
+mod strangers;
 mod tables;
 
 use std::path::Path;
@@ -66,6 +67,12 @@ impl Folder {
         let done = self.run(args);
         assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "{args:?}\n{}", done.stderr);
         done.stdout
+    }
+
+    /// What `check` prints of a program's results, without how the columns of tables are read.
+    fn signature(&self, args: &[&str]) -> String {
+        let printed = self.output(&[&["check"], args].concat());
+        printed.split_inclusive('\n').filter(|line| !line.starts_with('#')).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::headline::quoted;
 use super::{Certainty, Help, Made, Operand, Problem, Size};
 use crate::dtype::DType;
-use crate::graph::{Graph, Mistake};
+use crate::graph::{Graph, Mistake, wider};
 use crate::ids::ExprId;
 use crate::literal::Literal;
 use crate::ops::Op;
@@ -128,6 +128,9 @@ fn state(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help
             assuming("replace at least one `_` with a size", None)
         }
         (Problem::DuplicateInput { .. }, _) => certain("rename one of the two", None),
+        (Problem::Wraps { dtype, .. }, _) => {
+            certain(format!("convert the operands first, for example to {}", wider(*dtype)), None)
+        }
         _ => return,
     };
     helps.push(help);

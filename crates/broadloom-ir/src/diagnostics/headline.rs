@@ -1,6 +1,7 @@
 //! The headline of a mistake, without the op.
 
 use super::product;
+use super::reason::limits;
 use crate::dtype::DType;
 use crate::problem::{Certainty, Conflict, Misplaced, NameKind, Problem, Size, rightmost};
 use std::fmt;
@@ -103,6 +104,22 @@ impl fmt::Display for Problem {
             }
             Problem::Pointwise { count, result, .. } => {
                 write!(f, "broadcasts to {result:?}, although both operands have {} elements", quoted(count))
+            }
+            Problem::Wraps { dtype, is_difference: true } => {
+                write!(f, "takes a difference in {dtype}, which wraps below 0")
+            }
+            Problem::Wraps { dtype, is_difference: false } => {
+                write!(f, "computes squares in {dtype}, which wraps")?;
+                limits(*dtype).map_or(Ok(()), |[_, most]| write!(f, " beyond {most}"))
+            }
+            Problem::Misaligned { reduced, own, at } => {
+                let plural = if reduced.len() == 1 { "axis" } else { "axes" };
+                let axes: Vec<String> = reduced.iter().map(usize::to_string).collect();
+                let axes = axes.join(", ");
+                write!(
+                    f,
+                    "aligns a reduction over {plural} {axes} with axis {at}, although its elements belong to axis {own}"
+                )
             }
             Problem::Undecided { axis, sizes, certainty, .. } => {
                 let (left, right, doubt) = (quoted(&sizes[0]), quoted(&sizes[1]), doubt(*certainty));

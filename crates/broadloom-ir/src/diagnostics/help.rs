@@ -88,9 +88,12 @@ pub(super) fn explain(graph: &Graph, mistake: &Mistake) -> Diagnostic {
         }
     }
     if let Some(rewrite) = Rewrite::new(graph, op, problem, &described)
-        && matches!(problem, Problem::Pointwise { is_harmless: false, .. })
+        && matches!(problem, Problem::Pointwise { is_harmless: false, .. } | Problem::Misaligned { .. })
     {
-        rewrite.unsqueeze(&mut helps);
+        match problem {
+            Problem::Misaligned { .. } => rewrite.keep_dims(operands, &mut helps),
+            _ => rewrite.unsqueeze(&mut helps),
+        }
     }
     if matches!(problem, Problem::Placed { .. } | Problem::Placement { .. }) {
         place(graph, op, &described, &mut helps);
@@ -237,7 +240,7 @@ struct Rewrite<'a> {
 impl<'a> Rewrite<'a> {
     fn new(graph: &'a Graph, op: &'a str, problem: &Problem, operands: &'a [Operand]) -> Option<Rewrite<'a>> {
         let stretches = match problem {
-            Problem::Broadcast(_) | Problem::Pointwise { .. } => false,
+            Problem::Broadcast(_) | Problem::Pointwise { .. } | Problem::Misaligned { .. } => false,
             Problem::Stretch { .. } => true,
             _ => return None,
         };

@@ -237,13 +237,20 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
         Problem::Pointwise { is_harmless: true, .. } => {
             "the result has the same number, so this still computes element by element".to_owned()
         }
+        Problem::Wraps { is_difference, .. } => match is_difference {
+            true => "differences of unsigned integers are never negative".to_owned(),
+            false => "NumPy computes in the dtype of the operands too".to_owned(),
+        },
+        Problem::Misaligned { .. } => {
+            "shapes are aligned at the last axis; it fits only because sizes are equal".to_owned()
+        }
         _ => return Vec::new(),
     };
     vec![reason]
 }
 
 /// Returns the least and the greatest integer of a dtype.
-fn limits(dtype: DType) -> Option<[Scalar; 2]> {
+pub(super) fn limits(dtype: DType) -> Option<[Scalar; 2]> {
     // The conversion of a number beyond all integers gives the nearest integer.
     (dtype.class() == Class::Int).then(|| [f64::MIN, f64::MAX].map(|bound| Scalar::F64(bound).cast(dtype)))
 }

@@ -60,8 +60,7 @@ impl Graph {
     pub fn elementwise(&mut self, op: Op, operands: &[ExprId], site: Site) -> ExprId {
         let result = self.try_elementwise(op, operands, site);
         if let Ok(expr) = &result {
-            let shape = self.written(*expr).clone();
-            self.warn_if_pointwise(op, operands, &shape, site);
+            self.warn_of_elementwise(op, operands, *expr, site);
         }
         self.settle(result, op.name(), operands, site)
     }
@@ -108,6 +107,9 @@ impl Graph {
     /// root, the base itself and a square, as in NumPy.
     pub fn power_literal(&mut self, base: ExprId, exponent: Literal, site: Site) -> ExprId {
         let result = self.try_power(base, exponent, site);
+        if let (Ok(expr), 2.0..) = (&result, exponent.to_f64()) {
+            self.warn_of_square(Op::Pow.name(), &[base], *expr, site);
+        }
         self.settle(result, Op::Pow.name(), &[base], site)
     }
 

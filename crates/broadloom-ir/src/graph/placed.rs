@@ -1,12 +1,9 @@
-//! Paddle's `axis=`, which aligns an operand with an axis of the other instead of with the last axes; and the
-//! warning about operands that broadcast where old programs combined them element by element.
+//! Paddle's `axis=`, which aligns an operand with an axis of the other instead of with the last axes.
 
 use super::{Graph, Site};
-use crate::dim::Dim;
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::{Misplaced, Problem};
-use crate::shape::Shape;
 
 /// The ops with a form `.._axis` in the DSL that aligns an operand with an axis: those of Paddle's `elementwise_*`.
 pub const PLACED_OPS: [Op; 9] = [
@@ -81,37 +78,5 @@ impl Graph {
         let trimmed = self.try_squeeze(operands[smaller], &surplus, site)?;
         operands[smaller] = self.try_expand_dims(trimmed, &after, site)?;
         self.try_elementwise(op, &operands, site)
-    }
-
-    /// Warns if operands with equal numbers of elements broadcast: torch before version 0.2 combined them element
-    /// by element.
-    pub(super) fn warn_if_pointwise(&mut self, op: Op, operands: &[ExprId], result: &Shape, site: Site) {
-        let &[left, right] = operands else { return };
-        if !self.warns_of_pointwise || self.any_poisoned(operands) {
-            return;
-        }
-        let [left_dims, right_dims] =
-            [left, right].map(|operand| self.resolved(self.written(operand)).into_owned());
-        let count = |dims: &[Dim]| Dim::product(dims).ok();
-        let Some(elements) = count(&left_dims).filter(|_| left_dims != right_dims) else { return };
-        if count(&right_dims).as_ref() != Some(&elements) {
-            return;
-        }
-        let result = self.resolved(result).into_owned();
-        let is_harmless = count(&result) == Some(elements.clone());
-        let problem =
-            Problem::Pointwise { count: self.size(&elements), result: self.sizes(&result), is_harmless };
-        self.warn(problem, op.name(), operands, site);
-    }
-
-    /// Records a warning once, if warnings are turned on.
-    pub fn warn(&mut self, problem: Problem, op: &str, operands: &[ExprId], site: Site) {
-        if !self.warns_of_pointwise {
-            return;
-        }
-        let warning = self.mistake(problem, Some(op), operands, site);
-        if !self.warnings.contains(&warning) {
-            self.warnings.push(warning);
-        }
     }
 }

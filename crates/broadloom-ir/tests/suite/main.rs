@@ -8,6 +8,7 @@ mod graphs;
 mod hostile;
 mod interpreter;
 mod layers;
+mod lints;
 mod op_table;
 mod shape_cases;
 mod support;

@@ -52,8 +52,6 @@ fn computes(function: Function) -> bool {
             | Function::NanToNum
             | Function::Einsum
             | Function::Diff
-            | Function::Sort { .. }
-            | Function::Search
             | Function::Median { .. }
             | Function::Quantile { .. }
             | Function::Sampled(_)
@@ -126,7 +124,7 @@ impl Resolver<'_> {
             };
         }
         if let Function::Several(several) = function {
-            call.given.iter().try_for_each(|(_, ids)| self.refuse_codes(None, ids, span))?;
+            call.given.iter().try_for_each(|(_, ids)| self.refuse_codes(None, ids))?;
             return self.several(several, &call);
         }
         self.apply(function, &call).map(|expr| expr.map_or(Value::Poison, Value::Tensor))
@@ -146,6 +144,7 @@ impl Resolver<'_> {
             }
         }
         let Some(expr) = self.tensor(id, DType::Bool)? else { return Ok(Value::Poison) };
+        let expr = self.codes(expr, span)?;
         self.build(span, |graph, site| graph.cast(expr, dtype, site)).map(Value::Tensor)
     }
 
@@ -209,7 +208,7 @@ impl Resolver<'_> {
     fn apply(&mut self, function: Function, call: &Call) -> Outcome<Option<ExprId>> {
         let span = call.span;
         if computes(function) {
-            call.given.iter().try_for_each(|(_, ids)| self.refuse_codes(None, ids, span))?;
+            call.given.iter().try_for_each(|(_, ids)| self.refuse_codes(None, ids))?;
         }
         match function {
             Function::Elementwise(op) => return self.apply_elementwise(op, call),
@@ -241,7 +240,7 @@ impl Resolver<'_> {
                 return count.map(Some);
             }
             Function::Segment(op) => {
-                self.refuse_codes(None, call.all("x"), span)?;
+                self.refuse_codes(None, call.all("x"))?;
                 let (Some(x), Some(ids)) = (self.operand(call, "x")?, self.operand(call, "ids")?) else {
                     return Ok(None);
                 };
@@ -296,11 +295,7 @@ impl Resolver<'_> {
             }
             Function::Cast => {
                 let Some(dtype) = self.dtype(call)? else { return call.refuse("needs `dtype`") };
-                // A separate expression, which has numbers and is not a column of text.
-                let x = match self.texts.contains_key(&x) {
-                    true => self.build(span, |graph, site| graph.elementwise(Op::Positive, &[x], site))?,
-                    false => x,
-                };
+                let x = self.codes(x, span)?;
                 self.build(span, |graph, site| graph.cast(x, dtype, site))
             }
             Function::Reshape | Function::Rebind => {

@@ -102,7 +102,7 @@ impl Resolver<'_> {
         operands: &[Id],
         span: Span,
     ) -> Outcome<Value> {
-        self.refuse_codes(Some(op), operands, span)?;
+        self.refuse_codes(Some(op), operands)?;
         if let (Op::Pow, &[base, exponent]) = (op, operands)
             && let Value::Literal(exponent) = self.values[exponent.0 as usize]
             && let Some(base) = self.tensor(base, DType::Bool)?

@@ -12,7 +12,7 @@ use broadloom_ir::graph::{Literal, Pairs, Product};
 impl Resolver<'_> {
     /// A product of two operands; a number takes the dtype of the other operand.
     pub(super) fn product(&mut self, product: &Product, operands: &[Id], span: Span) -> Outcome<Value> {
-        self.refuse_codes(None, operands, span)?;
+        self.refuse_codes(None, operands)?;
         let Some(exprs) = self.tensors(operands)? else { return Ok(Value::Poison) };
         let [left, right] = exprs[..] else { return Ok(Value::Poison) };
         self.build(span, |graph, site| graph.product(product, [left, right], site)).map(Value::Tensor)

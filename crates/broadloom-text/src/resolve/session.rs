@@ -5,7 +5,7 @@ use crate::error::Mistakes;
 use crate::sites::TextPlaces;
 use crate::source::{Source, Span};
 use crate::syntax::Tree;
-use crate::{Limits, Resolved, parse};
+use crate::{Limits, Resolved, TextColumns, parse};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::Literal;
@@ -157,7 +157,7 @@ impl Session {
         let graph = self.resolver.finish(end);
         let places = self.places();
         match graph {
-            Some(graph) => Ok(Resolved { graph, warnings: None, places }),
+            Some(graph) => Ok(Resolved { graph, warnings: None, places, texts: TextColumns::default() }),
             None => Err(Mistakes::new(places, self.resolver.mistakes)),
         }
     }

@@ -1,4 +1,8 @@
-//! Columns of text, whose elements are codes: comparisons with texts, and the number of groups.
+//! Columns of text, whose elements are codes: the positions of their texts in a list.
+//!
+//! Codes mean something only with their list, so the resolver follows them through the graph: views, choices and
+//! concatenations of text are text, and any other use of the codes as numbers is a mistake. Columns that meet, such as
+//! those of a comparison, need one list. A first pass over the program finds out which do.
 
 use super::call::Call;
 use super::{Outcome, Resolver, Value};
@@ -6,11 +10,13 @@ use crate::error::{Mistake, NameOf, Problem};
 use crate::names;
 use crate::source::Span;
 use crate::syntax::{Id, Name};
+use crate::{Given, TextList};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::Literal;
+use broadloom_ir::graph::{Literal, Node};
 use broadloom_ir::ops::Op;
+use std::collections::{BTreeSet, HashMap};
 
 /// The most texts of a column to list.
 const MOST_TEXTS: usize = 10;
@@ -23,8 +29,159 @@ pub(super) enum TextKind {
     Name,
 }
 
+/// The columns of text of a program, and the expressions that are text.
+#[derive(Debug, Default)]
+pub(super) struct Texts<'a> {
+    /// The columns, with their texts in order.
+    columns: Vec<(&'a str, &'a [Box<str>])>,
+    /// The column whose texts an expression indexes.
+    of: HashMap<ExprId, usize>,
+    /// Pairs of columns that meet.
+    met: Vec<[usize; 2]>,
+    /// The number of expressions of the graph that were followed.
+    followed: usize,
+    /// Whether this pass only finds out which columns meet.
+    is_first_pass: bool,
+}
+
+impl<'a> Texts<'a> {
+    /// The state before the first pass.
+    pub(super) fn first_pass() -> Texts<'a> {
+        Texts { is_first_pass: true, ..Texts::default() }
+    }
+
+    pub(super) fn add(&mut self, expr: ExprId, name: &'a str, texts: &'a [Box<str>]) {
+        self.of.insert(expr, self.columns.len());
+        self.columns.push((name, texts));
+    }
+
+    /// The column of text that an expression is.
+    pub(super) fn column(&self, expr: ExprId) -> Option<&'a str> {
+        Some(self.columns.get(*self.of.get(&expr)?)?.0)
+    }
+
+    fn list(&self, expr: ExprId) -> Option<&'a [Box<str>]> {
+        Some(self.columns.get(*self.of.get(&expr)?)?.1)
+    }
+
+    /// The columns that need other texts than their own: the union of those of all columns that they meet.
+    pub(super) fn joined(&self) -> Vec<(&'a str, TextList)> {
+        let mut group: Vec<usize> = (0..self.columns.len()).collect();
+        for [left, right] in &self.met {
+            let (from, to) = (group[*left], group[*right]);
+            group.iter_mut().filter(|group| **group == from).for_each(|group| *group = to);
+        }
+        let mut joined = Vec::new();
+        for one in 0..self.columns.len() {
+            let columns = self.columns.iter().zip(&group).filter(|(_, group)| **group == one);
+            let columns: Vec<_> = columns.map(|(column, _)| *column).collect();
+            let Some(((_, first), others)) = columns.split_first() else { continue };
+            if others.iter().all(|(_, texts)| texts == first) {
+                continue;
+            }
+            let union: BTreeSet<&Box<str>> = columns.iter().flat_map(|(_, texts)| *texts).collect();
+            let union: TextList = union.into_iter().cloned().collect();
+            joined.extend(columns.iter().map(|(name, _)| (*name, union.clone())));
+        }
+        joined
+    }
+}
+
+/// The given columns with the texts that they need.
+pub(super) fn with_joined<'b>(given: &[Given<'b>], joined: &'b [(&str, TextList)]) -> Vec<Given<'b>> {
+    let with = |given: &Given<'b>| {
+        let found = joined.iter().find(|(name, _)| *name == given.name);
+        Given { names: found.map(|(_, texts)| &**texts).or(given.names), ..*given }
+    };
+    given.iter().map(with).collect()
+}
+
+/// The role of an expression's text operands.
+enum Use {
+    /// The result is text of the same column.
+    Text(Vec<ExprId>),
+    /// The result is not text, and the operands must be text of one list.
+    Compared(Vec<ExprId>),
+    /// The codes mean groups, or are numbers because the program says so.
+    Codes,
+    Wrong,
+}
+
 impl Resolver<'_> {
-    /// The column of text and the code of the text, if the operands are such a pair.
+    /// Follows the codes of columns of text through the expressions that the graph has more than before.
+    pub(super) fn follow_texts(&mut self, span: Span) -> Outcome<()> {
+        let new = self.graph.exprs_from(self.texts.followed.max(1));
+        if self.texts.columns.is_empty() {
+            return Ok(());
+        }
+        for expr in new {
+            self.texts.followed = expr.index() + 1;
+            let operands = self.graph.node(expr).operands();
+            if !operands.iter().any(|operand| self.texts.of.contains_key(operand)) {
+                continue;
+            }
+            let (alike, is_text) = match self.use_of(expr) {
+                Use::Text(alike) => (alike, true),
+                Use::Compared(alike) => (alike, false),
+                Use::Codes => continue,
+                Use::Wrong => return Err(self.not_numbers(span)),
+            };
+            let columns: Option<Vec<usize>> =
+                alike.iter().map(|operand| self.texts.of.get(operand).copied()).collect();
+            // Text beside numbers.
+            let Some(columns) = columns else { return Err(self.not_numbers(span)) };
+            let Some((first, others)) = columns.split_first() else { continue };
+            for other in others.iter().filter(|other| *other != first) {
+                self.meet([*first, *other], span)?;
+            }
+            if is_text {
+                self.texts.of.insert(expr, *first);
+            }
+        }
+        Ok(())
+    }
+
+    fn use_of(&self, expr: ExprId) -> Use {
+        let is_text = |operand: &ExprId| self.texts.of.contains_key(operand);
+        match self.graph.node(expr) {
+            Node::View { operand, .. } => Use::Text(vec![*operand]),
+            Node::Sort { operand, sort } if !sort.indices => Use::Text(vec![*operand]),
+            Node::TopK { operand, topk } if !topk.indices => Use::Text(vec![*operand]),
+            // The indices of elements in the order of their texts.
+            Node::Sort { operand, .. } | Node::TopK { operand, .. } => Use::Compared(vec![*operand]),
+            Node::Take { table, indices, .. } if !is_text(indices) => Use::Text(vec![*table]),
+            Node::Concat { operands, .. } => Use::Text(operands.to_vec()),
+            Node::Select { on_true, on_false, .. } => Use::Text(vec![*on_true, *on_false]),
+            Node::Search { table, values, .. } => Use::Compared(vec![*table, *values]),
+            Node::Elementwise { op: Op::Equal | Op::NotEqual, operands } => Use::Compared(operands.to_vec()),
+            Node::Elementwise { op: Op::Positive, .. } => Use::Codes,
+            Node::Segment { values, .. } if !is_text(values) => Use::Codes,
+            _ => Use::Wrong,
+        }
+    }
+
+    /// Two columns meet, whose codes must be positions in one list.
+    fn meet(&mut self, columns: [usize; 2], span: Span) -> Outcome<()> {
+        let [left, right] = columns.map(|column| self.texts.columns[column].1);
+        if self.texts.is_first_pass {
+            self.texts.met.push(columns);
+        } else if left != right {
+            let what = "the codes of these columns stand for different texts";
+            let help = "compare each with a text, or encode both columns with the same texts first";
+            return Err(Box::new(Mistake::new(Problem::Program { what }, span).help(help)));
+        }
+        Ok(())
+    }
+
+    /// The codes of a column of text as numbers, as an expression of its own; any other expression as it is.
+    pub(super) fn codes(&mut self, expr: ExprId, span: Span) -> Outcome<ExprId> {
+        match self.texts.of.contains_key(&expr) {
+            true => self.build(span, |graph, site| graph.elementwise(Op::Positive, &[expr], site)),
+            false => Ok(expr),
+        }
+    }
+
+    /// The codes of a column of text and of the text that it is compared with, if the operands are such a pair.
     pub(super) fn compared_text(
         &mut self,
         left: &Value,
@@ -36,53 +193,60 @@ impl Resolver<'_> {
             (Value::Text(text, _), Value::Tensor(column)) => (*column, text, self.tree.span(operands[0])),
             _ => return Ok(None),
         };
-        let Some(names) = self.texts.get(&column) else { return Ok(None) };
-        let Ok(code) = names.binary_search(text) else {
-            let problem = Problem::Unknown { of: NameOf::Text, name: text.clone() };
-            let near = names::nearest(text, names.iter().map(|name| &**name));
-            let few: Vec<&str> = names.iter().take(MOST_TEXTS).map(|name| &**name).collect();
-            let more = if few.len() < names.len() { ", .." } else { "" };
-            let help = match near {
-                Some(near) => format!("did you mean '{near}'?"),
-                None => format!("the column contains {few:?}{more}"),
-            };
-            return Err(Box::new(Mistake::new(problem, span).help(help)));
+        let Some(names) = self.texts.list(column) else { return Ok(None) };
+        let code = match names.binary_search(text) {
+            Ok(code) => code,
+            // Columns that this one meets may have the text.
+            Err(_) if self.texts.is_first_pass => 0,
+            Err(_) => {
+                let problem = Problem::Unknown { of: NameOf::Text, name: text.clone() };
+                let near = names::nearest(text, names.iter().map(|name| &**name));
+                let few: Vec<&str> = names.iter().take(MOST_TEXTS).map(|name| &**name).collect();
+                let more = if few.len() < names.len() { ", .." } else { "" };
+                let help = match near {
+                    Some(near) => format!("did you mean '{near}'?"),
+                    None => format!("the column contains {few:?}{more}"),
+                };
+                return Err(Box::new(Mistake::new(problem, span).help(help)));
+            }
         };
         let literal = Literal::Int(code as i128);
         let code = self.build(span, |graph, site| graph.literal(literal, DType::I64, site))?;
-        Ok(Some([column, code]))
+        Ok(Some([self.codes(column, span)?, code]))
     }
 
-    /// Refuses arithmetic on columns of text, whose codes are not numbers, and comparisons of two columns with
-    /// different codes.
-    pub(super) fn refuse_codes(&self, op: Option<Op>, operands: &[Id], span: Span) -> Outcome<()> {
-        let of = |id: &Id| match self.value(*id) {
-            Value::Tensor(expr) => self.texts.get(expr).copied(),
-            _ => None,
+    /// Refuses arithmetic on columns of text before it is built. Comparisons of two columns are the exception.
+    pub(super) fn refuse_codes(&self, op: Option<Op>, operands: &[Id]) -> Outcome<()> {
+        let is_text = |id: &&Id| match self.value(**id) {
+            Value::Tensor(expr) => self.texts.of.contains_key(expr),
+            _ => false,
         };
-        let is_comparison = matches!(op, Some(Op::Equal | Op::NotEqual));
-        if is_comparison {
-            let mut columns = operands.iter().filter_map(of);
-            let (Some(left), Some(right)) = (columns.next(), columns.next()) else { return Ok(()) };
-            if left == right {
-                return Ok(());
-            }
-            let what = "the codes of these columns stand for different texts";
-            let help = "compare each with a text, or encode both columns with the same texts first";
-            return Err(Box::new(Mistake::new(Problem::Program { what }, span).help(help)));
+        let texts = operands.iter().filter(is_text).count();
+        let is_comparison = matches!(op, Some(Op::Equal | Op::NotEqual)) && texts == operands.len();
+        match operands.iter().find(is_text) {
+            Some(column) if !is_comparison => Err(self.not_numbers(self.tree.span(*column))),
+            _ => Ok(()),
         }
-        let Some(column) = operands.iter().find(|id| of(id).is_some()) else { return Ok(()) };
-        let span = self.tree.span(*column);
+    }
+
+    /// The mistake of codes that are used as numbers.
+    fn not_numbers(&self, span: Span) -> Box<Mistake> {
         let problem = Problem::Kind { expected: "numbers", found: "a column of text" };
+        // Point to the column in the expression, if a part of it is one.
+        let within = |part: Span| span.start <= part.start && part.end <= span.end;
+        let is_text = |id: &Id| self.value(*id).expr().is_some_and(|expr| self.texts.of.contains_key(&expr));
+        let parts = (0..self.values.len()).rev().map(|at| Id(at as u32));
+        let column = parts.filter(|id| within(self.tree.span(*id))).find(is_text);
+        let span = column.map_or(span, |column| self.tree.span(column));
         let code = format!("{}.astype(i64)", self.source.slice(span));
-        Err(Box::new(Mistake::new(problem, span).help(format!(
-            "compare it with a text, or group by it; for its codes as numbers, write `{code}`"
-        ))))
+        Box::new(Mistake::new(problem, span).help(format!(
+            "compare it with a text or another column of text, or group by it; for its codes as numbers, write `{code}`"
+        )))
     }
 
     /// The number of groups, which is known for a column of text.
     pub(super) fn segments(&self, call: &Call, ids: ExprId) -> Outcome<Dim> {
-        match (call.get("segments"), self.texts.get(&ids)) {
+        match (call.get("segments"), self.texts.list(ids)) {
             (Some(segments), _) => self.size(segments),
             (None, Some(names)) => Ok(Dim::constant(names.len() as i64)),
             (None, None) => {

@@ -12,4 +12,5 @@ mod round_trip;
 mod session;
 mod several;
 mod support;
+mod texts;
 mod values;

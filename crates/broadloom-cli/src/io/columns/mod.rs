@@ -15,17 +15,18 @@ use super::sink::{Heads, Sink, bytes};
 use super::source::DAMAGED;
 use super::table::cells::{Cell, Reads};
 use super::table::reading::{Elements, Part};
-use super::table::{Described, Kind, Profile};
+use super::table::{Described, Kind};
 use crate::failure::Failure;
 use ::bytes::Bytes;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array as _, ArrayRef, ArrowPrimitiveType, RecordBatch};
-use arrow_schema::{DataType, Field, TimeUnit};
+use arrow_schema::{DataType, Field, SchemaRef, TimeUnit};
 use broadloom::{AnyArray, DType};
 use broadloom_arrow::{Column, ColumnError, ColumnType};
 use broadloom_ir::dtype::{AnyNumber, Class, Element, Scalar};
 use broadloom_ir::for_each_dtype;
+use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::{self, Debug};
 use std::io::Write;
@@ -95,15 +96,30 @@ impl Columns {
         let columns = Columns { content: content.clone(), file };
         let names = columns.fields().map(|field| field.name().clone()).collect();
         let kinds = columns.fields().map(kind).collect();
-        Ok((columns, Described { names, kinds, rows }))
+        let index = columns.index();
+        Ok((columns, Described { names, kinds, rows, index }))
+    }
+
+    fn schema(&self) -> &SchemaRef {
+        match &self.file {
+            File::Parquet(file) => file.schema(),
+            File::Ipc(file) => file.schema(),
+        }
     }
 
     fn fields(&self) -> impl Iterator<Item = &Field> {
-        let schema = match &self.file {
-            File::Parquet(file) => file.schema(),
-            File::Ipc(file) => file.schema(),
-        };
-        schema.fields().iter().map(|field| &**field)
+        self.schema().fields().iter().map(|field| &**field)
+    }
+
+    /// The columns that are the index of a frame of pandas, by its own metadata.
+    fn index(&self) -> Vec<usize> {
+        let pandas = self.schema().metadata().get("pandas");
+        let pandas: Option<Value> = pandas.and_then(|text| serde_json::from_str(text).ok());
+        let index = pandas.as_ref().and_then(|pandas| pandas.get("index_columns")?.as_array());
+        // An index that is a range is not a column.
+        let names: Vec<&str> = index.into_iter().flatten().filter_map(Value::as_str).collect();
+        let fields = self.fields().enumerate().filter(|(_, field)| names.contains(&field.name().as_str()));
+        fields.map(|(at, _)| at).collect()
     }
 
     /// The dtype of a column of numbers as an input: f64 for integers and bools with nulls.
@@ -161,18 +177,19 @@ impl Columns {
         Ok(texts)
     }
 
-    /// The content of a column of dates, read as numbers.
+    /// The dtype of a column of dates as numbers.
     ///
     /// # Errors
     /// Returns an error if the file is damaged.
-    pub fn dates(&self, column: usize, reads: Reads) -> Result<Profile, Failure> {
-        let mut profile = Profile::new();
+    pub fn dates(&self, column: usize, reads: Reads) -> Result<DType, Failure> {
         for batch in self.batches(&[column])? {
-            for cell in batch?.columns().iter().flat_map(|dates| dates_of(dates, reads)) {
-                profile.add(cell);
+            let batch = batch?;
+            let mut cells = batch.columns().iter().flat_map(|dates| dates_of(dates, reads));
+            if cells.any(|cell| !matches!(cell, Cell::Int(_))) {
+                return Ok(DType::F64);
             }
         }
-        Ok(profile)
+        Ok(DType::I64)
     }
 
     /// Starts reading rows of some columns.
@@ -197,10 +214,10 @@ impl Columns {
             File::Parquet(file) => {
                 let is_wanted = |(at, _): &(usize, &Field)| columns.contains(at);
                 let width = self.fields().enumerate().filter(is_wanted).map(|(_, field)| match kind(field) {
-                    Kind::Numbers { dtype, row } => {
+                    Kind::Numbers { dtype, row, .. } => {
                         row.iter().product::<usize>().saturating_mul(dtype.size())
                     }
-                    Kind::Text | Kind::Dates | Kind::Bad(_) | Kind::Foreign { .. } => CELL,
+                    _ => CELL,
                 });
                 let width = width.fold(0, usize::saturating_add);
                 let rows = (BATCH / width.max(1)).clamp(1, MOST_ROWS);
@@ -235,8 +252,12 @@ fn kind(field: &Field) -> Kind {
             found: kind.to_string(),
             help: format!("choose a column with 1 to {WIDEST} elements in a row"),
         },
-        Ok(ColumnType { dtype, row }) => Kind::Numbers { dtype, row },
+        Ok(ColumnType { dtype, row }) => Kind::Numbers { dtype, row, class: dtype.class(), rounded: None },
         Err(error) => match (found, error) {
+            // All of it is null, and nulls are nan.
+            (DataType::Null, _) => {
+                Kind::Numbers { dtype: DType::F64, row: Vec::new(), class: Class::Float, rounded: None }
+            }
             (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, _) => Kind::Text,
             (DataType::Date32 | DataType::Date64 | DataType::Timestamp(..), _) => Kind::Dates,
             (_, ColumnError::Unsupported { help, .. }) => Kind::Foreign { found: found.to_string(), help },
@@ -387,6 +408,10 @@ impl Pass {
 
 /// Adds the elements of a column of numbers, converted to f64 if those of the input are; rows that are null become nan.
 fn numbers(field: &Field, array: &ArrayRef, to: &mut Elements) -> Result<(), String> {
+    if *array.data_type() == DataType::Null {
+        (0..array.len()).for_each(|_| to.push(Cell::Missing));
+        return Ok(());
+    }
     let column = Column::new(field, array).map_err(|error| error.to_string())?;
     let elements = column.to_array().map_err(|error| error.to_string())?;
     let start = to.bytes().len();

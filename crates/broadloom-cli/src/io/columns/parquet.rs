@@ -3,13 +3,13 @@
 use super::guard::{Pages, guarded};
 use super::thrift;
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, FieldRef, Schema, SchemaRef, TimeUnit};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, RowGroups,
 };
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
-use parquet::basic::CompressionCodec;
+use parquet::basic::{CompressionCodec, Type};
 use parquet::column::page::{PageIterator, PageReader};
 use parquet::errors::Result as ParquetResult;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
@@ -36,7 +36,8 @@ impl File {
         guarded(|| {
             let read = ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new());
             let read = read.map_err(|error| error.to_string())?;
-            let (metadata, schema) = (read.metadata().clone(), read.schema().clone());
+            let (metadata, schema) = (read.metadata().clone(), read.schema());
+            let schema = Arc::new(with_long_range(&metadata, schema));
             Ok(File { bytes, metadata, schema })
         })
     }
@@ -101,6 +102,24 @@ impl File {
             guarded(|| reader.next().transpose().map_err(|error| error.to_string())).transpose()
         }))
     }
+}
+
+/// The schema in which columns of the old type INT96 have microseconds: these have a Julian day, and nanoseconds as i64
+/// reach only from 1677 to 2262.
+fn with_long_range(metadata: &ParquetMetaData, schema: &Schema) -> Schema {
+    let columns = metadata.file_metadata().schema_descr();
+    let is_int96 = |at: usize| {
+        let mut leaves = (0..columns.num_columns()).filter(|leaf| columns.get_column_root_idx(*leaf) == at);
+        leaves.any(|leaf| columns.column(leaf).physical_type() == Type::INT96)
+    };
+    let fields = schema.fields().iter().enumerate().map(|(at, field)| match field.data_type() {
+        DataType::Timestamp(TimeUnit::Nanosecond, zone) if is_int96(at) => {
+            let with = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
+            Arc::new(field.as_ref().clone().with_data_type(with))
+        }
+        _ => field.clone(),
+    });
+    Schema::new_with_metadata(fields.collect::<Vec<FieldRef>>(), schema.metadata().clone())
 }
 
 /// The footer, if the file ends as Parquet files do. It is not encrypted.

@@ -2,10 +2,12 @@
 
 use crate::io::format::ColumnFormat;
 use crate::io::sink::{Heads, Sink};
+use crate::io::table::Names;
+use crate::print;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use broadloom::{AnyArray, Array};
+use broadloom::{AnyArray, Array, IntoArrayView};
 use broadloom_arrow::{ColumnType, column_of_array};
 use broadloom_ir::for_each_dtype;
 use parquet::arrow::ArrowWriter;
@@ -44,21 +46,25 @@ impl<W: Write + Send> Columns<W> {
 
     /// The columns, by their names.
     fn columns(&self, results: &[Option<&AnyArray>]) -> io::Result<Vec<(Field, ArrayRef)>> {
-        let mut arrays: Vec<(&str, AnyArray)> = Vec::new();
-        for (name, array) in self.results.iter().zip(results) {
+        let mut arrays: Vec<(&str, AnyArray, Option<&Names>)> = Vec::new();
+        for (at, (name, array)) in self.results.iter().zip(results).enumerate() {
             let Some(array) = *array else { continue };
+            let texts = self.heads.texts.get(at).and_then(Option::as_ref);
             match &self.heads.columns {
                 Some(heads) if array.shape().len() == 2 && self.results.len() == 1 => {
-                    let sides =
-                        heads.iter().enumerate().map(|(at, head)| Ok((head.as_str(), side(array, at)?)));
+                    let sides = heads
+                        .iter()
+                        .enumerate()
+                        .map(|(at, head)| Ok((head.as_str(), side(array, at)?, texts)));
                     arrays.extend(sides.collect::<io::Result<Vec<_>>>()?);
                 }
-                _ => arrays.push((name, array.clone())),
+                _ => arrays.push((name, array.clone(), texts)),
             }
         }
         let rows = |array: &AnyArray| array.shape().first().copied().unwrap_or(1);
-        if let [(first, one), others @ ..] = arrays.as_slice()
-            && let Some((other, another)) = others.iter().find(|(_, another)| rows(another) != rows(one))
+        if let [(first, one, _), others @ ..] = arrays.as_slice()
+            && let Some((other, another, _)) =
+                others.iter().find(|(_, another, _)| rows(another) != rows(one))
         {
             let (one, another) = (rows(one), rows(another));
             return Err(io::Error::other(format!(
@@ -67,12 +73,24 @@ impl<W: Write + Send> Columns<W> {
             )));
         }
         let mut columns: Vec<(Field, ArrayRef)> = Vec::new();
-        if let (Some(label), Some((_, array))) = (&self.heads.rows, arrays.first()) {
+        if let (Some(label), Some((_, array, _))) = (&self.heads.rows, arrays.first()) {
             let names = label.names.iter().skip(self.done).take(rows(array)).map(|name| &**name);
             let names: ArrayRef = Arc::new(StringArray::from_iter_values(names));
             columns.push((Field::new(&label.of, DataType::Utf8, false), names));
         }
-        for (name, array) in arrays {
+        for (name, array, texts) in arrays {
+            if let Some(texts) = texts {
+                let view = array.into_array_view();
+                let count = rows(&array);
+                let index = |row: usize| if view.shape().is_empty() { Vec::new() } else { vec![row] };
+                let cells = (0..count)
+                    .filter_map(|row| Some(print::text(print::element(&view, &index(row))?, texts)));
+                columns.push((
+                    Field::new(name, DataType::Utf8, false),
+                    Arc::new(StringArray::from_iter_values(cells)),
+                ));
+                continue;
+            }
             let row = array.shape().iter().skip(1).copied().collect();
             let kind = ColumnType { dtype: array.dtype(), row };
             let field = kind.field(name, false).map_err(io::Error::other)?;

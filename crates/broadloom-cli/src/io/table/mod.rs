@@ -4,19 +4,26 @@
 //! large file is read row by row, for all of its inputs together.
 
 pub mod cells;
+mod dates;
+pub mod numbers;
+mod profile;
+mod quotes;
 pub mod reading;
 mod text;
 
 use super::columns::Columns;
 use super::content::Content;
 use super::format::TableFormat;
-use super::source::Source;
+use super::source::{Opened, Source};
 use crate::failure::Failure;
 use broadloom::DType;
-use cells::{Cell, Reads};
+use cells::Reads;
+use numbers::Spelling;
+pub use profile::{Found, Kind, Profile};
 use reading::{Input, Loaded, Part, Reading};
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use text::Text;
 
 /// How tables of text are read.
@@ -24,82 +31,11 @@ use text::Text;
 pub struct TableOptions {
     /// The delimiter, if it is not the default.
     pub delimiter: Option<u8>,
-    /// Cells that mean a missing number, besides the default ones.
-    pub missing: Vec<String>,
-}
-
-/// A cell with unexpected content.
-#[derive(Debug, Clone)]
-pub struct Bad {
-    row: usize,
-    line: u64,
-    text: String,
-}
-
-/// The cells of a column, read in one way.
-#[derive(Debug, Clone)]
-pub struct Profile {
-    has_numbers: bool,
-    /// Whether all cells are integers, without missing ones.
-    is_int: bool,
-    /// The first cell of text.
-    bad: Option<Bad>,
-}
-
-impl Profile {
-    pub fn new() -> Profile {
-        Profile { has_numbers: false, is_int: true, bad: None }
-    }
-
-    pub fn add(&mut self, cell: Cell) {
-        match cell {
-            Cell::Int(_) => self.has_numbers = true,
-            Cell::Float(_) => (self.has_numbers, self.is_int) = (true, false),
-            Cell::Missing => self.is_int = false,
-            Cell::Text => {}
-        }
-    }
-
-    fn dtype(&self) -> DType {
-        if self.is_int { DType::I64 } else { DType::F64 }
-    }
-}
-
-/// The content of a column.
-#[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only files of columns have all kinds"))]
-#[derive(Debug, Clone)]
-pub enum Kind {
-    /// Numbers: in each row one, or an array of the shape `row`.
-    Numbers {
-        dtype: DType,
-        row: Vec<usize>,
-    },
-    Text,
-    /// Dates that the file keeps as such, not as text.
-    Dates,
-    /// Numbers, and a cell that is not a number.
-    Bad(Bad),
-    /// A type that cannot be read, and advice.
-    Foreign {
-        found: String,
-        help: String,
-    },
-}
-
-impl From<Profile> for Kind {
-    /// The content of a column of text that was read as numbers.
-    fn from(profile: Profile) -> Kind {
-        let dtype = profile.dtype();
-        match (profile.bad, profile.has_numbers) {
-            (None, _) => Kind::Numbers { dtype, row: Vec::new() },
-            (Some(_), false) => Kind::Text,
-            (Some(bad), true) => Kind::Bad(bad),
-        }
-    }
+    pub spelling: Spelling,
 }
 
 /// The distinct texts of a column in order; its cells are read as positions in this list.
-pub type Names = Rc<[Box<str>]>;
+pub type Names = Arc<[Box<str>]>;
 
 /// What opening a table finds out about it.
 #[derive(Debug)]
@@ -107,6 +43,8 @@ pub struct Described {
     pub names: Vec<String>,
     pub kinds: Vec<Kind>,
     pub rows: usize,
+    /// The columns that only number or name the rows.
+    pub index: Vec<usize>,
 }
 
 /// Where the elements of a table come from.
@@ -123,6 +61,7 @@ pub struct Table {
     names: Vec<String>,
     kinds: Vec<Kind>,
     rows: usize,
+    index: Vec<usize>,
     origin: Origin,
     loaded: RefCell<Loaded>,
     /// The current pass over a large file.
@@ -149,9 +88,9 @@ impl Table {
                 (Origin::Columns(columns), described)
             }
         };
-        let Described { names, kinds, rows } = described;
+        let Described { names, kinds, rows, index } = described;
         let (loaded, reading) = (RefCell::default(), RefCell::default());
-        Ok(Table { content: content.clone(), names, kinds, rows, origin, loaded, reading })
+        Ok(Table { content: content.clone(), names, kinds, rows, index, origin, loaded, reading })
     }
 
     /// The names of all columns, also of those that cannot be read.
@@ -159,13 +98,13 @@ impl Table {
         &self.names
     }
 
-    /// Makes the input `name` from a part of the table: a column of numbers, or of codes if it is text; or several
-    /// columns, `height,weight` or `temp_*`, or all columns of numbers, as a matrix `f64[rows, columns]`. After a
-    /// last colon, `text`, `days` or `seconds` says how to read a column.
+    /// Makes the input `name` from a part of the table: a column of numbers, truth values or text; or several columns,
+    /// `height,weight` or `temp_*`, or all columns of numbers, as a matrix `f64[rows, columns]`. After a last colon,
+    /// `text`, `days` or `seconds` says how to read a column.
     ///
     /// # Errors
     /// Returns an error if the column does not exist, or cannot be read in this way.
-    pub fn part(self: &Rc<Table>, name: &str, part: Option<&str>) -> Result<Box<dyn Source>, Failure> {
+    pub fn part(self: &Rc<Table>, name: &str, part: Option<&str>) -> Result<Opened, Failure> {
         let Some(part) = part else { return self.all_numbers(name) };
         if let Some(column) = self.position(part)? {
             return self.column(name, column);
@@ -175,13 +114,13 @@ impl Table {
         {
             let what = match (&self.origin, &self.kinds[column], kind) {
                 (Origin::Text(_), _, "text") | (Origin::Columns(_), Kind::Text, "text") => {
-                    return self.codes(column);
+                    return self.texts(name, column);
                 }
                 (Origin::Text(_), _, "days") | (Origin::Columns(_), Kind::Dates, "days") => {
-                    return self.dates(column, Reads::Days);
+                    return self.dates(name, column, Reads::Days);
                 }
                 (Origin::Text(_), _, "seconds") | (Origin::Columns(_), Kind::Dates, "seconds") => {
-                    return self.dates(column, Reads::Seconds);
+                    return self.dates(name, column, Reads::Seconds);
                 }
                 (Origin::Columns(_), _, "text") => format!("its column {:?} is not text", self.names[column]),
                 (Origin::Columns(_), _, "days" | "seconds") => {
@@ -189,10 +128,7 @@ impl Table {
                 }
                 _ => format!("a column cannot be read as {kind:?}"),
             };
-            return Err(self
-                .content
-                .wrong(&what)
-                .help("use :text for codes of its texts, :days or :seconds for dates"));
+            return Err(self.content.wrong(&what).help("use :text for texts, :days or :seconds for dates"));
         }
         if !part.contains([',', '*']) {
             return Err(self.no_column(part));
@@ -207,7 +143,9 @@ impl Table {
             if found.is_empty() {
                 return Err(self.no_column(item));
             }
-            columns.extend(found);
+            // A pattern means an index only if it means nothing else.
+            let data: Vec<usize> = found.iter().copied().filter(|at| !self.index.contains(at)).collect();
+            columns.extend(if data.is_empty() { found } else { data });
         }
         self.matrix(name, columns)
     }
@@ -241,22 +179,45 @@ impl Table {
         }
     }
 
-    fn column(self: &Rc<Table>, name: &str, column: usize) -> Result<Box<dyn Source>, Failure> {
-        match (&self.kinds[column], &self.origin) {
-            (Kind::Text, _) => self.codes(column),
-            (Kind::Numbers { dtype, row }, Origin::Text(_)) => {
-                Ok(self.input(vec![column], *dtype, row.clone()))
+    fn column(self: &Rc<Table>, name: &str, column: usize) -> Result<Opened, Failure> {
+        let (dtype, row, class, rounded) = match &self.kinds[column] {
+            Kind::Text => return self.texts(name, column),
+            Kind::Numbers { dtype, row, class, rounded } => (*dtype, row.clone(), *class, rounded),
+            Kind::Dates | Kind::Mixed { .. } | Kind::Dressed(_) | Kind::Foreign { .. } => {
+                return Err(self.refusal(name, column));
             }
-            (Kind::Numbers { dtype, row }, Origin::Columns(columns)) => {
-                let dtype = columns.dtype(column, *dtype)?;
-                Ok(self.input(vec![column], dtype, row.clone()))
-            }
-            (Kind::Dates | Kind::Bad(_) | Kind::Foreign { .. }, _) => Err(self.refusal(name, column)),
-        }
+        };
+        let dtype = match &self.origin {
+            Origin::Text(_) => dtype,
+            Origin::Columns(columns) => columns.dtype(column, dtype)?,
+        };
+        let part = Part { columns: Rc::from([column]), reads: Reads::Numbers, dtype, row, names: None };
+        let mut opened = self.opened(name, part, &profile::numbers(class, dtype));
+        let rounded = rounded.as_ref().filter(|_| dtype == DType::F64);
+        opened.warnings.extend(rounded.map(|found| self.rounds(name, column, found)));
+        Ok(opened)
     }
 
-    fn input(self: &Rc<Table>, columns: Vec<usize>, dtype: DType, row: Vec<usize>) -> Box<dyn Source> {
-        Input::boxed(self, Part { columns: columns.into(), reads: Reads::Numbers, dtype, row, names: None })
+    /// The input of one column, which is read in some way.
+    fn opened(self: &Rc<Table>, name: &str, part: Part, read: &str) -> Opened {
+        let columns = part.columns.iter().map(|column| self.describe(name, *column, read)).collect();
+        let source: Box<dyn Source> = Input::boxed(self, part);
+        Opened { name: name.to_owned(), source, is_named: false, warnings: Vec::new(), columns }
+    }
+
+    fn describe(&self, name: &str, column: usize, read: &str) -> String {
+        format!("{name} = {}:{}: {read}", self.content.path().display(), self.names[column])
+    }
+
+    /// The warning that an integer is not exact in f64.
+    fn rounds(&self, name: &str, column: usize, found: &Found) -> [String; 2] {
+        let Found { row, line, text } = found;
+        let (file, title) = (self.content.path().display(), &self.names[column]);
+        let headline = format!("{file}: column {title:?}, row {row} (line {line}): {text} is rounded to f64");
+        [
+            headline,
+            format!("if it is a name and not a count, read the column as text: '{name}={file}:{title}:text'"),
+        ]
     }
 
     /// Whether a column can be one of a matrix.
@@ -266,43 +227,56 @@ impl Table {
 
     /// Whether a matrix of the whole table leaves out a column: not if it has numbers and a wrong cell.
     fn is_left_out(&self, column: usize) -> bool {
-        !self.is_numeric(column) && !matches!(self.kinds[column], Kind::Bad(_))
+        !self.is_numeric(column) && !matches!(self.kinds[column], Kind::Mixed { .. } | Kind::Dressed(_))
     }
 
-    /// The columns that a matrix of the whole table leaves out, and the others.
-    fn parted(&self) -> (Vec<usize>, Vec<usize>) {
-        (0..self.names.len()).partition(|column| self.is_left_out(*column))
-    }
-
-    /// The columns of numbers as a matrix.
-    fn all_numbers(self: &Rc<Table>, name: &str) -> Result<Box<dyn Source>, Failure> {
-        let (others, numbers) = self.parted();
-        match others.first() {
-            Some(first) if numbers.is_empty() => Err(self.refusal(name, *first)),
-            _ => self.matrix(name, numbers),
+    /// The columns of numbers as a matrix, with warnings of the columns that it leaves out.
+    fn all_numbers(self: &Rc<Table>, name: &str) -> Result<Opened, Failure> {
+        let data = (0..self.names.len()).filter(|column| !self.index.contains(column));
+        let (others, numbers): (Vec<usize>, Vec<usize>) = data.partition(|column| self.is_left_out(*column));
+        let (index, numbers) = match numbers.is_empty() && others.is_empty() {
+            true => (&[][..], self.index.clone()),
+            false => (self.index.as_slice(), numbers),
+        };
+        if let (Some(first), true) = (others.first(), numbers.is_empty()) {
+            return Err(self.refusal(name, *first));
         }
-    }
-
-    /// A warning that a matrix of the whole table leaves out columns, with what to type instead.
-    pub fn warning(&self, name: &str) -> Option<[String; 2]> {
         let names = |columns: &[usize]| -> Vec<&str> {
             columns.iter().map(|column| self.names[*column].as_str()).collect()
         };
-        let (others, numbers) = self.parted();
-        let chosen = names(&numbers[..numbers.len().min(2)]).join(",");
-        let headline = format!("{name} contains only the numeric columns, without {:?}", names(&others));
-        let file = self.content.path().display();
+        let (file, chosen) =
+            (self.content.path().display(), names(&numbers[..numbers.len().min(2)]).join(","));
         let help = format!("to silence this warning, choose columns, as in '{name}={file}:{chosen}'");
-        (!others.is_empty()).then_some([headline, help])
+        let only = format!("{name} contains only the numeric columns, without {:?}", names(&others));
+        let without = format!("{name} is without the index of the rows, {:?}", names(index));
+        let warnings = [(only, !others.is_empty()), (without, !index.is_empty())];
+        let warnings: Vec<[String; 2]> = warnings
+            .into_iter()
+            .filter_map(|(headline, is_true)| is_true.then(|| [headline, help.clone()]))
+            .collect();
+        let mut opened = self.matrix(name, numbers)?;
+        opened.warnings.extend(warnings);
+        Ok(opened)
     }
 
     /// Columns side by side.
-    fn matrix(self: &Rc<Table>, name: &str, columns: Vec<usize>) -> Result<Box<dyn Source>, Failure> {
+    fn matrix(self: &Rc<Table>, name: &str, columns: Vec<usize>) -> Result<Opened, Failure> {
         if let Some(column) = columns.iter().find(|column| !self.is_numeric(**column)) {
             return Err(self.refusal(name, *column));
         }
-        let width = columns.len();
-        Ok(self.input(columns, DType::F64, vec![width]))
+        let (mut described, mut warnings) = (Vec::new(), Vec::new());
+        for (at, column) in columns.iter().enumerate() {
+            if let Kind::Numbers { class, dtype, rounded, .. } = &self.kinds[*column] {
+                let read = profile::numbers(*class, *dtype);
+                described.push(self.describe(&format!("{name}[:, {at}]"), *column, &read));
+                warnings.extend(rounded.iter().map(|found| self.rounds(name, *column, found)));
+            }
+        }
+        let row = vec![columns.len()];
+        let part =
+            Part { columns: columns.into(), reads: Reads::Numbers, dtype: DType::F64, row, names: None };
+        let opened = self.opened(name, part, "");
+        Ok(Opened { columns: described, warnings, ..opened })
     }
 
     /// The error of a column that is not one of numbers, for the input `name`.
@@ -315,24 +289,25 @@ impl Table {
             |failure: Failure| failure.help_code("to read dates:", format!("'{name}={file}:{title}:days'"));
         match &self.kinds[column] {
             Kind::Text => {
-                let failure = not_in_matrix("is text").help_code(
-                    "to read it alone, as codes of its texts:",
-                    format!("'{name}={file}:{title}'"),
-                );
+                let failure = not_in_matrix("is text")
+                    .help_code("to read it alone:", format!("'{name}={file}:{title}'"));
                 match self.origin {
                     Origin::Text(_) => as_dates(failure),
                     Origin::Columns(_) => failure,
                 }
             }
-            Kind::Numbers { dtype, row } => {
+            Kind::Numbers { dtype, row, .. } => {
                 let sizes: String = row.iter().map(|size| format!(", {size}")).collect();
                 not_in_matrix(&format!("is {dtype}[n{sizes}]"))
                     .help_code("to read it alone:", format!("'{name}={file}:{title}'"))
             }
             Kind::Dates => as_dates(self.content.wrong(&format!("its column {title:?} has dates")))
                 .help_code("or with times:", format!("'{name}={file}:{title}:seconds'")),
-            Kind::Bad(bad) => self
-                .bad_cell(column, bad, Reads::Numbers)
+            Kind::Mixed { number, other } => self
+                .bad_cell(column, other, Reads::Numbers, Some(number))
+                .help_code("to read the column as text:", format!("'{name}={file}:{title}:text'")),
+            Kind::Dressed(found) => self
+                .dressed(column, found)
                 .help_code("to read the column as text:", format!("'{name}={file}:{title}:text'")),
             Kind::Foreign { found, help } => {
                 self.content.wrong(&format!("its column {title:?} has the type {found}")).help(help)
@@ -340,22 +315,46 @@ impl Table {
         }
     }
 
-    /// The error of a cell that cannot be read in one way.
-    fn bad_cell(&self, column: usize, bad: &Bad, reads: Reads) -> Failure {
-        let Bad { row, line, text } = bad;
+    /// The error of a cell that cannot be read in one way, beside a cell that can.
+    fn bad_cell(&self, column: usize, bad: &Found, reads: Reads, good: Option<&Found>) -> Failure {
+        let Found { row, line, text } = bad;
         let (title, wanted) = (&self.names[column], reads.wanted());
-        self.content
-            .wrong(&format!("column {title:?}, row {row} (line {line}): {text:?} is not a {wanted}"))
-            .help_code("if it means a missing number:", format!("--missing '{text}'"))
+        let beside = good.map_or(String::new(), |good| {
+            format!(", and {:?} in row {} (line {}) is one", good.text, good.row, good.line)
+        });
+        let what = format!("column {title:?}, row {row} (line {line}): {text:?} is not a {wanted}{beside}");
+        let failure = self.content.wrong(&what);
+        // What has digits is not missing, but written in another way.
+        match text.contains(|letter: char| letter.is_numeric()) {
+            true => failure,
+            false => failure.help_code("if it means a missing number:", format!("--missing '{text}'")),
+        }
     }
 
-    /// A column as codes: the position of each cell among the sorted texts.
-    fn codes(self: &Rc<Table>, column: usize) -> Result<Box<dyn Source>, Failure> {
+    /// The error of a number that is written for people.
+    fn dressed(&self, column: usize, found: &Found) -> Failure {
+        let Found { row, line, text } = found;
+        let (title, dress) = (&self.names[column], numbers::dress(text).unwrap_or("an unusual form"));
+        let what = format!(
+            "column {title:?}, row {row} (line {line}): {text:?} has {dress}, so it is not read as a number"
+        );
+        let failure = self.content.wrong(&what);
+        let options = numbers::options(text);
+        match options.is_empty() {
+            true => failure.help("write it with digits and a point, as in 1234.5"),
+            false => options
+                .into_iter()
+                .fold(failure, |failure, (sentence, code)| failure.help_code(sentence, code)),
+        }
+    }
+
+    /// A column of text: the position of each cell among the sorted texts.
+    fn texts(self: &Rc<Table>, name: &str, column: usize) -> Result<Opened, Failure> {
         let texts = match &self.origin {
             Origin::Text(text) => text.texts(column)?,
             Origin::Columns(columns) => Ok(columns.texts(column)?),
         };
-        let texts = texts.map_err(|Bad { row, line, text }| {
+        let texts = texts.map_err(|Found { row, line, text }| {
             let title = &self.names[column];
             let what = format!("column {title:?}, row {row} (line {line}): {text:?} is not valid UTF-8");
             let file = self.content.path().display();
@@ -363,26 +362,27 @@ impl Table {
             failure.help_code("convert the file:", format!("iconv -f LATIN1 -t UTF-8 {file}"))
         })?;
         let names: Names = texts.into_iter().collect();
+        let read = format!("text, {} different", names.len());
         let (columns, reads) = (Rc::from([column]), Reads::Numbers);
-        Ok(Input::boxed(
-            self,
-            Part { columns, reads, dtype: DType::I64, row: Vec::new(), names: Some(names) },
-        ))
+        let part = Part { columns, reads, dtype: DType::I64, row: Vec::new(), names: Some(names) };
+        Ok(self.opened(name, part, &read))
     }
 
     /// A column of dates as numbers.
-    fn dates(self: &Rc<Table>, column: usize, reads: Reads) -> Result<Box<dyn Source>, Failure> {
-        let profile = match &self.origin {
-            Origin::Text(text) => text.profile(column, reads)?,
+    fn dates(self: &Rc<Table>, name: &str, column: usize, reads: Reads) -> Result<Opened, Failure> {
+        let dtype = match &self.origin {
+            Origin::Text(text) => {
+                let profile = text.profile(column, reads)?;
+                if let Some(bad) = &profile.text {
+                    return Err(self.bad_cell(column, bad, reads, None));
+                }
+                profile.dtype()
+            }
             Origin::Columns(columns) => columns.dates(column, reads)?,
         };
-        match &profile.bad {
-            Some(bad) => Err(self.bad_cell(column, bad, reads)),
-            None => {
-                let (columns, dtype) = (Rc::from([column]), profile.dtype());
-                Ok(Input::boxed(self, Part { columns, reads, dtype, row: Vec::new(), names: None }))
-            }
-        }
+        let unit = if reads == Reads::Days { "days" } else { "seconds" };
+        let part = Part { columns: Rc::from([column]), reads, dtype, row: Vec::new(), names: None };
+        Ok(self.opened(name, part, &format!("dates, as {unit} since 1970-01-01")))
     }
 }
 

@@ -40,15 +40,18 @@ impl Elements {
         &self.bytes
     }
 
-    /// Adds a cell as i64 or f64. One that is not a number is a missing number; in a column of integers there are none,
-    /// unless the file has changed since it was first read.
+    /// Adds a cell as bool, i64 or f64. One that is not a number is a missing number; in columns of integers and of truth
+    /// values there are none, unless the file has changed since it was first read.
     pub fn push(&mut self, cell: Cell) {
         let bytes = match (self.dtype, cell) {
+            (DType::Bool, _) => return self.bytes.push(u8::from(cell == Cell::Truth(true))),
             (DType::I64, Cell::Int(int)) => int.to_ne_bytes(),
             (DType::I64, _) => [0; 8],
             (_, Cell::Int(int)) => (int as f64).to_ne_bytes(),
+            (_, Cell::NegativeZero) => (-0.0f64).to_ne_bytes(),
             (_, Cell::Float(float)) => float.to_ne_bytes(),
-            (_, _) => f64::NAN.to_ne_bytes(),
+            (_, Cell::Truth(truth)) => f64::from(u8::from(truth)).to_ne_bytes(),
+            (_, Cell::Missing | Cell::Dressed | Cell::Text) => f64::NAN.to_ne_bytes(),
         };
         self.bytes.extend(bytes);
     }
@@ -237,6 +240,13 @@ impl Source for Input {
 
     fn names(&self) -> Option<&Names> {
         self.part.names.as_ref()
+    }
+
+    fn rename(&mut self, names: &Names) {
+        self.part.names = Some(names.clone());
+        if let Some(part) = self.table.loaded.borrow_mut().parts.get_mut(self.at) {
+            part.names = Some(names.clone());
+        }
     }
 
     fn load(&self) -> Result<Array, Failure> {

@@ -1,8 +1,10 @@
 //! Tables as text: .csv and .tsv.
 
 use super::cells::{self, Cell, Reads};
+use super::numbers::Spelling;
+use super::quotes::{Misquoted, Quotes};
 use super::reading::{Elements, Part};
-use super::{Bad, Described, Kind, Profile, TableOptions};
+use super::{Described, Found, Kind, Profile, TableOptions};
 use crate::failure::Failure;
 use crate::io::content::{Content, Reader};
 use std::collections::BTreeSet;
@@ -11,53 +13,54 @@ use std::rc::Rc;
 
 /// The advice for a file that is not a table.
 pub const HELP: &str = "every row needs as many cells as the first one; if another character separates cells, pass it with --delimiter";
+/// The mark of UTF-8 with which some programs start files. It is not part of the first cell.
+const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// The text of a table, and how it is read.
 #[derive(Debug)]
 pub struct Text {
     content: Rc<Content>,
     delimiter: u8,
-    missing: Vec<String>,
+    spelling: Spelling,
+    /// The place of the first cell.
+    start: u64,
     has_header: bool,
 }
 
 /// The rows of a file in its order.
-fn records<R: Read>(from: R, delimiter: u8) -> csv::Reader<R> {
-    csv::ReaderBuilder::new().has_headers(false).delimiter(delimiter).from_reader(from)
-}
+type Records = csv::Reader<Quotes<Reader>>;
 
 impl Text {
-    /// Finds out the columns of a table. The first row is a header if any of its cells is not a number; without a
-    /// header, columns are named `c0`, `c1` and so on.
+    /// Finds out the columns of a table. The first row is a header if any of its cells is text; without a header,
+    /// columns are named `c0`, `c1` and so on.
     ///
     /// # Errors
-    /// Returns an error if rows have different numbers of cells, or the file cannot be read.
+    /// Returns an error if rows have different numbers of cells, quotation marks are not closed, or the file cannot be
+    /// read.
     pub fn open(
         content: &Rc<Content>,
         usual: u8,
         options: &TableOptions,
     ) -> Result<(Text, Described), Failure> {
+        let mut beginning = Vec::new();
+        let read = content.reader(0).take(MARK.len() as u64).read_to_end(&mut beginning);
+        read.map_err(|error| content.unreadable(&error))?;
         let mut text = Text {
             content: content.clone(),
             delimiter: options.delimiter.unwrap_or(usual),
-            missing: options.missing.clone(),
+            spelling: options.spelling.clone(),
+            start: if beginning == MARK { MARK.len() as u64 } else { 0 },
             has_header: false,
         };
-        let mut reader = records(content.reader(0), text.delimiter);
+        let mut reader = text.records();
         let mut record = csv::ByteRecord::new();
         let (mut names, mut profiles, mut rows) = (Vec::new(), Vec::new(), 0);
         let mut is_first = true;
-        // The start of a last cell that continues over several lines.
-        let mut over_lines = None;
         while reader.read_byte_record(&mut record).map_err(|error| text.bad_rows(&error))? {
             if std::mem::take(&mut is_first) {
-                let mut cells: Vec<String> =
-                    record.iter().map(|cell| cells::text(cell).into_owned()).collect();
-                if let Some(first) = cells.first_mut() {
-                    *first = first.trim_start_matches('\u{feff}').to_owned();
-                }
+                let cells: Vec<String> = record.iter().map(|cell| cells::text(cell).into_owned()).collect();
                 profiles = vec![Profile::new(); cells.len()];
-                let read = |cell: &String| Reads::Numbers.read(cell, &text.missing);
+                let read = |cell: &String| Reads::Numbers.read(cell, &text.spelling);
                 text.has_header = cells.iter().any(|cell| read(cell) == Cell::Text);
                 if text.has_header {
                     names = cells;
@@ -67,43 +70,26 @@ impl Text {
             }
             rows += 1;
             let line = record.position().map_or(0, csv::Position::line);
-            over_lines = record.iter().next_back().filter(|cell| cell.contains(&b'\n')).map(|_| line);
             for (profile, bytes) in profiles.iter_mut().zip(&record) {
                 text.look_at(profile, Reads::Numbers, bytes, rows, line);
             }
         }
-        match over_lines {
-            Some(line) if !text.ends_with_quote()? => {
-                let what = format!("the quotation mark in line {line} is never closed");
-                Err(content
-                    .wrong(&what)
-                    .help("close it, or double it if it belongs to the text: `5\"\" long`"))
-            }
-            _ => {
-                let kinds = profiles.into_iter().map(Kind::from).collect();
-                Ok((text, Described { names, kinds, rows }))
-            }
-        }
+        let kinds = profiles.into_iter().map(Kind::from).collect();
+        // pandas and R write the index of rows as a first column without a name.
+        let index = if names.first().is_some_and(String::is_empty) { vec![0] } else { Vec::new() };
+        Ok((text, Described { names, kinds, rows, index }))
+    }
+
+    fn records(&self) -> Records {
+        let bytes = Quotes::new(self.content.reader(self.start), self.delimiter);
+        csv::ReaderBuilder::new().has_headers(false).delimiter(self.delimiter).from_reader(bytes)
     }
 
     /// Takes a cell into account for the kind of its column.
     fn look_at(&self, profile: &mut Profile, reads: Reads, bytes: &[u8], row: usize, line: u64) {
         let text = cells::text(bytes);
-        let cell = reads.read(&text, &self.missing);
-        profile.add(cell);
-        if cell == Cell::Text && profile.bad.is_none() {
-            profile.bad = Some(Bad { row, line, text: text.to_string() });
-        }
-    }
-
-    /// Whether the last character of the file, ignoring line ends, is a quotation mark.
-    fn ends_with_quote(&self) -> Result<bool, Failure> {
-        /// The most line ends to skip at the end of a file.
-        const TAIL: u64 = 64;
-        let mut tail = Vec::new();
-        let mut reader = self.content.reader(self.content.length().saturating_sub(TAIL));
-        reader.read_to_end(&mut tail).map_err(|error| self.content.unreadable(&error))?;
-        Ok(tail.trim_ascii_end().ends_with(b"\""))
+        let cell = reads.read(&text, &self.spelling);
+        profile.add(cell, &text, row, line);
     }
 
     fn bad_rows(&self, error: &csv::Error) -> Failure {
@@ -112,6 +98,14 @@ impl Text {
                 let line = pos.as_ref().map_or(0, csv::Position::line);
                 let cells = if *len == 1 { "1 cell" } else { &format!("{len} cells") };
                 format!("line {line} has {cells}, but the first has {expected_len}")
+            }
+            csv::ErrorKind::Io(error) => {
+                let Some(wrong) = error.get_ref().and_then(|error| error.downcast_ref::<Misquoted>()) else {
+                    return self.content.unreadable(error);
+                };
+                return self.content.wrong(&wrong.to_string()).help(
+                    "close it, or if it belongs to the text, quote the cell and double it: `\"5\"\" long\"`",
+                );
             }
             _ => error.to_string(),
         };
@@ -134,7 +128,7 @@ impl Text {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.
-    pub fn texts(&self, column: usize) -> Result<Result<BTreeSet<Box<str>>, Bad>, Failure> {
+    pub fn texts(&self, column: usize) -> Result<Result<BTreeSet<Box<str>>, Found>, Failure> {
         let mut texts: BTreeSet<Box<str>> = BTreeSet::new();
         let mut bad = None;
         self.for_each_row(|row, record| {
@@ -142,7 +136,7 @@ impl Text {
             let text = cells::text(bytes);
             if bad.is_none() && std::str::from_utf8(bytes).is_err() {
                 let line = record.position().map_or(0, csv::Position::line);
-                bad = Some(Bad { row, line, text: text.to_string() });
+                bad = Some(Found { row, line, text: text.to_string() });
             }
             if !texts.contains(&*text) {
                 texts.insert((&*text).into());
@@ -172,7 +166,7 @@ impl Text {
     /// # Errors
     /// Returns an error if the file cannot be read.
     pub fn pass(&self) -> Result<Pass, Failure> {
-        let mut reader = records(self.content.reader(0), self.delimiter);
+        let mut reader = self.records();
         let mut record = csv::ByteRecord::new();
         if self.has_header {
             reader.read_byte_record(&mut record).map_err(|error| self.bad_rows(&error))?;
@@ -184,7 +178,7 @@ impl Text {
 /// A pass over the rows of a file.
 #[derive(Debug)]
 pub struct Pass {
-    reader: csv::Reader<Reader>,
+    reader: Records,
     record: csv::ByteRecord,
 }
 
@@ -202,7 +196,7 @@ impl Pass {
                 for column in &*part.columns {
                     let cell = cells::text(self.record.get(*column).unwrap_or_default());
                     elements.push(match &part.names {
-                        None => part.reads.read(&cell, &text.missing),
+                        None => part.reads.read(&cell, &text.spelling),
                         Some(names) => {
                             let found = names.binary_search_by(|name| (**name).cmp(&*cell));
                             found.map_or(Cell::Text, |code| Cell::Int(code as i64))

@@ -1,0 +1,353 @@
+//! Tables as strangers write them: each is read as it is meant, or refused with the cell that is in doubt.
+
+use crate::Folder;
+
+/// Runs `eval` with arguments that are refused, and returns the message.
+fn refused(folder: &Folder, args: &[&str]) -> String {
+    let done = folder.run(&[&["eval"], args].concat());
+    assert!(matches!(done.code, Some(1 | 2)), "{args:?}: {}{}", done.stdout, done.stderr);
+    assert_eq!(done.stdout, "", "{args:?}");
+    done.stderr
+}
+
+fn says(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "{part}\n{message}");
+    }
+}
+
+#[test]
+fn stray_quotation_marks_swallow_no_rows() {
+    let folder = Folder::new();
+    folder.write("stray.tsv", "id\tname\n1\t\"Foo\n2\tBar\n3\t\"Baz\n4\tQux\n");
+    folder.write("whole.tsv", "id\tname\n1\t\"Foo\n2\tBar\n3\tBaz\"\n4\tQux\n");
+    folder.write("open.csv", "id,name\n1,\"Foo\n2,Bar\n");
+    folder.write("behind.csv", "id,name\n1,\"Foo\" x\n2,Bar\n");
+    for (file, expected) in [
+        ("stray.tsv", "opens in line 2 closes in line 4, where text follows it"),
+        ("whole.tsv", "opens in line 2 closes in line 4, so these rows would be one cell"),
+        ("open.csv", "the quotation mark in line 2 is never closed"),
+        ("behind.csv", "opens in line 2 closes in line 2, where text follows it"),
+    ] {
+        says(&refused(&folder, &["id", file]), &[file, expected, "double it"]);
+    }
+    // Marks inside cells, and texts over lines.
+    folder.write("inch.tsv", "id\tname\n1\t5\" long\n2\t\"two\nlines\"\n3\t\"a\tb\"\n");
+    assert_eq!(folder.output(&["eval", "id", "inch.tsv"]), "[1 2 3]\n");
+    folder.write("lines.csv", "id,name\n1,\"two\nlines, and \"\"more\"\"\"\n2,b\n");
+    assert_eq!(folder.output(&["eval", "id", "lines.csv"]), "[1 2]\n");
+    // The mark of UTF-8 before a quoted name.
+    folder.write("mark.csv", "\u{feff}\"id\",\"x\"\n1,2\n");
+    assert_eq!(folder.output(&["eval", "id + x", "mark.csv"]), "[3]\n");
+}
+
+#[test]
+fn zeros_keep_their_sign_among_floats() {
+    let folder = Folder::new();
+    folder.write("z.csv", "x,n,g\n-0,-0,-0\n1.5,2,\n");
+    // 1 / -0.0, by IEEE 754.
+    assert_eq!(folder.output(&["eval", "1 / x", "z.csv"]), "[      -inf 0.66666667]\n");
+    assert_eq!(folder.output(&["eval", "1 / g", "z.csv"]), "[-inf  nan]\n");
+    assert_eq!(folder.output(&["eval", "1 / m[0]", "m=z.csv:x,n"]), "[-inf -inf]\n");
+    assert_eq!(folder.output(&["check", "n", "z.csv"]).lines().last(), Some("result: i64[2]"));
+    assert_eq!(folder.output(&["eval", "1 / x", "x=f64:-0"]), "-inf\n");
+}
+
+#[test]
+fn one_instant_is_one_day() {
+    let folder = Folder::new();
+    folder.write(
+        "t.csv",
+        "t\n2024-05-31T23:30:00-05:00\n2024-06-01T04:30:00Z\n2024-06-01T06:30:00+02\n2024-06-01 06:30:00 +0200\n",
+    );
+    // From `date -u -d 2024-06-01T04:30:00Z +%s`, and its whole days.
+    assert_eq!(
+        folder.output(&["eval", "t", "t=t.csv:t:seconds"]),
+        format!("[{}]\n", ["1717216200"; 4].join(" "))
+    );
+    assert_eq!(folder.output(&["eval", "t", "t=t.csv:t:days"]), format!("[{}]\n", ["19875"; 4].join(" ")));
+    folder.write("d.csv", "t\n2024-05-31\n31.05.2024\n");
+    let message = refused(&folder, &["t", "t=d.csv:t:days"]);
+    says(&message, &["row 2 (line 3): \"31.05.2024\" is not a date"]);
+    assert!(!message.contains("--missing"), "{message}");
+}
+
+#[test]
+fn numbers_for_people_are_told_from_texts() {
+    let folder = Folder::new();
+    folder.write("de.csv", "x;y\n3,14;1\n2,5;2\n1.234,5;3\n");
+    folder.write("plain.csv", "x;y\n3,14;1\n2,5;2\n1;3\n");
+    folder.write("en.csv", "x,y\n\"1,234\",1\n\"5,678,901\",2\n7,3\n");
+    folder.write("percent.csv", "x\n5%\n7.5%\n");
+    folder.write("money.csv", "x\n$5.10\n$3\n");
+    let german = ["--delimiter", ";", "--decimal", ",", "--thousands", "."];
+    assert_eq!(
+        folder.output(&[&["eval", "x", "de.csv"], &german[..]].concat()),
+        "[   3.14    2.5  1234.5 ]\n"
+    );
+    assert_eq!(
+        folder.output(&["eval", "x", "plain.csv", "--delimiter", ";", "--decimal", ","]),
+        "[3.14 2.5  1.  ]\n"
+    );
+    assert_eq!(folder.output(&["eval", "x", "en.csv", "--thousands", ","]), "[   1234 5678901       7]\n");
+    for (args, expected) in [
+        (
+            &["x", "plain.csv", "--delimiter", ";"][..],
+            &["row 1 (line 2): \"3,14\" has a comma", "--decimal ','", "x=plain.csv:x:text"][..],
+        ),
+        (
+            &["x", "de.csv", "--delimiter", ";", "--decimal", ","],
+            &["\"1.234,5\" has a comma", "--decimal ',' --thousands '.'"],
+        ),
+        (&["x", "x=plain.csv", "--delimiter", ";"], &["\"3,14\" has a comma"]),
+        (&["x", "en.csv"], &["\"1,234\" has a comma", "--decimal ','", "--thousands ','"]),
+        (&["x", "percent.csv"], &["\"5%\" has a percent sign", "x=percent.csv:x:text"]),
+        (&["x", "money.csv"], &["\"$5.10\" has a currency sign"]),
+        (&["x", "plain.csv", "--decimal", ",", "--thousands", ","], &["cannot separate both"]),
+        (&["x", "plain.csv", "--decimal", "x"], &["expected a point or a comma"]),
+    ] {
+        let message = refused(&folder, args);
+        says(&message, expected);
+        assert!(!message.contains("--missing '"), "{message}");
+    }
+    // As texts, where that is said.
+    assert_eq!(folder.output(&["eval", "x", "x=percent.csv:x:text"]), "['5%' '7.5%']\n");
+}
+
+#[test]
+fn truth_values_are_bool_whatever_they_are() {
+    let folder = Folder::new();
+    folder.write(
+        "t.csv",
+        "flag,v,both,gap,low\nTrue,1,True,True,true\nTrue,2,False,,false\nTrue,3,True,False,true\n",
+    );
+    let eval = |expression: &str| folder.output(&["eval", expression, "t.csv"]);
+    assert_eq!(eval("flag.astype(i64).sum()"), "3\n");
+    assert_eq!(eval("flag"), "[ True  True  True]\n");
+    assert_eq!(eval("where(flag, v, 0)"), "[1 2 3]\n");
+    assert_eq!(eval("where(flag.astype(bool), v, 0)"), "[1 2 3]\n");
+    assert_eq!(eval("where(both & ~low, v, 0).sum() + v.sum(where=both)"), "4\n");
+    assert_eq!(eval("gap"), "[ 1. nan  0.]\n");
+    assert_eq!(folder.output(&["eval", "x.sum(axis=0)", "x=t.csv:flag,v,low"]), "[3. 6. 2.]\n");
+    says(&refused(&folder, &["v[flag]", "t.csv"]), &["boolean indexing"]);
+    folder.write("mixed.csv", "x\nTrue\n2\n");
+    says(
+        &refused(&folder, &["x", "mixed.csv"]),
+        &["\"True\" is not a number", "\"2\" in row 2 (line 3) is one"],
+    );
+    // Texts among them make all of them texts.
+    folder.write("maybe.csv", "x\nTrue\nmaybe\n");
+    assert_eq!(folder.output(&["eval", "x == 'True'", "maybe.csv"]), "[ True False]\n");
+}
+
+#[test]
+fn the_cell_that_makes_a_column_numeric_is_named() {
+    let folder = Folder::new();
+    folder.write("a.csv", "iata,x\n00M,1\n0E0,2\n52E,3\n");
+    let message = refused(&folder, &["iata", "a.csv"]);
+    says(
+        &message,
+        &[
+            "row 1 (line 2): \"00M\" is not a number",
+            "\"0E0\" in row 2 (line 3) is one",
+            "iata=a.csv:iata:text",
+        ],
+    );
+    assert!(!message.contains("--missing '"), "{message}");
+    assert_eq!(folder.output(&["eval", "iata", "iata=a.csv:iata:text"]), "['00M' '0E0' '52E']\n");
+    // The other columns of the file by their own names.
+    folder.write("f.csv", "origin\n52E\n00M\n");
+    let joined = "x[argmax(origin[:, None] == iata, axis=1)]";
+    assert_eq!(folder.output(&["eval", joined, "iata=a.csv:iata:text", "a.csv", "f.csv"]), "[3 1]\n");
+}
+
+#[test]
+fn integers_that_f64_rounds_are_told() {
+    let folder = Folder::new();
+    folder.write("ids.csv", "id,x,huge\n9007199254740993,1,18446744073709551615\n,2,3\n");
+    let done = folder.run(&["eval", "id", "ids.csv"]);
+    assert_eq!(done.code, Some(0));
+    says(
+        &done.stderr,
+        &["column \"id\", row 1 (line 2): 9007199254740993 is rounded to f64", "ids.csv:id:text"],
+    );
+    says(&folder.run(&["eval", "huge", "ids.csv"]).stderr, &["18446744073709551615 is rounded"]);
+    folder.write("exact.csv", "id,x\n9007199254740993,1\n1,2\n");
+    assert_eq!(folder.output(&["eval", "id[0]", "exact.csv"]), "9007199254740993\n");
+    says(&folder.run(&["eval", "x", "x=exact.csv"]).stderr, &["9007199254740993 is rounded to f64"]);
+}
+
+/// The index that pandas and R write first has no name.
+#[test]
+fn an_index_without_a_name_is_not_data() {
+    let folder = Folder::new();
+    folder.write("p.csv", ",a,b\n7,1,2\n9,3,4\n");
+    let done = folder.run(&["eval", "x", "x=p.csv"]);
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "[[1. 2.]\n [3. 4.]]\n"), "{}", done.stderr);
+    assert_eq!(done.stderr.matches("without the index of the rows").count(), 1, "{}", done.stderr);
+    assert_eq!(folder.output(&["eval", "x", "x=p.csv:*"]), "[[1. 2.]\n [3. 4.]]\n");
+}
+
+#[test]
+fn texts_are_compared_as_texts() {
+    let folder = Folder::new();
+    folder.write("k.csv", "k,v,c\nb,10,1\na,20,0\nb,30,1\n");
+    folder.write("k2.csv", "k2,w\nc,1\nb,2\na,3\n");
+    let eval = |expression: &str| folder.output(&["eval", expression, "k.csv", "k2.csv"]);
+    assert_eq!(
+        eval("k[:, None] == k2"),
+        "[[False  True False]\n [False False  True]\n [False  True False]]\n"
+    );
+    assert_eq!(eval("w[argmax(k[:, None] == k2, axis=1)]"), "[2 3 2]\n");
+    assert_eq!(eval("concat((k, k2))"), "['b' 'a' 'b' 'c' 'b' 'a']\n");
+    assert_eq!(eval("where(c == 1, k, k2)"), "['b' 'b' 'b']\n");
+    assert_eq!(eval("k != k2"), "[ True  True  True]\n");
+    // A text that only the other column has.
+    assert_eq!(eval("(k == 'c') | (k == k2)"), "[False False False]\n");
+    assert_eq!(eval("sort(concat((k, k2)))[::-1]"), "['c' 'b' 'b' 'b' 'a' 'a']\n");
+    assert_eq!(eval("stack((k, k2), axis=1)"), "[['b' 'c']\n ['a' 'b']\n ['b' 'a']]\n");
+    assert_eq!(eval("tile(k, 2)[1:4].reshape(3, 1)"), "[['a']\n ['b']\n ['b']]\n");
+    // Columns that do not meet keep their own groups; those that meet share them.
+    assert_eq!(eval("segment_sum(v, k)"), "k  result\na      20\nb      40\n");
+    assert_eq!(eval("segment_sum(v * (k == k2), k)"), "k  result\na       0\nb       0\nc       0\n");
+    // Codes are numbers where that is said.
+    assert_eq!(eval("segment_sum(v, k)[k.astype(i64)]"), "[40 20 40]\n");
+    assert_eq!(eval("i64(k) + 1"), "[2 1 2]\n");
+    for expression in [
+        "v[k]",
+        "v[k[:, None]]",
+        "take(v, k[::-1])",
+        "k[:, None] * 2",
+        "k.T + v",
+        "k[1:].sum()",
+        "flip(k) @ v",
+        "sqrt(concat((k, k2)))",
+        "where(c == 1, k, v)",
+        "where(c == 1, k, 0)",
+        "concat((k, v))",
+        "concat((k, v * 1.5))",
+        "k == 1",
+        "k[:, None] == arange(2)",
+        "v == k",
+        "k < k2",
+        "k.reshape(3, 1) < 1",
+        "maximum(k, k2)",
+        "max(roll(k, 1))",
+        "cumsum(k[::2])",
+        "any(k)",
+        "count_nonzero(k)",
+        "argmax(k)",
+        "segment_sum(k, k2)",
+        "searchsorted(v, k)",
+        "isin(v, k)",
+        "-k[None]",
+        "+k",
+        "clip(k, 0, 1)",
+        "pad(k, 1)",
+        "interp(k, v, v)",
+        "k.astype(i64)[k]",
+        "histogram(k, 2)[0]",
+        "bincount(k, minlength=3)",
+        "einsum('i,i->', k, v)",
+        "x = k; y = x * 2",
+        "let x = k[:, None]; let y = x; sum(y)",
+    ] {
+        let message = refused(&folder, &[expression, "k.csv", "k2.csv"]);
+        says(&message, &["a column of text"]);
+    }
+    // In chunks, too.
+    folder.write("k3.csv", "k3,u\nc,1\nb,2\na,3\nd,4\n");
+    let pairs = "sum(k[:, None] == k3)";
+    assert_eq!(folder.output(&["eval", pairs, "k.csv", "k3.csv", "--chunk", "2"]), "3\n");
+    // A declaration of numbers takes no text.
+    folder.write("p.bl", "input k: i64[n]\noutput y = k + 1\n");
+    says(&refused(&folder, &["-f", "p.bl", "k.csv"]), &["declares \"k\" as numbers, but its data are text"]);
+}
+
+#[test]
+fn texts_are_written_as_texts() {
+    let folder = Folder::new();
+    folder.write("w.csv", "weather,t\nrain,1\n\"sun, dry\",2\nrain,3\n");
+    for format in ["csv", "tsv"] {
+        let file = format!("o.{format}");
+        folder.output(&["eval", "weather", "weather=w.csv:weather", "-o", &file]);
+        assert_eq!(folder.output(&["eval", "result", &file]), "['rain' 'sun, dry' 'rain']\n");
+    }
+    folder.output(&["eval", "weather = weather; twice = t * 2", "w.csv", "-o", "o.csv"]);
+    assert_eq!(folder.read("o.csv"), b"weather,twice\nrain,2\n\"sun, dry\",4\nrain,6\n");
+    folder.output(&["eval", "weather = weather; twice = t * 2", "w.csv", "-o", "o.csv", "--chunk", "1"]);
+    assert_eq!(folder.read("o.csv"), b"weather,twice\nrain,2\n\"sun, dry\",4\nrain,6\n");
+    assert_eq!(folder.output(&["eval", "weather[1]", "w.csv"]), "sun, dry\n");
+    for file in ["o.npy", "o.npz", "o.bin"] {
+        let message = refused(&folder, &["weather", "w.csv", "-o", file]);
+        says(&message, &["is text, which o.", "E.astype(i64)"]);
+    }
+    folder.output(&["eval", "weather.astype(i64)", "w.csv", "-o", "o.npy"]);
+    assert_eq!(folder.output(&["eval", "x", "x=o.npy"]), "[0 1 0]\n");
+}
+
+#[test]
+fn check_says_how_each_column_is_read() {
+    let folder = Folder::new();
+    folder
+        .write("t.csv", "n,x,flag,city,day,gap\n1,1.5,True,Oslo,2024-05-31,\n2,2,False,Lima,2024-06-01,3\n");
+    let program = "a = n + x; b = flag; c = city; d = gap; e = day";
+    let printed = folder.output(&["check", program, "t.csv", "day=t.csv:day:days"]);
+    for line in [
+        "# n = t.csv:n: integers",
+        "# x = t.csv:x: numbers",
+        "# flag = t.csv:flag: truth values",
+        "# city = t.csv:city: text, 2 different",
+        "# gap = t.csv:gap: integers, some of them missing, as f64",
+        "# day = t.csv:day: dates, as days since 1970-01-01",
+        "# the elements of c are positions of texts",
+        "c: i64[2]",
+    ] {
+        assert!(printed.lines().any(|printed| printed == line), "{line}\n{printed}");
+    }
+    let matrix = folder.output(&["check", "x", "x=t.csv:n,flag"]);
+    assert_eq!(
+        matrix,
+        "# x[:, 0] = t.csv:n: integers\n# x[:, 1] = t.csv:flag: truth values\nresult: f64[2, 2]\n"
+    );
+}
+
+/// Programs whose shapes are right, and which are wrong.
+#[test]
+fn what_is_nearly_always_wrong_is_told() {
+    let folder = Folder::new();
+    folder.write("p.csv", "a,b\n1,2\n3,4\n");
+    let cases: &[(&[&str], &str, &str)] = &[
+        (
+            &["let u = x.astype(u8); ((u[None] - u[:, None])**2).sum(-1)", "x=p.csv"],
+            "L003",
+            "wraps beyond 255",
+        ),
+        (&["x - x.mean(axis=1)", "x=p.csv"], "L004", "x.mean(axis=1, keepdims=True)"),
+        (&["x / x.std(axis=1)", "x=p.csv"], "L004", "axis 0"),
+        (&["((p - t)**2).mean()", "p=p.csv:a,", "t=p.csv:b"], "L001", "[2, 2]"),
+        (&["(x[:, 0].astype(u8) - x[:, 1].astype(u8))**2", "x=p.csv"], "L003", "wraps beyond 255"),
+        (&["let d = x.astype(u8) - 1; d * d", "x=p.csv"], "L003", "to i32"),
+        (&["abs(x.astype(u16) - 1)", "x=p.csv"], "L003", "wraps below 0"),
+    ];
+    for (args, code, says) in cases {
+        let done = folder.run(&[&["eval"], *args].concat());
+        assert_eq!(done.code, Some(0), "{args:?}: {}", done.stderr);
+        assert!(done.stderr.contains(&format!("warning[{code}]")), "{args:?}: {}", done.stderr);
+        assert!(done.stderr.contains(says), "{args:?}: {}", done.stderr);
+        let strict = folder.run(&[&["check", "--strict"], *args].concat());
+        assert!(strict.code == Some(2) && strict.stderr.contains(code), "{args:?}: {}", strict.stderr);
+    }
+    // What is meant.
+    for expression in [
+        "x - x.mean(axis=0)",
+        "x - x.mean(axis=1, keepdims=True)",
+        "x - x.mean(axis=1)[:, None]",
+        "let v = x[:, 0]; v[:, None] - v",
+        "(x.astype(u8).astype(i32) - 1)**2",
+        "abs(x - 1)**2",
+        "x - x.mean(axis=1).mean()",
+    ] {
+        folder.output(&["eval", expression, "x=p.csv"]);
+    }
+}

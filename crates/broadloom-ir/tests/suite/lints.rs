@@ -1,0 +1,133 @@
+//! Warnings of ops that are valid and rarely meant, and their absence where they are meant.
+
+use broadloom_ir::ExprId;
+use broadloom_ir::dim::Dim;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::{Graph, Literal, Site};
+use broadloom_ir::ops::Op;
+use broadloom_ir::reduce::ReduceOp;
+
+const HERE: Site = Site::Nowhere;
+
+/// The codes of the warnings, those that are nearly always mistakes with `!`.
+fn warned(make: impl FnOnce(&mut Graph)) -> Vec<String> {
+    let mut graph = Graph::new();
+    graph.warn_of_pointwise();
+    make(&mut graph);
+    assert!(graph.diagnostics().is_empty(), "{:?}", graph.diagnostics());
+    let mark = |likely| if likely { "!" } else { "" };
+    graph
+        .warnings()
+        .iter()
+        .map(|warning| format!("{}{}", warning.code().as_str(), mark(warning.is_likely_wrong())))
+        .collect()
+}
+
+fn input(graph: &mut Graph, name: &str, dtype: DType, sizes: &[i64]) -> ExprId {
+    let sizes: Vec<Dim> = sizes.iter().map(|size| Dim::constant(*size)).collect();
+    graph.input(name, dtype, sizes.into(), HERE)
+}
+
+#[test]
+fn squares_of_small_integers() {
+    for (dtype, expected) in [
+        (DType::U8, vec!["L003!"]),
+        (DType::I8, vec!["L003!"]),
+        (DType::U16, vec!["L003!"]),
+        (DType::I16, vec!["L003!"]),
+        (DType::U32, vec![]),
+        (DType::I64, vec![]),
+        (DType::F16, vec![]),
+        (DType::Bool, vec![]),
+    ] {
+        let product = warned(|graph| {
+            let x = input(graph, "x", dtype, &[4]);
+            graph.elementwise(Op::Multiply, &[x, x], HERE);
+        });
+        assert_eq!(product, expected, "{dtype}");
+        if dtype != DType::Bool {
+            for power in [Literal::Int(2), Literal::Int(3)] {
+                let powered = warned(|graph| {
+                    let x = input(graph, "x", dtype, &[4]);
+                    graph.power_literal(x, power, HERE);
+                });
+                assert_eq!(powered, expected, "{dtype}");
+            }
+        }
+    }
+    let others = warned(|graph| {
+        let (x, y) = (input(graph, "x", DType::U8, &[4]), input(graph, "y", DType::U8, &[4]));
+        graph.elementwise(Op::Multiply, &[x, y], HERE);
+        graph.elementwise(Op::Subtract, &[x, y], HERE);
+        graph.power_literal(x, Literal::Int(1), HERE);
+        graph.std(x, None, 0.0, false, HERE);
+    });
+    assert_eq!(others, Vec::<String>::new());
+}
+
+#[test]
+fn magnitudes_of_unsigned_differences() {
+    for (dtype, expected) in [(DType::U8, vec!["L003!"]), (DType::U64, vec!["L003!"]), (DType::I32, vec![])] {
+        let found = warned(|graph| {
+            let (x, y) = (input(graph, "x", dtype, &[4]), input(graph, "y", dtype, &[4]));
+            let difference = graph.elementwise(Op::Subtract, &[x, y], HERE);
+            let difference = graph.expand_dims(difference, &[0], HERE);
+            graph.elementwise(Op::Abs, &[difference], HERE);
+        });
+        assert_eq!(found, expected, "{dtype}");
+    }
+}
+
+#[test]
+fn reductions_that_meet_another_axis() {
+    // The shape, the reduced axes, whether they are kept, and whether that is warned of.
+    let cases: &[(&[i64], &[i64], bool, bool)] = &[
+        (&[3, 3], &[1], false, true),
+        (&[3, 3], &[0], false, false),
+        (&[3, 3], &[1], true, false),
+        (&[3, 3], &[0, 1], false, false),
+        (&[4, 4, 4], &[1], false, true),
+        (&[4, 4, 4], &[0], false, false),
+        (&[4, 4, 4], &[0, 1], false, false),
+        (&[4, 4, 4], &[0, 2], false, true),
+        (&[4, 4, 4], &[2], false, true),
+    ];
+    for (sizes, axes, keepdims, expected) in cases {
+        let expected = if *expected { vec!["L004!"] } else { vec![] };
+        let mean = warned(|graph| {
+            let x = input(graph, "x", DType::F32, sizes);
+            let mean = graph.reduce(ReduceOp::Mean, x, Some(axes), *keepdims, HERE);
+            graph.elementwise(Op::Subtract, &[x, mean], HERE);
+        });
+        assert_eq!(mean, expected, "{sizes:?} {axes:?}");
+        let deviation = warned(|graph| {
+            let x = input(graph, "x", DType::F32, sizes);
+            let deviation = graph.std(x, Some(axes), 0.0, *keepdims, HERE);
+            graph.elementwise(Op::Divide, &[x, deviation], HERE);
+        });
+        assert_eq!(deviation, expected, "{sizes:?} {axes:?}");
+    }
+    // A reduction of something else.
+    let other = warned(|graph| {
+        let (x, y) = (input(graph, "x", DType::F32, &[3, 3]), input(graph, "y", DType::F32, &[3, 3]));
+        let mean = graph.reduce(ReduceOp::Mean, y, Some(&[1]), false, HERE);
+        graph.elementwise(Op::Subtract, &[x, mean], HERE);
+    });
+    assert_eq!(other, Vec::<String>::new());
+}
+
+#[test]
+fn columns_that_meet_rows() {
+    let column = warned(|graph| {
+        let (p, t) = (input(graph, "p", DType::F32, &[5, 1]), input(graph, "t", DType::F32, &[5]));
+        graph.elementwise(Op::Subtract, &[p, t], HERE);
+    });
+    assert_eq!(column, ["L001!"]);
+    // A table of all pairs, which the program asks for.
+    let pairs = warned(|graph| {
+        let x = input(graph, "x", DType::F32, &[5]);
+        let column = graph.expand_dims(x, &[1], HERE);
+        graph.elementwise(Op::Subtract, &[column, x], HERE);
+    });
+    assert_eq!(pairs, ["L001"]);
+}
