@@ -54,7 +54,7 @@ pub use checked::{CheckedGraph, OutputInfo};
 pub use compose::{MAX_DIFF, Norm, Spread};
 pub use composed::{Composed, Tolerance};
 pub use filtered::{Filter, Terms};
-pub use join::SegmentOp;
+pub use join::{NO_TENSORS, SegmentOp};
 pub use makers::Triangle;
 pub use mistake::Mistake;
 pub use node::{Axes, Node, Operands, Permutation, SliceAxis, View};

@@ -46,6 +46,9 @@ pub(crate) const MAX_SIZED: usize = 8;
 
 // Threads: what they share.
 
+/// The most threads of a pool that a caller may ask for by number.
+pub(crate) const MAX_THREADS: usize = 1024;
+
 /// The number of results per thread from which threads share the results, so that the last ones keep no thread
 /// waiting.
 pub(crate) const RESULTS_OF_THREAD: i64 = 4;
@@ -69,6 +72,20 @@ pub(crate) const MAX_CHUNKS_OF_THREAD: i64 = 16;
 /// The least work of a chunk, in bytes of memory traffic or operations that take as long: the cost of handing it to a
 /// thread is small.
 pub(crate) const MIN_CHUNK_WORK: f64 = (512 << 10) as f64;
+
+/// The work of the parts into which a call that can be stopped is divided, in the same unit: about 0.3 ms of one thread that reads a cache.
+/// The flag is looked at between them.
+pub(crate) const STOPPED_WORK: f64 = (32 << 20) as f64;
+
+/// The most groups of one reduction in a call that can be stopped.
+pub(crate) const MAX_STOPPED_GROUPS: i64 = 1 << 14;
+
+/// The most bytes of the results of groups in a call that can be stopped; the groups are longer if that is exceeded.
+pub(crate) const MAX_PARTIAL_BYTES: i64 = 64 << 20;
+
+/// The most results of a reduction whose reduced axes are cut in a call that can be stopped. With more of them, the results
+/// themselves are the parts.
+pub(crate) const MAX_STOPPED_RESULTS: i64 = 4096;
 
 /// Chunks at least four times as long as one of these end at a multiple of it, so that vector loops have few
 /// remainders and no thread loses much of its share.

@@ -330,7 +330,8 @@ impl<W: Write> Sink for Picture<W> {
             }
             Some(quality) => {
                 let size = |size: &usize| {
-                    let most = format!("a .jpg has at most {} pixels in a row or column, not {size}", u16::MAX);
+                    let most =
+                        format!("a .jpg has at most {} pixels in a row or column, not {size}", u16::MAX);
                     u16::try_from(*size).map_err(|_| io::Error::other(most))
                 };
                 let color = match color {
@@ -339,9 +340,7 @@ impl<W: Write> Sink for Picture<W> {
                 };
                 let mut encoder = jpeg_encoder::Encoder::new(&mut self.out, quality);
                 encoder.set_sampling_factor(SamplingFactor::R_4_4_4);
-                encoder
-                    .encode(&self.pixels, size(width)?, size(height)?, color)
-                    .map_err(io::Error::other)?;
+                encoder.encode(&self.pixels, size(width)?, size(height)?, color).map_err(io::Error::other)?;
             }
         }
         self.out.flush()

@@ -184,9 +184,13 @@ fn pictures() {
     use png::{BitDepth, ColorType};
     let folder = Folder::new();
     folder.write("rgb.png", pictures::png([2, 1], ColorType::Rgb, BitDepth::Eight, &[0, 10, 20, 1, 10, 20]));
-    folder.write("rgba.png", pictures::png([2, 1], ColorType::Rgba, BitDepth::Eight, &[1, 2, 3, 4, 1, 2, 3, 4]));
+    folder.write(
+        "rgba.png",
+        pictures::png([2, 1], ColorType::Rgba, BitDepth::Eight, &[1, 2, 3, 4, 1, 2, 3, 4]),
+    );
     folder.write("gray.png", pictures::png([3, 2], ColorType::Grayscale, BitDepth::Eight, &[7; 6]));
-    folder.write("bits.png", pictures::png([9, 1], ColorType::Grayscale, BitDepth::One, &[0b1010_0000, 0x80]));
+    folder
+        .write("bits.png", pictures::png([9, 1], ColorType::Grayscale, BitDepth::One, &[0b1010_0000, 0x80]));
     folder.write("long.png", pictures::png([2, 1], ColorType::Grayscale, BitDepth::Sixteen, &[1, 2, 3, 4]));
     folder.write("p.jpg", pictures::jpeg([8, 8], jpeg_encoder::ColorType::Rgb, &[128; 192]));
     folder.write("g.jpg", pictures::jpeg([8, 4], jpeg_encoder::ColorType::Luma, &[90; 32]));

@@ -23,7 +23,8 @@ impl Example {
         let may_be_zero = |symbol: &usize| schedule.symbols[*symbol].facts.lower <= 0;
         let zeros: Vec<Option<usize>> =
             std::iter::once(None).chain((0..symbols).filter(may_be_zero).map(Some)).collect();
-        let examples = zeros.into_iter().flat_map(|zero| SIZES.map(|size| Example::new(schedule, zero, size)));
+        let examples =
+            zeros.into_iter().flat_map(|zero| SIZES.map(|size| Example::new(schedule, zero, size)));
         examples.filter(|example| example.is_valid(schedule) && example.empty.contains(&true)).collect()
     }
 
@@ -48,9 +49,8 @@ impl Example {
             Demand::NonNegative(size) => self.size(size).is_some_and(|size| size >= 0),
             Demand::Equal(left, right) => self.size(left).is_some() && self.size(left) == self.size(right),
         };
-        let holds = |assumption: &Assumption| {
-            self.size(&assumption.size).is_some_and(|size| assumption.holds(size))
-        };
+        let holds =
+            |assumption: &Assumption| self.size(&assumption.size).is_some_and(|size| assumption.holds(size));
         schedule.conditions.iter().all(meets) && schedule.assumptions.iter().all(holds)
     }
 

@@ -21,7 +21,8 @@ pub const PRESENT: &[(&str, &str, Break)] = &[
             }
             _ => false,
         });
-        let of_kernel = |kernel: &Kernel| source.and_then(|access| kernel.accesses.get(access.index())?.buffer);
+        let of_kernel =
+            |kernel: &Kernel| source.and_then(|access| kernel.accesses.get(access.index())?.buffer);
         let buffer = schedule.kernels.iter().find_map(of_kernel).unwrap();
         schedule.buffers[buffer.index()].shape = vec![Dim::ZERO, Dim::ONE].into();
     }),

@@ -4,10 +4,12 @@ use super::binding::Request;
 use super::destination::Destination;
 use super::error::BindError;
 use super::sizes::{Values, count, evaluate};
+use super::threads::Division;
 use crate::array::Geometry;
 use crate::thresholds::{
-    COLUMNS_OF_THREAD, MAX_VARIANT_EXPRS, MIN_PARTS_ELEMENTS, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD,
-    SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_SUM_OF_PAIRS, SHORT_TRAILING, SINGLE_ROW,
+    COLUMNS_OF_THREAD, MAX_STOPPED_RESULTS, MAX_VARIANT_EXPRS, MIN_PARTS_ELEMENTS, MIN_VARIANT_ELEMENTS,
+    RESULTS_OF_THREAD, SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_SUM_OF_PAIRS,
+    SHORT_TRAILING, SINGLE_ROW, STOPPED_WORK,
 };
 use crate::variant::Variant;
 use broadloom_ir::dim::{Dim, DimError};
@@ -190,21 +192,25 @@ impl SmallResults {
         results
     }
 
-    /// Returns the shapes of those whose reduced axes the threads share in a call.
-    fn of_call(&self, values: &Values, threads: usize, parallel_threshold: usize) -> Vec<Shape> {
-        let threads = threads as i64;
+    /// Returns the shapes of those whose reduced axes are cut in a call: the threads share the parts, or the call can stop
+    /// between them.
+    fn of_call(&self, values: &Values, division: Division) -> Vec<Shape> {
+        let threads = division.threads as i64;
         let is_small = |result: &&SmallResult| {
             let least = if result.is_by_columns { COLUMNS_OF_THREAD } else { RESULTS_OF_THREAD };
-            let (Ok(results), Ok(elements)) = (count(&result.shape, values), count(&result.operand, values))
-            else {
-                return false;
-            };
-            (1..least.saturating_mul(threads)).contains(&results)
-                && elements / results >= MIN_PARTS_ELEMENTS
-                && elements >= parallel_threshold as i64 / 4
+            let Ok(results) = count(&result.shape, values) else { return false };
+            // More elements than fit are many.
+            let elements = count(&result.operand, values).unwrap_or(i64::MAX);
+            let is_shared = threads > 1
+                && (1..least.saturating_mul(threads)).contains(&results)
+                && elements >= division.threshold as i64 / 4;
+            let is_long = division.stops
+                && (1..MAX_STOPPED_RESULTS).contains(&results)
+                && elements / results >= STOPPED_WORK as i64 / 4;
+            (is_shared || is_long) && elements / results >= MIN_PARTS_ELEMENTS
         };
         let mut shapes: Vec<Shape> = Vec::new();
-        for result in self.0.iter().filter(|_| threads > 1).filter(is_small) {
+        for result in self.0.iter().filter(is_small) {
             if !shapes.contains(&result.shape) {
                 shapes.push(result.shape.clone());
             }
@@ -231,7 +237,7 @@ fn facts(
         inputs: inputs.iter().map(|geometry| of(*geometry)).collect(),
         outputs: destinations.iter().map(|destination| of(destination.written())).collect(),
         sizes: request.short.of_call(values),
-        shared: request.small.of_call(values, request.threads, request.options.parallel_threshold),
+        shared: request.small.of_call(values, request.division),
         ..request.variants.general.facts.clone()
     }
 }
