@@ -70,7 +70,7 @@ impl<'a> Formula<'a> {
     }
 
     /// Adds a column of numbers, which formulas call `name` and the program calls `column`. All columns have the same number of
-    /// rows, `n`.
+    /// rows, `len(name)` in formulas.
     ///
     /// ```
     /// use broadloom_ir::dtype::DType;
@@ -129,7 +129,7 @@ impl<'a> Formula<'a> {
         if program.missing_inputs().iter().all(is_column) {
             return program.resolve_with(&used);
         }
-        // A name is that of a size, or wrong: the message may suggest any column.
+        // A name is wrong: the message may suggest any column.
         program.limits.nodes = program.limits.nodes.saturating_add(self.columns.len());
         program.resolve_with(&columns.collect::<Vec<_>>())
     }

@@ -78,14 +78,21 @@ pub(crate) const MIN_CHUNK_WORK: f64 = (512 << 10) as f64;
 pub(crate) const STOPPED_WORK: f64 = (32 << 20) as f64;
 
 /// The most groups of one reduction in a call that can be stopped.
-pub(crate) const MAX_STOPPED_GROUPS: i64 = 1 << 14;
+pub(crate) const MAX_STOPPED_GROUPS: i64 = 1 << 20;
 
 /// The most bytes of the results of groups in a call that can be stopped; the groups are longer if that is exceeded.
-pub(crate) const MAX_PARTIAL_BYTES: i64 = 64 << 20;
+pub(crate) const MAX_PARTIAL_BYTES: i64 = 16 << 20;
 
 /// The most results of a reduction whose reduced axes are cut in a call that can be stopped. With more of them, the results
 /// themselves are the parts.
 pub(crate) const MAX_STOPPED_RESULTS: i64 = 4096;
+
+/// The fewest elements of a row whose result is stored in a call that can be stopped, even if a reduction reads it: a group of
+/// results has at least a block of them, so it would take long.
+pub(crate) const MIN_STOPPED_ROW: i64 = 4096;
+
+/// The most such results that are stored.
+pub(crate) const MAX_STOPPED_ROWS: i64 = 1 << 24;
 
 /// Chunks at least four times as long as one of these end at a multiple of it, so that vector loops have few
 /// remainders and no thread loses much of its share.

@@ -7,9 +7,9 @@ use super::sizes::{Values, count, evaluate};
 use super::threads::Division;
 use crate::array::Geometry;
 use crate::thresholds::{
-    COLUMNS_OF_THREAD, MAX_STOPPED_RESULTS, MAX_VARIANT_EXPRS, MIN_PARTS_ELEMENTS, MIN_VARIANT_ELEMENTS,
-    RESULTS_OF_THREAD, SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_SUM_OF_PAIRS,
-    SHORT_TRAILING, SINGLE_ROW, STOPPED_WORK,
+    COLUMNS_OF_THREAD, MAX_STOPPED_RESULTS, MAX_STOPPED_ROWS, MAX_VARIANT_EXPRS, MIN_PARTS_ELEMENTS,
+    MIN_STOPPED_ROW, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD, SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG,
+    SHORT_SUM, SHORT_SUM_OF_PAIRS, SHORT_TRAILING, SINGLE_ROW, STOPPED_WORK,
 };
 use crate::variant::Variant;
 use broadloom_ir::dim::{Dim, DimError};
@@ -166,7 +166,11 @@ impl ShortSizes {
 
 /// Reductions with possibly too few results for the threads to share.
 #[derive(Debug, Default)]
-pub(crate) struct SmallResults(Vec<SmallResult>);
+pub(crate) struct SmallResults {
+    results: Vec<SmallResult>,
+    /// The results of rows, with the shapes that have the rows.
+    rows: Vec<[Shape; 2]>,
+}
 
 #[derive(Debug, PartialEq, Eq)]
 struct SmallResult {
@@ -182,11 +186,21 @@ impl SmallResults {
         let mut results = SmallResults::default();
         for expr in graph.exprs() {
             let Node::Reduce { operand, axes, .. } = graph.node(expr) else { continue };
+            let mut whole = graph.shape(*operand).clone();
+            // One axis after the other, from the last one.
+            for axis in axes.iter().rev() {
+                let kept = whole.iter().enumerate().filter(|(of, _)| of != axis);
+                let shape: Shape = kept.map(|(_, dim)| dim.clone()).collect();
+                let rows = [shape.clone(), std::mem::replace(&mut whole, shape)];
+                if !results.rows.contains(&rows) {
+                    results.rows.push(rows);
+                }
+            }
             let (shape, operand) = (graph.shape(expr).clone(), graph.shape(*operand).clone());
             let is_by_columns = !axes.contains(&(operand.rank() - 1));
             let result = SmallResult { shape, operand, is_by_columns };
-            if !broadloom_loops::is_few(&result.shape) && !results.0.contains(&result) {
-                results.0.push(result);
+            if !broadloom_loops::is_few(&result.shape) && !results.results.contains(&result) {
+                results.results.push(result);
             }
         }
         results
@@ -210,9 +224,27 @@ impl SmallResults {
             (is_shared || is_long) && elements / results >= MIN_PARTS_ELEMENTS
         };
         let mut shapes: Vec<Shape> = Vec::new();
-        for result in self.0.iter().filter(is_small) {
+        for result in self.results.iter().filter(is_small) {
             if !shapes.contains(&result.shape) {
                 shapes.push(result.shape.clone());
+            }
+        }
+        shapes
+    }
+}
+
+impl SmallResults {
+    /// Returns the shapes of results of rows that are so long that a call which can stop does so between them.
+    fn apart(&self, values: &Values, division: Division) -> Vec<Shape> {
+        let is_apart = |[results, rows]: &&[Shape; 2]| {
+            let Ok(results) = count(results, values) else { return false };
+            let elements = count(rows, values).unwrap_or(i64::MAX);
+            (2..=MAX_STOPPED_ROWS).contains(&results) && elements / results >= MIN_STOPPED_ROW
+        };
+        let mut shapes: Vec<Shape> = Vec::new();
+        for [results, _] in self.rows.iter().filter(|_| division.stops).filter(is_apart) {
+            if !shapes.contains(results) {
+                shapes.push(results.clone());
             }
         }
         shapes
@@ -238,6 +270,7 @@ fn facts(
         outputs: destinations.iter().map(|destination| of(destination.written())).collect(),
         sizes: request.short.of_call(values),
         shared: request.small.of_call(values, request.division),
+        apart: request.small.apart(values, request.division),
         ..request.variants.general.facts.clone()
     }
 }

@@ -211,14 +211,16 @@ fn launch_of(
     };
     let least = match () {
         () if by_columns => MIN_COLUMNS,
-        // Otherwise packing could take longer than the rows of a chunk.
-        () if is_contracted && division.stops => 4 * CONTRACTED_ROWS as i64,
+        // With few rows, packing would take long beside them.
+        () if is_contracted && division.stops => CONTRACTED_ROWS as i64,
         () => 1,
     };
     let chunk = extent.div_ceil_by(chunks).max(least);
     let whole_rows = [CONTRACTED_ROWS as i64];
     let alignments = if is_contracted { &whole_rows[..] } else { &CHUNK_ALIGNMENTS };
-    let alignment = alignments.iter().copied().find(|alignment| chunk >= 4 * alignment).unwrap_or(1);
+    let repetitions = if is_contracted && division.stops { 1 } else { 4 };
+    let alignment =
+        alignments.iter().copied().find(|alignment| chunk >= repetitions * alignment).unwrap_or(1);
     Ok(Launch {
         kernel: id,
         arguments,

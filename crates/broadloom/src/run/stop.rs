@@ -59,10 +59,17 @@ impl StopFlag {
 /// Options of one run: what ends it before its results are complete.
 ///
 /// A run that can be stopped is divided into parts of about a third of a millisecond by the estimate of its
-/// [work](crate::Bound::work), and looks at the flag and the clock between them. Parts never change a bit of the result. These
-/// parts can be longer: a row that is sorted or a running result along one axis, as a whole; 144 rows of a product of matrices, by
-/// all columns; 64 columns of a reduction of columns that has 4,096 of them or more; and a reduction is cut into at most 16,384 groups. The
-/// first such run of a kernel may compile code that can be cut.
+/// [work](crate::Bound::work), and looks at the flag and the clock between them. Parts never change a bit of the result. To have
+/// parts, such a run may store more between kernels: results of groups, at most about 16 MiB of each reduction, results of long rows that
+/// another reduction reads, and values that are assigned. The first such run of a kernel may compile code for that.
+///
+/// These parts can take longer, as no smaller ones exist:
+/// * a row that is sorted, a running result along the only axis, and a median, each as a whole;
+/// * 36 rows of a product of matrices, by all columns;
+/// * 64 columns of a reduction of columns that has 4,096 of them or more, and one row of a reduction of rows that has as many;
+/// * 128 rows of less than 4,096 elements whose results are reduced again;
+/// * one result of a reduction of sums, as of a product of matrices that is summed;
+/// * a millionth of any reduction.
 ///
 /// A stopped run has no result: the contents of arrays that were passed for outputs are unspecified, and inputs that are
 /// [assigned](crate::Tensor::assign) to keep their values.
