@@ -222,3 +222,11 @@ fn names_for_formulas_may_need_quotes() {
         Formula::new("\"unit prce\" * 2").column("unit price", "p", DType::F32).resolve().unwrap_err();
     assert!(!mistakes.to_string().is_empty());
 }
+
+#[test]
+fn joins_of_nothing_say_so() {
+    for (text, function) in [("concat([])", "concat"), ("stack([])", "stack"), ("einsum('')", "einsum")] {
+        let message = Formula::new(text).resolve().unwrap_err().to_string();
+        assert!(message.contains(&format!("`{function}` takes at least one tensor")), "{message}");
+    }
+}

@@ -203,12 +203,12 @@ fn a_join_of_nothing_says_so() {
     for (name, tensor) in [("concat", concat([], 0)), ("stack", stack([], 0)), ("einsum", einsum("", []))] {
         for tensor in [tensor, tensor + 1, tensor.sum(0)] {
             let text = message(tensor);
-            assert!(text.contains(&format!("`{name}` needs at least one tensor")), "{text}");
+            assert!(text.contains(&format!("`{name}` takes at least one tensor")), "{text}");
         }
         let g = Graph::new();
         let x = g.input::<f32>("x", shape![3]);
         let text = message(x + tensor);
-        assert!(text.contains(&format!("`{name}` needs at least one tensor")), "{text}");
+        assert!(text.contains(&format!("`{name}` takes at least one tensor")), "{text}");
     }
     assert!(x.compile().is_ok());
 }

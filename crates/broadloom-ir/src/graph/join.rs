@@ -12,7 +12,7 @@ use crate::reduce::{ReduceOp, SEGMENT_BLOCK};
 use crate::shape::Shape;
 
 /// The rule that a call without tensors breaks.
-pub const NO_TENSORS: &str = "needs at least one tensor";
+pub const NO_TENSORS: &str = "takes at least one tensor";
 
 /// The reduction of the rows of each segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
