@@ -1,7 +1,6 @@
 //! Options for compiling and running kernels.
 
 use crate::limits::CallLimits;
-use crate::thresholds::MAX_THREADS;
 use broadloom_jit::CpuLevel;
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -31,6 +30,9 @@ pub enum Threads {
 }
 
 impl Threads {
+    /// The most threads that [`Threads::count`] starts; more do not help on any machine.
+    pub const MOST: usize = 1024;
+
     /// Creates a pool of `threads` threads, which lives as long as this value and its clones. With 1, only the
     /// calling thread works.
     ///
@@ -45,7 +47,7 @@ impl Threads {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if `threads` is 0 or more than 1024, or if the system cannot start that many.
+    /// Returns an error if `threads` is 0 or more than [`Threads::MOST`], or if the system cannot start that many.
     pub fn count(threads: usize) -> std::io::Result<Threads> {
         match threads {
             0 => {
@@ -54,9 +56,10 @@ impl Threads {
             }
             1 => Ok(Threads::Calling),
             // A process that runs out of memory for stacks is ended by the system.
-            _ if threads > MAX_THREADS => {
+            _ if threads > Threads::MOST => {
+                let most = Threads::MOST;
                 let what = format!(
-                    "{threads} threads are too many: ask for at most {MAX_THREADS}, or for `Threads::Global`, which has as many as there are processors"
+                    "{threads} threads are too many: ask for at most {most}, or for `Threads::Global`, which has as many as there are processors"
                 );
                 Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, what))
             }

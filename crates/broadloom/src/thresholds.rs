@@ -46,9 +46,6 @@ pub(crate) const MAX_SIZED: usize = 8;
 
 // Threads: what they share.
 
-/// The most threads of a pool that a caller may ask for by number.
-pub(crate) const MAX_THREADS: usize = 1024;
-
 /// The number of results per thread from which threads share the results, so that the last ones keep no thread
 /// waiting.
 pub(crate) const RESULTS_OF_THREAD: i64 = 4;
