@@ -74,6 +74,13 @@ pub(crate) const MIN_CHUNK_WORK: f64 = (512 << 10) as f64;
 /// The flag is looked at between them.
 pub(crate) const STOPPED_WORK: f64 = (32 << 20) as f64;
 
+/// The fewest strips of rows of a product of matrices in a part, as long as they have no more than [`MAX_PACKED_WORK`]; otherwise a
+/// part is one strip. Each part packs the other matrix: a product of 1024 x 1024 elements took twice the time in parts of one strip.
+pub(crate) const PACKED_STRIPS: i64 = 4;
+
+/// About 0.1 s of one thread.
+pub(crate) const MAX_PACKED_WORK: f64 = 512.0 * STOPPED_WORK;
+
 /// The most groups of one reduction in a call that can be stopped.
 pub(crate) const MAX_STOPPED_GROUPS: i64 = 1 << 20;
 

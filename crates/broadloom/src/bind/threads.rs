@@ -5,8 +5,8 @@ use super::binding::Base;
 use super::sizes::{Values, count, evaluate};
 use crate::limits::Work as TotalWork;
 use crate::thresholds::{
-    CHUNK_ALIGNMENTS, MAX_CHUNKS_OF_THREAD, MAX_PARTIAL_BYTES, MAX_STOPPED_GROUPS, MIN_CHUNK_WORK,
-    MIN_COLUMNS, STOPPED_WORK,
+    CHUNK_ALIGNMENTS, MAX_CHUNKS_OF_THREAD, MAX_PACKED_WORK, MAX_PARTIAL_BYTES, MAX_STOPPED_GROUPS,
+    MIN_CHUNK_WORK, MIN_COLUMNS, PACKED_STRIPS, STOPPED_WORK,
 };
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_loops::kernel::{CONTRACTED_ROWS, Extent, Kernel, KernelId, Role, Schedule, Stmt, Work};
@@ -211,8 +211,12 @@ fn launch_of(
     };
     let least = match () {
         () if by_columns => MIN_COLUMNS,
-        // With few rows, packing would take long beside them.
-        () if is_contracted && division.stops => CONTRACTED_ROWS as i64,
+        // With few rows, packing takes long beside them.
+        () if is_contracted && division.stops => {
+            let few = PACKED_STRIPS * CONTRACTED_ROWS as i64;
+            let is_little = few as f64 * time(&kernel.cost.step, values) <= MAX_PACKED_WORK;
+            if is_little { few } else { CONTRACTED_ROWS as i64 }
+        }
         () => 1,
     };
     let chunk = extent.div_ceil_by(chunks).max(least);

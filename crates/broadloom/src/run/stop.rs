@@ -65,7 +65,7 @@ impl StopFlag {
 ///
 /// These parts can take longer, as no smaller ones exist:
 /// * a row that is sorted, a running result along the only axis, and a median, each as a whole;
-/// * 36 rows of a product of matrices, by all columns;
+/// * 144 rows of a product of matrices, or 36 where these would take more than about 0.1 s, by all columns;
 /// * 64 columns of a reduction of columns that has 4,096 of them or more, and one row of a reduction of rows that has as many;
 /// * 128 rows of less than 4,096 elements whose results are reduced again;
 /// * one result of a reduction of sums, as of a product of matrices that is summed;
