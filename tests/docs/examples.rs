@@ -27,7 +27,7 @@ fn name(line: &str) -> Option<&str> {
     if let Some(rest) = forms.iter().find_map(|form| line.strip_prefix(form)) {
         return rest.split(|letter: char| !letter.is_alphanumeric()).next();
     }
-    line.strip_prefix("pub use ")?.strip_suffix(';')?.rsplit("::").next()
+    line.strip_prefix("pub use ")?.strip_suffix(';')?.rsplit([':', ' ']).next()
 }
 
 #[test]

@@ -6,9 +6,6 @@ use rayon::ThreadPoolBuilder;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// The most threads to start; more do not help on any machine.
-const MOST: usize = 1024;
-
 /// Starts the given number of threads, or one per processor.
 ///
 /// # Errors
@@ -17,8 +14,9 @@ pub fn threads(count: Option<NonZeroUsize>) -> Result<Threads, Failure> {
     match count.map(NonZeroUsize::get) {
         None => Ok(Threads::Global),
         Some(1) => Ok(Threads::Calling),
-        Some(count) if count > MOST => {
-            Err(Failure::usage(format!("{count} threads are too many: at most {MOST} are accepted"))
+        Some(count) if count > Threads::MOST => {
+            let most = Threads::MOST;
+            Err(Failure::usage(format!("{count} threads are too many: at most {most} are accepted"))
                 .help("pass the number of processors, or leave out --threads"))
         }
         Some(count) => match ThreadPoolBuilder::new().num_threads(count).build() {

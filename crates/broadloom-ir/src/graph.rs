@@ -56,7 +56,7 @@ pub use checked::{CheckedGraph, OutputInfo};
 pub use compose::{MAX_DIFF, Norm, Spread};
 pub use composed::{Composed, Tolerance};
 pub use filtered::{Filter, Terms};
-pub use join::SegmentOp;
+pub use join::{NO_TENSORS, SegmentOp};
 pub(crate) use lints::wider;
 pub use makers::Triangle;
 pub use mistake::Mistake;

@@ -297,6 +297,8 @@ pub(crate) struct Flat {
     long_rows: bool,
     /// Shapes of results with too few elements for the threads to share.
     shared: Vec<Shape>,
+    /// Shapes of reductions that are stored.
+    apart: Vec<Shape>,
     /// Symbols of the strides of arrays that are not dense.
     strides: HashMap<(BufferId, usize), SymbolId>,
     memo: HashMap<ExprId, FlatId>,
@@ -336,6 +338,7 @@ impl Flat {
             fused: options.fused,
             long_rows: options.long_rows,
             shared: with_sizes(&options.shared, &options.sizes)?,
+            apart: with_sizes(&options.apart, &options.sizes)?,
             strides: HashMap::new(),
             memo: HashMap::new(),
             reduced: reduced(graph, options.long_rows),

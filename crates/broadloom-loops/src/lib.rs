@@ -125,6 +125,9 @@ pub struct LowerOptions {
     /// Shapes of results with too few elements for the threads to share: the threads share the reduced axis
     /// instead, with partial results.
     pub shared: Vec<Shape>,
+    /// Shapes of results of long rows. They are stored even where another reduction reads them, so that no step of a loop
+    /// computes many of them.
+    pub apart: Vec<Shape>,
     /// The most values that lowering may make, in kernels and in attempts that it gives up.
     pub max_values: usize,
 }
@@ -145,6 +148,7 @@ impl LowerOptions {
             tail: None,
             sizes: Vec::new(),
             shared: Vec::new(),
+            apart: Vec::new(),
             max_values: usize::MAX,
         }
     }

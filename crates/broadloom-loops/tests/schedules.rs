@@ -47,6 +47,7 @@ fn schedules_keep_their_promises_in_every_layout() {
                         tail: None,
                         sizes: Vec::new(),
                         shared: Vec::new(),
+                        apart: Vec::new(),
                     };
                     let schedule = lower(&graph, &options).unwrap();
                     assert_eq!(verify(&schedule), Ok(()), "{name}\n{schedule}");

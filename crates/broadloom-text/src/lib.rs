@@ -66,6 +66,8 @@
 //!
 //! # Untrusted texts
 //!
+//! [`Formula`] takes one expression from a person who is not trusted, and has all limits in one place.
+//!
 //! [`Limits`] bound a text's length, tokens and nesting, its numbers, and the expressions it may build; the graph
 //! bounds the rank. Only brackets, prefix operators and `**` nest in the parser, and their depth is limited; every
 //! later pass walks an arena in order.
@@ -82,6 +84,7 @@
 
 mod absent;
 mod error;
+mod formula;
 mod names;
 mod parse;
 mod print;
@@ -94,6 +97,7 @@ mod token;
 
 pub use absent::instead;
 pub use error::{Limit, Mistake, Mistakes, NameOf, Problem};
+pub use formula::Formula;
 pub use names::{dtype, elsewhere, keywords, nearest, other_names, own_name};
 pub use print::{inputs, print, signature};
 pub use reference::{Explanation, explanation, functions, usage};
@@ -197,7 +201,7 @@ pub struct TextColumns {
 
 /// Builds the graph of one expression over declared inputs, each written as `x: f32[n, 3]`, with one output named
 /// `result`. It is meant for texts from elsewhere: it refuses statements, which could declare inputs or add
-/// outputs, and texts beyond the default [`Limits`]. Messages count lines and columns from the start of the
+/// outputs, and texts beyond the default [`Limits`]; [`Formula`] has other limits, and names of columns. Messages count lines and columns from the start of the
 /// expression.
 ///
 /// ```

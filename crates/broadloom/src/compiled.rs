@@ -1,7 +1,8 @@
 //! The state that clones of an executable share.
 
 use crate::bind::{
-    BindError, Binding, Destination, Given, Ordered, Request, ShortSizes, SizeRules, SmallResults, bind,
+    BindError, Binding, Destination, Division, Given, Ordered, Request, ShortSizes, SizeRules, SmallResults,
+    bind,
 };
 use crate::cache::lock;
 use crate::memory::{Block, OutOfMemory};
@@ -53,15 +54,18 @@ impl Inner {
         }
     }
 
-    /// Returns the binding of these arrays. Reuses a kept one if the calls differ only in where the arrays are.
+    /// Returns the binding of these arrays, for calls that can be stopped or for others. Reuses a kept one if the calls differ
+    /// only in where the arrays are.
     pub(crate) fn bind(
         &self,
         inputs: &Ordered<'_>,
         given: &Given,
         destinations: &[Destination<'_>],
+        stops: bool,
     ) -> Result<Cow<'_, Arc<Binding>>, BindError> {
-        let threads = self.options.threads.available();
-        let is_it = |known: &Arc<Binding>| known.key.is(threads, inputs, given, destinations);
+        let (threads, threshold) = (self.options.threads.available(), self.options.parallel_threshold);
+        let division = Division { threads, threshold, stops };
+        let is_it = |known: &Arc<Binding>| known.key.is(division, inputs, given, destinations);
         if let Some(first) = self.first.get().filter(|first| is_it(first)) {
             return Ok(Cow::Borrowed(first));
         }
@@ -70,7 +74,8 @@ impl Inner {
             return Ok(Cow::Owned(last));
         }
         let Inner { graph, options, rules, short, small, variants, .. } = self;
-        let request = Request { graph, options, rules, short, small, variants, threads };
+        let limits = &options.limits;
+        let request = Request { graph, limits, rules, short, small, variants, division };
         let binding = Arc::new(bind(&request, inputs, given, destinations)?);
         if self.first.set(binding.clone()).is_err() {
             *lock(&self.last) = Some(binding.clone());

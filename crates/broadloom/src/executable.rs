@@ -4,7 +4,7 @@ use crate::bind::{BindError, IntoInputs, SymbolNames, type_text};
 use crate::compiled::Inner;
 use crate::explain::Explanation;
 use crate::options::CompileOptions;
-use crate::run::{Bound, CallError, IntoOutputs, Outputs};
+use crate::run::{Bound, CallError, IntoOutputs, Outputs, RunOptions};
 use crate::variant::CompileError;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, InputInfo, OutputInfo, Site};
@@ -147,9 +147,34 @@ impl Executable {
     /// an integer raised to a negative exponent.
     #[track_caller]
     pub fn run<'a>(&self, inputs: impl IntoInputs<'a>) -> Result<Outputs, CallError> {
+        self.run_with(inputs, &RunOptions::default())
+    }
+
+    /// Like [`Executable::run`], with options that end the run early.
+    ///
+    /// ```
+    /// use broadloom::{RunOptions, prelude::*};
+    /// use std::time::Duration;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let options = RunOptions::new().within(Duration::from_secs(10));
+    /// let result: Vec<f32> = kernel.run_with(&[1.0f32, 2.0], &options)?.try_into()?;
+    /// assert_eq!(result, [2.0, 4.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`Executable::run`], or an error if the run is stopped.
+    #[track_caller]
+    pub fn run_with<'a>(
+        &self,
+        inputs: impl IntoInputs<'a>,
+        options: &RunOptions,
+    ) -> Result<Outputs, CallError> {
         let site = Site::caller();
         let mut outputs = Outputs::none();
-        crate::run::run_inputs(&self.inner, &mut inputs.into_inputs(), &mut outputs)
+        crate::run::run_inputs(&self.inner, &mut inputs.into_inputs(), options, &mut outputs)
             .map_err(|error| error.called_from(site))?;
         Ok(outputs)
     }
@@ -177,8 +202,36 @@ impl Executable {
         inputs: impl IntoInputs<'a>,
         outputs: impl IntoOutputs<'b>,
     ) -> Result<(), CallError> {
+        self.run_into_with(inputs, outputs, &RunOptions::default())
+    }
+
+    /// Like [`Executable::run_into`], with options that end the run early.
+    ///
+    /// ```
+    /// use broadloom::{RunOptions, prelude::*};
+    /// use std::time::Duration;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let mut twice = [0.0f32; 2];
+    /// kernel.run_into_with(&[1.0f32, 2.0], &mut twice, &RunOptions::new().within(Duration::from_secs(10)))?;
+    /// assert_eq!(twice, [2.0, 4.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`Executable::run_into`], or an error if the run is stopped. The contents of the outputs are
+    /// unspecified then.
+    #[track_caller]
+    pub fn run_into_with<'a, 'b>(
+        &self,
+        inputs: impl IntoInputs<'a>,
+        outputs: impl IntoOutputs<'b>,
+        options: &RunOptions,
+    ) -> Result<(), CallError> {
         let site = Site::caller();
-        crate::run::run_inputs_into(&self.inner, &mut inputs.into_inputs(), &mut outputs.into_outputs())
+        let (mut inputs, mut outputs) = (inputs.into_inputs(), outputs.into_outputs());
+        crate::run::run_inputs_into(&self.inner, &mut inputs, options, &mut outputs)
             .map_err(|error| error.called_from(site))
     }
 

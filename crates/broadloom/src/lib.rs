@@ -41,6 +41,7 @@ pub mod eval;
 mod executable;
 mod explain;
 pub mod guide;
+mod limits;
 mod memory;
 mod options;
 pub mod prelude;
@@ -66,13 +67,15 @@ pub use dsl::{
 pub use eval::{EvalError, eval};
 pub use executable::{ArrayInfo, Executable};
 pub use explain::{ArrayPlace, Bytes, Explanation, KernelInfo, LoopInfo, TemporaryInfo};
+pub use limits::{CallLimits, Limited, OutputSize, Work};
 pub use memory::OutOfMemory;
 pub use options::{CompileOptions, Threads};
 pub use reexports::{
-    CheckedGraph, Choice, Composed, CpuLevel, DType, Declared, Diagnostic, Diagnostics, Element, Norm, Op,
-    Overlap, Pairs, Planned, QuantileMethod, Reason, Scalar, Site, Tolerance,
+    Broken, CheckedGraph, Choice, CodeError, Composed, CpuLevel, DType, Declared, Diagnostic, Diagnostics,
+    DimError, Element, ExprId, KernelId, LowerError, Norm, Op, Overlap, Pairs, Planned, QuantileMethod,
+    Reason, Refusal, Scalar, Site, SymbolId, Tolerance, UnknownKernel,
 };
-pub use run::{Bound, CallError, IntoOutputs, Outputs, OutputsMut, RunError};
+pub use run::{Bound, CallError, IntoOutputs, Outputs, OutputsMut, RunError, RunOptions, StopFlag};
 pub use variant::CompileError;
 
 pub use broadloom_ir::diagnostics;

@@ -1,5 +1,6 @@
 //! Options for compiling and running kernels.
 
+use crate::limits::CallLimits;
 use broadloom_jit::CpuLevel;
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -29,6 +30,9 @@ pub enum Threads {
 }
 
 impl Threads {
+    /// The most threads that [`Threads::count`] starts; more do not help on any machine.
+    pub const MOST: usize = 1024;
+
     /// Creates a pool of `threads` threads, which lives as long as this value and its clones. With 1, only the
     /// calling thread works.
     ///
@@ -43,7 +47,7 @@ impl Threads {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if `threads` is 0, or if the system cannot start that many.
+    /// Returns an error if `threads` is 0 or more than [`Threads::MOST`], or if the system cannot start that many.
     pub fn count(threads: usize) -> std::io::Result<Threads> {
         match threads {
             0 => {
@@ -51,6 +55,14 @@ impl Threads {
                 Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, what))
             }
             1 => Ok(Threads::Calling),
+            // A process that runs out of memory for stacks is ended by the system.
+            _ if threads > Threads::MOST => {
+                let most = Threads::MOST;
+                let what = format!(
+                    "{threads} threads are too many: ask for at most {most}, or for `Threads::Global`, which has as many as there are processors"
+                );
+                Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, what))
+            }
             _ => {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
                 pool.map(|pool| Threads::Pool(Arc::new(pool))).map_err(std::io::Error::other)
@@ -137,8 +149,10 @@ pub struct CompileOptions {
     /// counts as well, so this bounds the time and memory of compiling. More is [`LowerError::TooManyValues`]. By
     /// default there is no limit.
     ///
-    /// [`LowerError::TooManyValues`]: broadloom_loops::LowerError::TooManyValues
+    /// [`LowerError::TooManyValues`]: crate::LowerError::TooManyValues
     pub max_values: usize,
+    /// Limits on what a call may ask for, for expressions or arrays that you do not trust. By default there are none.
+    pub limits: CallLimits,
 }
 
 impl Default for CompileOptions {
@@ -150,6 +164,7 @@ impl Default for CompileOptions {
             vectorize: true,
             parallel_threshold: 2 << 20,
             max_values: usize::MAX,
+            limits: CallLimits::default(),
         }
     }
 }

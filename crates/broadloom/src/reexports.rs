@@ -231,3 +231,118 @@ pub use broadloom_loops::plan::Planned;
 /// ```
 #[doc(inline)]
 pub use broadloom_loops::plan::Reason;
+
+/// Why a graph cannot be scheduled: the error in [`CompileError::Schedule`](crate::CompileError::Schedule).
+///
+/// ```
+/// use broadloom::{CompileError, LowerError, prelude::*};
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let few = CompileOptions { max_values: 1, ..CompileOptions::default() };
+/// let error = (x.exp() * x + 1).compile_with(&few).unwrap_err();
+/// assert!(matches!(error, CompileError::Schedule(LowerError::TooManyValues { most: 1 })));
+/// ```
+#[doc(inline)]
+pub use broadloom_loops::LowerError;
+
+/// The promise that a schedule breaks: a bug, in [`LowerError::Bug`].
+///
+/// ```
+/// use broadloom::{Broken, LowerError};
+/// fn bug(error: &LowerError) -> Option<&Broken> {
+///     match error {
+///         LowerError::Bug(broken) => Some(broken),
+///         _ => None,
+///     }
+/// }
+/// ```
+#[doc(inline)]
+pub use broadloom_loops::Broken;
+
+/// Why a schedule has no machine code: the error in [`CompileError::Code`](crate::CompileError::Code).
+///
+/// ```
+/// use broadloom::{CodeError, CompileError};
+/// fn lacks_instructions(error: &CompileError) -> bool {
+///     matches!(error, CompileError::Code(CodeError::Level { .. }))
+/// }
+/// ```
+#[doc(inline)]
+pub use broadloom_jit::CompileError as CodeError;
+
+/// A kernel without code: a bug, in [`RunError::UnknownKernel`](crate::RunError::UnknownKernel).
+///
+/// ```
+/// use broadloom::{RunError, UnknownKernel};
+/// fn kernel(error: &RunError) -> Option<String> {
+///     match error {
+///         RunError::UnknownKernel(UnknownKernel(kernel)) => Some(kernel.to_string()),
+///         _ => None,
+///     }
+/// }
+/// ```
+#[doc(inline)]
+pub use broadloom_jit::UnknownKernel;
+
+/// The number of a kernel in [`UnknownKernel`].
+///
+/// ```
+/// assert_eq!(broadloom::KernelId::new(2).to_string(), "k2");
+/// ```
+#[doc(inline)]
+pub use broadloom_loops::kernel::KernelId;
+
+/// Why a size cannot be computed.
+///
+/// ```
+/// use broadloom::{BindError, DimError, prelude::*};
+/// let g = Graph::new();
+/// let n = g.parameter("n");
+/// let kernel = g.iota(n * n).compile()?;
+/// let error = kernel.bind(broadloom::Inputs::new().with_size("n", 1 << 40)).unwrap_err();
+/// assert!(matches!(error, BindError::Arithmetic(DimError::Overflow)));
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
+#[doc(inline)]
+pub use broadloom_ir::dim::DimError;
+
+/// A symbol in [`DimError::Unbound`].
+///
+/// ```
+/// assert_eq!(broadloom::SymbolId::new(2).index(), 2);
+/// ```
+#[doc(inline)]
+pub use broadloom_ir::SymbolId;
+
+/// An expression of a [`CheckedGraph`], as errors name it.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let kernel = x.sum(0).compile()?;
+/// let sum: broadloom::ExprId = kernel.graph().outputs()[0].expr;
+/// assert_eq!(kernel.graph().call(sum), "sum");
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
+#[doc(inline)]
+pub use broadloom_ir::ExprId;
+
+/// Why an expression does not run in chunks: the reason in [`ChunkError::Refused`](crate::ChunkError::Refused).
+///
+/// ```
+/// use broadloom::{ChunkError, Refusal, prelude::*};
+/// fn refusal(error: &ChunkError) -> Option<&Refusal> {
+///     match error {
+///         ChunkError::Refused { refusal, .. } => Some(refusal),
+///         _ => None,
+///     }
+/// }
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let error = x.sort(0).compile()?.in_chunks("n").unwrap_err();
+/// assert!(refusal(&error).is_some());
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
+#[doc(inline)]
+pub use broadloom_ir::chunks::Refusal;

@@ -103,9 +103,12 @@ impl Variants {
                 }
                 match Variant::compile(&self.prepared, facts, &self.options) {
                     // Code that is too large with this size unrolled may still fit when compiled for all sizes.
-                    Err(_) if !facts.sizes.is_empty() || !facts.shared.is_empty() => {
-                        self.get(LowerOptions { sizes: Vec::new(), shared: Vec::new(), ..facts.clone() })
-                    }
+                    Err(_) if is_sized(facts) => self.get(LowerOptions {
+                        sizes: Vec::new(),
+                        shared: Vec::new(),
+                        apart: Vec::new(),
+                        ..facts.clone()
+                    }),
                     variant => variant.map(Arc::new),
                 }
             },
@@ -114,13 +117,13 @@ impl Variants {
 
     /// Reduces the facts to those that may still get a variant of their own, once there are too many variants.
     fn admit(&self, mut facts: LowerOptions, slots: &Slots<LowerOptions, Arc<Variant>>) -> LowerOptions {
-        let is_sized = |facts: &LowerOptions| !facts.sizes.is_empty() || !facts.shared.is_empty();
         if is_sized(&facts) {
             if slots.count(is_sized) < MAX_SIZED {
                 return facts;
             }
             facts.sizes.clear();
             facts.shared.clear();
+            facts.apart.clear();
             if slots.contains(&facts) {
                 return facts;
             }
@@ -150,6 +153,11 @@ impl Variants {
         let options = JitOptions { keep_text: true, ..self.options };
         Variant::compile(&self.prepared, &variant.facts, &options)
     }
+}
+
+/// Returns whether code relies on sizes of a call.
+fn is_sized(facts: &LowerOptions) -> bool {
+    !facts.sizes.is_empty() || !facts.shared.is_empty() || !facts.apart.is_empty()
 }
 
 /// The reason why an assigned value is not written directly to its array.

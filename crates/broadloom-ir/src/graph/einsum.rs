@@ -8,6 +8,7 @@
 mod order;
 mod parse;
 
+use super::join::NO_TENSORS;
 use super::product::{Factor, Label, Layout, distinct, merged};
 use super::{Graph, Site};
 use crate::dim::Dim;
@@ -32,6 +33,9 @@ impl Graph {
     }
 
     fn try_einsum(&mut self, subscripts: &str, operands: &[ExprId], site: Site) -> Result<ExprId, Problem> {
+        if operands.is_empty() {
+            return Err(Problem::Argument(NO_TENSORS));
+        }
         if self.any_poisoned(operands) {
             return Ok(self.poison());
         }

@@ -11,6 +11,9 @@ use crate::problem::Problem;
 use crate::reduce::{ReduceOp, SEGMENT_BLOCK};
 use crate::shape::Shape;
 
+/// The rule that a call without tensors breaks.
+pub const NO_TENSORS: &str = "takes at least one tensor";
+
 /// The reduction of the rows of each segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SegmentOp {
@@ -50,7 +53,7 @@ impl Graph {
         site: Site,
     ) -> Result<ExprId, Problem> {
         let Some(&first) = operands.first() else {
-            return Err(Problem::Arity { expected: 1, given: 0 });
+            return Err(Problem::Argument(NO_TENSORS));
         };
         if self.any_poisoned(operands) {
             return Ok(self.poison());

@@ -7,7 +7,7 @@ use crate::syntax::Id;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Graph, Literal, LiteralRole, Overlap, Site, Sliding, Spacing};
+use broadloom_ir::graph::{Graph, Literal, LiteralRole, NO_TENSORS, Overlap, Site, Sliding, Spacing};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 
@@ -190,7 +190,7 @@ impl Resolver<'_> {
             _ => return call.refuse("takes a list of tensors: `[a, b]`"),
         };
         if ids.is_empty() {
-            return call.refuse("takes at least one tensor");
+            return call.refuse(NO_TENSORS);
         }
         self.tensors(&ids)
     }

@@ -8,9 +8,9 @@ use super::inputs::Ordered;
 use super::outputs::{BoundOutput, bind_outputs};
 use super::rules::SizeRules;
 use super::sizes::{Given, Values, evaluate};
-use super::threads::{Launch, launches_of, set_groups};
+use super::threads::{Division, Launch, launches_of, set_groups, work_of};
 use crate::array::Geometry;
-use crate::options::CompileOptions;
+use crate::limits::{CallLimits, Work};
 use crate::variant::{Variant, Variants};
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_loops::kernel::{Buffer, HostSymbol, Role};
@@ -30,6 +30,7 @@ pub(crate) struct Binding {
     pub(crate) copies: Vec<CopyBack>,
     /// The number of bytes of all temporaries alive at one time.
     pub(crate) arena_bytes: usize,
+    pub(crate) work: Work,
 }
 
 /// An output that is computed in the memory of the call, and the array it is copied to.
@@ -54,12 +55,12 @@ pub(crate) enum Base {
 /// Everything except the arrays that a binding is made from.
 pub(crate) struct Request<'a> {
     pub(crate) graph: &'a CheckedGraph,
-    pub(crate) options: &'a CompileOptions,
+    pub(crate) limits: &'a CallLimits,
     pub(crate) rules: &'a SizeRules,
     pub(crate) short: &'a ShortSizes,
     pub(crate) small: &'a SmallResults,
     pub(crate) variants: &'a Variants,
-    pub(crate) threads: usize,
+    pub(crate) division: Division,
 }
 
 /// Binds arrays to a kernel.
@@ -69,14 +70,23 @@ pub(crate) fn bind(
     given: &Given,
     destinations: &[Destination<'_>],
 ) -> Result<Binding, BindError> {
-    let Request { graph, options, rules, threads, .. } = *request;
-    let key = Key::new(threads, arrays, given, destinations);
+    let Request { graph, limits, rules, division, .. } = *request;
+    let key = Key::new(division, arrays, given, destinations);
     let inputs: SmallVec<[Option<&Geometry>; 4]> =
         arrays.iter().map(|input| input.as_ref().map(|input| input.view.geometry())).collect();
     let mut values = rules.run(graph, &inputs, given)?;
     let stretched = rules.stretched(graph, &inputs, &values)?;
     let outputs = bind_outputs(request, &inputs, destinations, &values)?;
+    limits.check_outputs(&outputs[..graph.results().len()])?;
     let mut destinations: Destinations<'_> = destinations.into();
+    if division.stops {
+        // A call that stops leaves the arrays that it updates as they were.
+        for destination in &mut destinations {
+            if let Destination::InPlace(_) = destination {
+                *destination = destination.aside();
+            }
+        }
+    }
     let inputs: SmallVec<[Option<&Geometry>; 4]> =
         stretched.iter().zip(inputs).map(|(stretched, input)| stretched.as_ref().or(input)).collect();
     let variant = choose_variant(request, &inputs, &mut destinations, &values)?;
@@ -96,7 +106,7 @@ pub(crate) fn bind(
     };
     values.resize(schedule.symbols.len(), None);
     values.extend(schedule.host_symbols.iter().map(host));
-    set_groups(schedule, &mut values, threads, options.parallel_threshold)?;
+    set_groups(schedule, &mut values, division)?;
     let (temporaries, mut arena) = place_temporaries(schedule, &values)?;
     let target = |output: usize| match graph.outputs()[output].assigned {
         Some(input) => Base::Input(input.index()),
@@ -121,7 +131,8 @@ pub(crate) fn bind(
         Role::Temporary => Base::Arena(temporary),
     };
     let buffers: Vec<Base> = schedule.buffers.iter().zip(temporaries).map(base).collect();
-    let launches = launches_of(schedule, &values, &buffers, threads, options.parallel_threshold)?;
-    let arena_bytes = arena.bytes;
-    Ok(Binding { key, variant: variant.clone(), values, outputs, launches, copies, arena_bytes })
+    let launches = launches_of(schedule, &values, &buffers, division)?;
+    let (arena_bytes, work) = (arena.bytes, work_of(schedule, &values)?);
+    limits.check_call(arena_bytes, work)?;
+    Ok(Binding { key, variant: variant.clone(), values, outputs, launches, copies, arena_bytes, work })
 }

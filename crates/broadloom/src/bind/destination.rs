@@ -2,6 +2,7 @@
 
 use super::inputs::Ordered;
 use super::sizes::Given;
+use super::threads::Division;
 use crate::array::{Argument, Geometry};
 use smallvec::SmallVec;
 
@@ -49,7 +50,7 @@ pub(crate) type Destinations<'g> = SmallVec<[Destination<'g>; 4]>;
 /// The sizes and strides of all arrays of a call, and everything else that its numbers depend on.
 #[derive(Debug)]
 pub(crate) struct Key {
-    threads: usize,
+    division: Division,
     given: Given,
     inputs: Vec<Option<Geometry>>,
     outputs: Vec<(Kind, Option<Geometry>)>,
@@ -78,7 +79,7 @@ impl<'g> Destination<'g> {
 
 impl Key {
     pub(crate) fn new(
-        threads: usize,
+        division: Division,
         inputs: &Ordered<'_>,
         given: &Given,
         destinations: &[Destination<'_>],
@@ -88,13 +89,13 @@ impl Key {
             let (kind, geometry) = destination.parts();
             (kind, geometry.cloned())
         });
-        Key { threads, given: given.clone(), inputs: input.collect(), outputs: output.collect() }
+        Key { division, given: given.clone(), inputs: input.collect(), outputs: output.collect() }
     }
 
     /// Returns whether a call repeats the call of this key.
     pub(crate) fn is(
         &self,
-        threads: usize,
+        division: Division,
         inputs: &Ordered<'_>,
         given: &Given,
         destinations: &[Destination<'_>],
@@ -105,7 +106,7 @@ impl Key {
         let same_output = |((kind, known), destination): (&(Kind, Option<Geometry>), &Destination<'_>)| {
             (*kind, known.as_ref()) == destination.parts()
         };
-        self.threads == threads
+        self.division == division
             && self.given == *given
             && self.inputs.len() == inputs.len()
             && self.outputs.len() == destinations.len()

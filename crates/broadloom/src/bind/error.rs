@@ -1,6 +1,7 @@
 //! The errors of arrays that do not fit. `message.rs` holds their messages.
 
 use crate::array::LayoutError;
+use crate::limits::Limited;
 use crate::variant::CompileError;
 use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Requirement;
@@ -356,6 +357,15 @@ pub enum BindError {
         elements: i64,
         /// The dtype of the elements.
         dtype: DType,
+    },
+    /// The call asks for more than the [limits](crate::CallLimits) of the kernel's options allow.
+    Limit {
+        /// What is limited.
+        of: Limited,
+        /// What the call asks for.
+        asked: u64,
+        /// The limit.
+        most: u64,
     },
     /// An array passed for writing is not writable.
     Layout {

@@ -4,10 +4,12 @@ use super::binding::Request;
 use super::destination::Destination;
 use super::error::BindError;
 use super::sizes::{Values, count, evaluate};
+use super::threads::Division;
 use crate::array::Geometry;
 use crate::thresholds::{
-    COLUMNS_OF_THREAD, MAX_VARIANT_EXPRS, MIN_PARTS_ELEMENTS, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD,
-    SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_SUM_OF_PAIRS, SHORT_TRAILING, SINGLE_ROW,
+    COLUMNS_OF_THREAD, MAX_STOPPED_RESULTS, MAX_STOPPED_ROWS, MAX_VARIANT_EXPRS, MIN_PARTS_ELEMENTS,
+    MIN_STOPPED_ROW, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD, SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG,
+    SHORT_SUM, SHORT_SUM_OF_PAIRS, SHORT_TRAILING, SINGLE_ROW, STOPPED_WORK,
 };
 use crate::variant::Variant;
 use broadloom_ir::dim::{Dim, DimError};
@@ -164,7 +166,11 @@ impl ShortSizes {
 
 /// Reductions with possibly too few results for the threads to share.
 #[derive(Debug, Default)]
-pub(crate) struct SmallResults(Vec<SmallResult>);
+pub(crate) struct SmallResults {
+    results: Vec<SmallResult>,
+    /// The results of rows, with the shapes that have the rows.
+    rows: Vec<[Shape; 2]>,
+}
 
 #[derive(Debug, PartialEq, Eq)]
 struct SmallResult {
@@ -180,33 +186,65 @@ impl SmallResults {
         let mut results = SmallResults::default();
         for expr in graph.exprs() {
             let Node::Reduce { operand, axes, .. } = graph.node(expr) else { continue };
+            let mut whole = graph.shape(*operand).clone();
+            // One axis after the other, from the last one.
+            for axis in axes.iter().rev() {
+                let kept = whole.iter().enumerate().filter(|(of, _)| of != axis);
+                let shape: Shape = kept.map(|(_, dim)| dim.clone()).collect();
+                let rows = [shape.clone(), std::mem::replace(&mut whole, shape)];
+                if !results.rows.contains(&rows) {
+                    results.rows.push(rows);
+                }
+            }
             let (shape, operand) = (graph.shape(expr).clone(), graph.shape(*operand).clone());
             let is_by_columns = !axes.contains(&(operand.rank() - 1));
             let result = SmallResult { shape, operand, is_by_columns };
-            if !broadloom_loops::is_few(&result.shape) && !results.0.contains(&result) {
-                results.0.push(result);
+            if !broadloom_loops::is_few(&result.shape) && !results.results.contains(&result) {
+                results.results.push(result);
             }
         }
         results
     }
 
-    /// Returns the shapes of those whose reduced axes the threads share in a call.
-    fn of_call(&self, values: &Values, threads: usize, parallel_threshold: usize) -> Vec<Shape> {
-        let threads = threads as i64;
+    /// Returns the shapes of those whose reduced axes are cut in a call: the threads share the parts, or the call can stop
+    /// between them.
+    fn of_call(&self, values: &Values, division: Division) -> Vec<Shape> {
+        let threads = division.threads as i64;
         let is_small = |result: &&SmallResult| {
             let least = if result.is_by_columns { COLUMNS_OF_THREAD } else { RESULTS_OF_THREAD };
-            let (Ok(results), Ok(elements)) = (count(&result.shape, values), count(&result.operand, values))
-            else {
-                return false;
-            };
-            (1..least.saturating_mul(threads)).contains(&results)
-                && elements / results >= MIN_PARTS_ELEMENTS
-                && elements >= parallel_threshold as i64 / 4
+            let Ok(results) = count(&result.shape, values) else { return false };
+            // More elements than fit are many.
+            let elements = count(&result.operand, values).unwrap_or(i64::MAX);
+            let is_shared = threads > 1
+                && (1..least.saturating_mul(threads)).contains(&results)
+                && elements >= division.threshold as i64 / 4;
+            let is_long = division.stops
+                && (1..MAX_STOPPED_RESULTS).contains(&results)
+                && elements / results >= STOPPED_WORK as i64 / 4;
+            (is_shared || is_long) && elements / results >= MIN_PARTS_ELEMENTS
         };
         let mut shapes: Vec<Shape> = Vec::new();
-        for result in self.0.iter().filter(|_| threads > 1).filter(is_small) {
+        for result in self.results.iter().filter(is_small) {
             if !shapes.contains(&result.shape) {
                 shapes.push(result.shape.clone());
+            }
+        }
+        shapes
+    }
+}
+
+impl SmallResults {
+    /// Returns the shapes of results of rows that are so long that a call which can stop does so between them.
+    fn apart(&self, values: &Values, division: Division) -> Vec<Shape> {
+        let is_apart = |[results, rows]: &&[Shape; 2]| {
+            let Ok(results) = count(results, values) else { return false };
+            let elements = count(rows, values).unwrap_or(i64::MAX);
+            (2..=MAX_STOPPED_ROWS).contains(&results) && elements / results >= MIN_STOPPED_ROW
+        };
+        let mut shapes: Vec<Shape> = Vec::new();
+        for [results, _] in self.rows.iter().filter(|_| division.stops).filter(is_apart) {
+            if !shapes.contains(results) {
+                shapes.push(results.clone());
             }
         }
         shapes
@@ -231,7 +269,8 @@ fn facts(
         inputs: inputs.iter().map(|geometry| of(*geometry)).collect(),
         outputs: destinations.iter().map(|destination| of(destination.written())).collect(),
         sizes: request.short.of_call(values),
-        shared: request.small.of_call(values, request.threads, request.options.parallel_threshold),
+        shared: request.small.of_call(values, request.division),
+        apart: request.small.apart(values, request.division),
         ..request.variants.general.facts.clone()
     }
 }

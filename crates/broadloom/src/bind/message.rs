@@ -25,6 +25,7 @@ impl BindError {
             BindError::MissingSize { .. } | BindError::UnknownSize { .. } => "N102",
             BindError::Layout { .. } | BindError::Shared { .. } | BindError::SameArray { .. } => "M101",
             BindError::Compile(_) => "M102",
+            BindError::Limit { .. } => "M103",
         }
     }
 
@@ -77,6 +78,11 @@ impl BindError {
                 let view = if array.role == Role::Input { "ArrayView" } else { "ArrayViewMut" };
                 let sentence = "a slice has one axis; give the sizes of all axes:";
                 text.help_in_rust(sentence, Some(&format!("{view}::new(.., &{declared})")));
+            }
+            BindError::Limit { of, .. } => {
+                let sentence = "give smaller arrays, or raise the limit in the options of the kernel:";
+                let code = format!("CallLimits {{ {}: .., ..CallLimits::default() }}", of.field());
+                text.help_in_rust(sentence, Some(&code));
             }
             _ => {}
         }
@@ -160,6 +166,9 @@ impl fmt::Display for BindError {
             }
             BindError::TooLarge { elements, dtype } => {
                 write!(f, "an array of {elements} elements of {dtype} is too large")
+            }
+            BindError::Limit { of, asked, most } => {
+                write!(f, "the call asks for {asked} {of}, but the limit is {most}")
             }
             BindError::Layout { array, reason } => write!(f, "{array} cannot be written to: {reason}"),
             BindError::Shared { array } => {

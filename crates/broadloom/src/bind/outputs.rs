@@ -20,6 +20,13 @@ pub(crate) struct BoundOutput {
     pub(crate) count: usize,
 }
 
+impl BoundOutput {
+    /// Returns the number of bytes, which are addressable.
+    pub(crate) fn bytes(&self) -> usize {
+        self.count * self.dtype.size()
+    }
+}
+
 /// Returns the sizes of the outputs; arrays passed for them must have these sizes.
 pub(super) fn bind_outputs(
     request: &Request<'_>,

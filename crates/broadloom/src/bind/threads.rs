@@ -1,10 +1,26 @@
-//! Divides work among threads: groups of reductions, and chunks of the parallel axis.
+//! Divides work among threads, and into parts between which a call can stop: groups of reductions, and chunks of the parallel
+//! axis.
 
 use super::binding::Base;
-use super::sizes::{Values, evaluate};
-use crate::thresholds::{CHUNK_ALIGNMENTS, MAX_CHUNKS_OF_THREAD, MIN_CHUNK_WORK, MIN_COLUMNS};
+use super::sizes::{Values, count, evaluate};
+use crate::limits::Work as TotalWork;
+use crate::thresholds::{
+    CHUNK_ALIGNMENTS, MAX_CHUNKS_OF_THREAD, MAX_PACKED_WORK, MAX_PARTIAL_BYTES, MAX_STOPPED_GROUPS,
+    MIN_CHUNK_WORK, MIN_COLUMNS, PACKED_STRIPS, STOPPED_WORK,
+};
 use broadloom_ir::dim::{Dim, DimError};
-use broadloom_loops::kernel::{CONTRACTED_ROWS, Extent, Kernel, KernelId, Schedule, Stmt, Work};
+use broadloom_loops::kernel::{CONTRACTED_ROWS, Extent, Kernel, KernelId, Role, Schedule, Stmt, Work};
+
+/// What a call is divided for. Calls that differ in it have bindings of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Division {
+    /// The number of threads that can share work.
+    pub(crate) threads: usize,
+    /// The least work that threads share.
+    pub(crate) threshold: usize,
+    /// Whether the call can be stopped, so that no part of it may take long.
+    pub(crate) stops: bool,
+}
 
 /// One launch of a kernel.
 #[derive(Debug)]
@@ -16,42 +32,86 @@ pub(crate) struct Launch {
     pub(crate) bases: Vec<Base>,
     /// The number of steps of the parallel axis.
     pub(crate) extent: i64,
-    /// The number of steps that a thread takes at once; `extent` if the calling thread does everything.
+    /// The number of steps that a thread takes at once.
     pub(crate) chunk: i64,
+    /// Whether threads share the chunks; otherwise the calling thread takes them all.
+    pub(crate) is_shared: bool,
     pub(crate) scratch_bytes: usize,
 }
 
-/// Binds groups for a number of threads: few groups if there is little work.
+/// Binds groups for a division: few groups if there is little work.
 pub(super) fn set_groups(
     schedule: &Schedule,
     values: &mut Values,
-    threads: usize,
-    threshold: usize,
+    division: Division,
 ) -> Result<(), DimError> {
-    let single = |extent: i64, unit: i64| extent.max(unit);
-    bind_groups(schedule, values, single)?;
-    let work: f64 =
-        schedule.kernels.iter().map(|kernel| total_work(kernel, values)).sum::<Result<f64, DimError>>()?;
-    if threads > 1 && work >= threshold as f64 && !schedule.groups.is_empty() {
-        bind_groups(schedule, values, |extent, unit| group_length(extent, unit, threads))?;
+    bind_groups(schedule, values, i64::max)?;
+    if schedule.groups.is_empty() {
+        return Ok(());
+    }
+    let mut work = 0.0;
+    for kernel in &schedule.kernels {
+        work += total_work(kernel, values)?;
+    }
+    let is_shared = division.threads > 1 && work >= division.threshold as f64;
+    let of_threads = if is_shared { MAX_CHUNKS_OF_THREAD * division.threads as i64 } else { 1 };
+    let mut most = match division.stops {
+        true => ((work / STOPPED_WORK) as i64).min(MAX_STOPPED_GROUPS).max(of_threads),
+        false => of_threads,
+    };
+    while most > 1 {
+        bind_groups(schedule, values, |extent, unit| group_length(extent, unit, most))?;
+        if most <= of_threads || partial_bytes(schedule, values) <= MAX_PARTIAL_BYTES {
+            break;
+        }
+        most = (most / 2).max(of_threads);
     }
     Ok(())
 }
 
-/// Returns the launches of the kernels for a number of threads. `buffers` holds the places of the schedule's buffers.
+/// Returns the bytes of all results of groups; `i64::MAX` for more than fit.
+fn partial_bytes(schedule: &Schedule, values: &Values) -> i64 {
+    let is_partial = |dim: &Dim| schedule.groups.iter().any(|group| dim.as_symbol() == Some(group.count));
+    let partials = schedule
+        .buffers
+        .iter()
+        .filter(|buffer| buffer.role == Role::Temporary && buffer.shape.iter().any(is_partial));
+    let bytes = partials.map(|buffer| {
+        let elements = count(&buffer.shape, values).unwrap_or(i64::MAX);
+        elements.saturating_mul(buffer.dtype.size() as i64)
+    });
+    bytes.fold(0, i64::saturating_add)
+}
+
+/// Returns the launches of the kernels for a division. `buffers` holds the places of the schedule's buffers.
 pub(super) fn launches_of(
     schedule: &Schedule,
     values: &Values,
     buffers: &[Base],
-    threads: usize,
-    threshold: usize,
+    division: Division,
 ) -> Result<Vec<Launch>, DimError> {
-    let launches = schedule.kernels.iter().enumerate().map(|(index, kernel)| {
-        let work = total_work(kernel, values)?;
-        let threads = if work >= threshold as f64 { threads } else { 1 };
-        launch_of(schedule, KernelId::new(index), kernel, values, buffers, threads, work)
-    });
+    let launches =
+        schedule.kernels.iter().enumerate().map(|(index, kernel)| {
+            launch_of(schedule, KernelId::new(index), kernel, values, buffers, division)
+        });
     launches.collect()
+}
+
+/// Returns the estimated work of all kernels.
+pub(super) fn work_of(schedule: &Schedule, values: &Values) -> Result<TotalWork, DimError> {
+    let mut all = [0.0; 3];
+    for kernel in &schedule.kernels {
+        let steps = extent(kernel, values)? as f64;
+        let [step, outside] = [&kernel.cost.step, &kernel.cost.outside];
+        let sum =
+            |part: fn(&Work) -> &Dim| estimate(part(step), values) * steps + estimate(part(outside), values);
+        all[0] += sum(|work| &work.bytes);
+        all[1] += sum(|work| &work.operations);
+        all[2] += total_work(kernel, values)?;
+    }
+    // A float that does not fit becomes the greatest integer.
+    let [bytes, operations, total] = all.map(|value| value as u64);
+    Ok(TotalWork { bytes, operations, total })
 }
 
 /// Binds the number and length of groups to the result of `length(extent, unit)`.
@@ -80,11 +140,10 @@ impl DivCeil for i64 {
     }
 }
 
-/// Returns the least `unit * 2^k` that gives at most [`MAX_CHUNKS_OF_THREAD`] groups per thread.
-fn group_length(extent: i64, unit: i64, threads: usize) -> i64 {
-    let groups = MAX_CHUNKS_OF_THREAD * threads as i64;
+/// Returns the least `unit * 2^k` that gives at most `most` groups.
+fn group_length(extent: i64, unit: i64, most: i64) -> i64 {
     let mut length = unit.max(1);
-    while extent.div_ceil_by(length) > groups {
+    while extent.div_ceil_by(length) > most {
         length = length.saturating_mul(2);
     }
     length
@@ -104,9 +163,16 @@ fn extent(kernel: &Kernel, values: &Values) -> Result<i64, DimError> {
 ///
 /// The estimate ignores zeros, so for empty arrays it may exceed what fits; then it counts as large.
 fn total_work(kernel: &Kernel, values: &Values) -> Result<f64, DimError> {
-    let estimate = |dim: &Dim| evaluate(dim, values).map_or(f64::MAX, |value| value as f64);
-    let time = |work: &Work| estimate(&work.bytes).max(4.0 * estimate(&work.operations));
-    Ok(time(&kernel.cost.step) * extent(kernel, values)? as f64 + time(&kernel.cost.outside))
+    Ok(time(&kernel.cost.step, values) * extent(kernel, values)? as f64 + time(&kernel.cost.outside, values))
+}
+
+fn time(work: &Work, values: &Values) -> f64 {
+    estimate(&work.bytes, values).max(4.0 * estimate(&work.operations, values))
+}
+
+/// Returns a part of an estimate, which counts as large if it does not fit.
+fn estimate(dim: &Dim, values: &Values) -> f64 {
+    evaluate(dim, values).map_or(f64::MAX, |value| value as f64)
 }
 
 fn launch_of(
@@ -115,9 +181,10 @@ fn launch_of(
     kernel: &Kernel,
     values: &Values,
     buffers: &[Base],
-    threads: usize,
-    work: f64,
+    division: Division,
 ) -> Result<Launch, DimError> {
+    let work = total_work(kernel, values)?;
+    let threads = if work >= division.threshold as f64 { division.threads } else { 1 };
     let params = kernel.params.iter().map(|dim| Ok(evaluate(dim, values)?.cast_unsigned()));
     let mut arguments = params.collect::<Result<Vec<u64>, DimError>>()?;
     let mut bases = Vec::new();
@@ -135,17 +202,36 @@ fn launch_of(
     // only as many chunks as there are threads, each as wide as possible.
     let is_contracted = is_contracted(kernel);
     let most = if by_columns || is_contracted { 1 } else { MAX_CHUNKS_OF_THREAD } * threads as i64;
-    let chunks = if threads > 1 { ((work / MIN_CHUNK_WORK) as i64).clamp(threads as i64, most) } else { 1 };
-    let chunk = extent.div_ceil_by(chunks).max(if by_columns { MIN_COLUMNS } else { 1 });
+    let of_threads =
+        if threads > 1 { ((work / MIN_CHUNK_WORK) as i64).clamp(threads as i64, most) } else { 1 };
+    let chunks = match division.stops {
+        // What every chunk does again must not take most of its time.
+        true => of_threads.max((work / STOPPED_WORK.max(4.0 * time(&kernel.cost.outside, values))) as i64),
+        false => of_threads,
+    };
+    let least = match () {
+        () if by_columns => MIN_COLUMNS,
+        // With few rows, packing takes long beside them.
+        () if is_contracted && division.stops => {
+            let few = PACKED_STRIPS * CONTRACTED_ROWS as i64;
+            let is_little = few as f64 * time(&kernel.cost.step, values) <= MAX_PACKED_WORK;
+            if is_little { few } else { CONTRACTED_ROWS as i64 }
+        }
+        () => 1,
+    };
+    let chunk = extent.div_ceil_by(chunks).max(least);
     let whole_rows = [CONTRACTED_ROWS as i64];
     let alignments = if is_contracted { &whole_rows[..] } else { &CHUNK_ALIGNMENTS };
-    let alignment = alignments.iter().copied().find(|alignment| chunk >= 4 * alignment).unwrap_or(1);
+    let repetitions = if is_contracted && division.stops { 1 } else { 4 };
+    let alignment =
+        alignments.iter().copied().find(|alignment| chunk >= repetitions * alignment).unwrap_or(1);
     Ok(Launch {
         kernel: id,
         arguments,
         bases,
         extent,
         chunk: chunk.div_ceil_by(alignment).saturating_mul(alignment),
+        is_shared: threads > 1,
         scratch_bytes: kernel.scratch_bytes(),
     })
 }

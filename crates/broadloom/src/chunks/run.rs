@@ -545,7 +545,7 @@ fn after_rows(error: CallError, chunked: &Chunked, before: usize) -> ChunkError 
         }
         RunError::NegativeExponent { expr, position, .. } => shift(*expr, position),
         RunError::NoSuchSegment { row, .. } => *row += before,
-        RunError::Memory(_) | RunError::UnknownKernel(_) => {}
+        RunError::Memory(_) | RunError::UnknownKernel(_) | RunError::Stopped | RunError::DeadlinePassed => {}
     }
     ChunkError::Run(error)
 }

@@ -336,8 +336,8 @@ pub(super) fn finish(
     let foreign = |key: GraphKey| {
         let here = registry::find(key).map_or(site, |entry| entry.made_at);
         let other = outputs.iter().map(|(_, tensor)| tensor.graph).find(|other| *other != key);
-        let there = other.and_then(registry::find).map(|entry| entry.made_at);
-        Diagnostics::from(Diagnostic::new(Problem::ForeignTensor { here, there }, Some("compile"), site))
+        let (problem, op) = registry::misplaced(other.or(Some(key)), here);
+        Diagnostics::from(Diagnostic::new(problem, op.or(Some("compile")), site))
     };
     if outputs.iter().any(|(_, tensor)| tensor.graph != key) {
         return Err(foreign(key));

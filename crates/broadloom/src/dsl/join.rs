@@ -2,13 +2,13 @@
 
 use super::axes::IntoAxis;
 use super::dims::Dim;
-use super::registry;
+use super::registry::{self, Joining};
 use super::tensor::Tensor;
 use broadloom_ir::ExprId;
 use broadloom_ir::graph::{Graph, SegmentOp, Site};
 
 /// Concatenates tensors along an axis. The result has their common dtype. All other sizes must be equal (the
-/// constant 1 does not stretch). Without any tensor the graph is unknown, and the result is a stale tensor.
+/// constant 1 does not stretch). At least one tensor is needed.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -18,11 +18,11 @@ use broadloom_ir::graph::{Graph, SegmentOp, Site};
 /// ```
 #[track_caller]
 pub fn concat(tensors: impl AsRef<[Tensor]>, axis: impl IntoAxis) -> Tensor {
-    join(tensors.as_ref(), axis.into_axis(), Site::caller(), Graph::concat)
+    join(Joining::Concat, tensors.as_ref(), axis.into_axis(), Site::caller(), Graph::concat)
 }
 
-/// Stacks tensors of equal shapes along a new axis. The result has their common dtype. Without any tensor the graph
-/// is unknown, and the result is a stale tensor.
+/// Stacks tensors of equal shapes along a new axis. The result has their common dtype. At least one tensor
+/// is needed.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -34,17 +34,18 @@ pub fn concat(tensors: impl AsRef<[Tensor]>, axis: impl IntoAxis) -> Tensor {
 /// ```
 #[track_caller]
 pub fn stack(tensors: impl AsRef<[Tensor]>, axis: impl IntoAxis) -> Tensor {
-    join(tensors.as_ref(), axis.into_axis(), Site::caller(), Graph::stack)
+    join(Joining::Stack, tensors.as_ref(), axis.into_axis(), Site::caller(), Graph::stack)
 }
 
 fn join(
+    joining: Joining,
     tensors: &[Tensor],
     axis: i64,
     site: Site,
     action: impl FnOnce(&mut Graph, &[ExprId], i64, Site) -> ExprId,
 ) -> Tensor {
     if tensors.is_empty() {
-        return registry::stale();
+        return joining.of_nothing();
     }
     registry::build(registry::home(tensors), tensors, &[], site, |graph, _| {
         let exprs: Vec<ExprId> = tensors.iter().map(|tensor| tensor.expr).collect();

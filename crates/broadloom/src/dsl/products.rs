@@ -3,7 +3,7 @@
 use super::axes::IntoAxis;
 use super::call::Call;
 use super::operand::Operand;
-use super::registry;
+use super::registry::{self, Joining};
 use super::tensor::Tensor;
 use broadloom_ir::graph::{Pairs, Product, Site};
 use smallvec::SmallVec;
@@ -180,8 +180,7 @@ impl Tensor {
 /// The tensors take their common dtype, which is also that of the result; integers wrap in it. Three or more
 /// tensors are multiplied in pairs, in the order that takes the fewest multiplications. The sizes that decide are
 /// those written or declared, or else the likely ones ([`Symbol::likely`](crate::Symbol::likely)). The rounding of
-/// floats depends on that order, which is part of the graph. Without any tensor the graph is unknown, and the
-/// result is a stale tensor.
+/// floats depends on that order, which is part of the graph. At least one tensor is needed.
 ///
 /// It is a mistake if the subscripts do not describe the tensors, or if the sizes of a letter are not known to be
 /// equal.
@@ -203,7 +202,7 @@ impl Tensor {
 pub fn einsum(subscripts: &str, tensors: impl AsRef<[Tensor]>) -> Tensor {
     let (site, tensors) = (Site::caller(), tensors.as_ref());
     if tensors.is_empty() {
-        return registry::stale();
+        return Joining::Einsum.of_nothing();
     }
     let exprs = tensors.iter().map(|tensor| tensor.expr).collect();
     registry::call(tensors, Call::Einsum(subscripts.into(), exprs), site)

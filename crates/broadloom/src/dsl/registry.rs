@@ -10,7 +10,7 @@ use super::script::{Declarations, Draft, Replay, Script, Scripts};
 use super::tensor::Tensor;
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem};
 use broadloom_ir::dim::{self as ir, Named};
-use broadloom_ir::graph::{Graph, Site, SymbolInfo};
+use broadloom_ir::graph::{Graph, NO_TENSORS, Site, SymbolInfo};
 use broadloom_ir::{ExprId, SymbolId};
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -258,8 +258,10 @@ pub(crate) fn attempt(
     site: Site,
     action: impl FnOnce(&mut Graph, Vec<ir::Dim>) -> ExprId,
 ) -> Result<Tensor, Diagnostics> {
-    let gone =
-        || Diagnostics::from(Diagnostic::new(Problem::ForeignTensor { here: site, there: None }, None, site));
+    let gone = || {
+        let (problem, op) = misplaced(Some(key), site);
+        Diagnostics::from(Diagnostic::new(problem, op, site))
+    };
     let entry = find(key).ok_or_else(gone)?;
     let foreign = foreign(key, &entry, operands);
     let mut content = entry.lock();
@@ -274,18 +276,55 @@ pub(crate) fn attempt(
     }
 }
 
-/// Returns a tensor that belongs to no graph.
-pub(crate) fn stale() -> Tensor {
-    Tensor { graph: GraphKey(u64::MAX), expr: ExprId::new(0) }
+/// A function of a list of tensors. Without any there is no graph for its result.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Joining {
+    Concat,
+    Stack,
+    Einsum,
+}
+
+impl Joining {
+    const ALL: [Joining; 3] = [Joining::Concat, Joining::Stack, Joining::Einsum];
+
+    /// The key of no graph, which the result of a call without tensors has.
+    fn key(self) -> GraphKey {
+        GraphKey(u64::MAX - self as u64)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Joining::Concat => "concat",
+            Joining::Stack => "stack",
+            Joining::Einsum => "einsum",
+        }
+    }
+
+    /// Returns the result of a call without tensors. A check of it says what is wrong.
+    pub(crate) fn of_nothing(self) -> Tensor {
+        Tensor { graph: self.key(), expr: ExprId::new(0) }
+    }
+}
+
+/// A mistake, and the function whose call it is.
+pub(crate) type Misplaced = (Problem, Option<&'static str>);
+
+/// Returns the mistake of a tensor with the key `there` where those of `here` belong, and the function that made it.
+pub(crate) fn misplaced(there: Option<GraphKey>, here: Site) -> Misplaced {
+    match Joining::ALL.into_iter().find(|joining| Some(joining.key()) == there) {
+        Some(joining) => (Problem::Argument(NO_TENSORS), Some(joining.name())),
+        None => {
+            let there = there.and_then(find).map(|entry| entry.made_at);
+            (Problem::ForeignTensor { here, there }, None)
+        }
+    }
 }
 
 /// Returns the mistake of operands from another graph. It is looked up before this graph is locked: no thread ever
 /// holds two locks.
-fn foreign(key: GraphKey, entry: &Entry, operands: &[Tensor]) -> Option<Problem> {
-    operands.iter().find(|tensor| tensor.graph != key).map(|tensor| {
-        let there = find(tensor.graph).map(|entry| entry.made_at);
-        Problem::ForeignTensor { here: entry.made_at, there }
-    })
+fn foreign(key: GraphKey, entry: &Entry, operands: &[Tensor]) -> Option<Misplaced> {
+    let other = operands.iter().find(|tensor| tensor.graph != key)?;
+    Some(misplaced(Some(other.graph), entry.made_at))
 }
 
 impl State {
@@ -294,15 +333,16 @@ impl State {
     fn insert(
         &mut self,
         key: GraphKey,
-        foreign: Option<Problem>,
+        foreign: Option<Misplaced>,
         dims: &[Dim],
         site: Site,
         action: impl FnOnce(&mut Graph, Vec<ir::Dim>) -> ExprId,
     ) -> ExprId {
-        let resolved: Result<Vec<ir::Dim>, Unusable> = match foreign {
-            Some(problem) => Err(Unusable::Problem(problem)),
-            None => dims.iter().map(|dim| dim.resolve(key, self)).collect(),
-        };
+        if let Some((problem, op)) = foreign {
+            return self.graph.report(problem, op, site);
+        }
+        let resolved: Result<Vec<ir::Dim>, Unusable> =
+            dims.iter().map(|dim| dim.resolve(key, self)).collect();
         match resolved {
             Ok(dims) => action(&mut self.graph, dims),
             Err(unusable) => self.poison(unusable, site),

@@ -137,7 +137,8 @@ impl Explanation {
         self.schedule().kernels.len()
     }
 
-    /// Returns the number of bytes of all arrays stored between kernels: 0 if everything is fused.
+    /// Returns the number of bytes of all arrays stored between kernels, and of results that are computed aside before they
+    /// are [assigned](crate::Tensor::assign): 0 if everything is fused and written in place.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -148,8 +149,12 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn materialized_bytes(&self) -> Bytes {
-        let buffers = self.schedule().buffers.iter();
-        self.bytes(buffers.filter(|buffer| buffer.role == Role::Temporary))
+        let is_stored = |buffer: &&Buffer| match buffer.role {
+            Role::Input(_) => false,
+            Role::Output(output) => self.variant.asides.get(output).is_some_and(Option::is_some),
+            Role::Temporary => true,
+        };
+        self.bytes(self.schedule().buffers.iter().filter(is_stored))
     }
 
     fn bytes<'a>(&self, buffers: impl Iterator<Item = &'a Buffer>) -> Bytes {

@@ -14,6 +14,7 @@ pub(super) fn facts(inner: &Inner, variant: &Variant) -> String {
         index_width,
         sizes,
         shared,
+        apart,
         keep_rows,
         pack,
         long_rows,
@@ -39,6 +40,9 @@ pub(super) fn facts(inner: &Inner, variant: &Variant) -> String {
     }
     for shape in shared {
         facts.push(format!("threads share what is reduced to {}", SymbolNames(graph).shape(shape)));
+    }
+    for shape in apart {
+        facts.push(format!("what is reduced to {} is stored", SymbolNames(graph).shape(shape)));
     }
     if index_width != &general.index_width && *index_width == IndexWidth::Wide {
         facts.push("indices of 64 bits".to_owned());

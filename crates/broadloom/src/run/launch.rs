@@ -1,7 +1,7 @@
 //! Calls kernels: the only place where pointers become arguments of machine code.
 #![allow(unsafe_code, reason = "machine code is called with pointers that the binding proves valid")]
 
-use super::RunError;
+use super::{RunError, RunOptions};
 use crate::array::{AnyArray, ArrayViewMut, copy_to_array};
 use crate::bind::{Base, Binding, Launch, Ordered};
 use crate::cache::lock;
@@ -20,9 +20,10 @@ pub(super) fn run_allocated(
     inner: &Inner,
     binding: &Binding,
     inputs: &Ordered<'_>,
+    options: &RunOptions,
     arrays: &mut [(Arc<str>, AnyArray)],
 ) -> Result<(), RunError> {
-    run(inner, binding, inputs, |output| arrays[output].1.storage_mut().as_mut_ptr())?;
+    run(inner, binding, inputs, options, |output| arrays[output].1.storage_mut().as_mut_ptr())?;
     for ((_, array), bound) in arrays.iter_mut().zip(&binding.outputs) {
         // SAFETY: `bound.count` elements were allocated, and the kernels of a schedule write every element of every
         // output, with values of its dtype.
@@ -36,9 +37,10 @@ pub(super) fn run_borrowed(
     inner: &Inner,
     binding: &Binding,
     inputs: &Ordered<'_>,
+    options: &RunOptions,
     outputs: &[ArrayViewMut<'_>],
 ) -> Result<(), RunError> {
-    run(inner, binding, inputs, |output| outputs[output].pointer())
+    run(inner, binding, inputs, options, |output| outputs[output].pointer())
 }
 
 /// Runs the kernels. `array` returns the arrays of the outputs that are not assigned to inputs.
@@ -46,6 +48,7 @@ fn run(
     inner: &Inner,
     binding: &Binding,
     inputs: &Ordered<'_>,
+    options: &RunOptions,
     mut array: impl FnMut(usize) -> *mut u8,
 ) -> Result<(), RunError> {
     inner.with_arena(binding.arena_bytes, |arena| {
@@ -62,6 +65,7 @@ fn run(
         };
         let mut failure = Failure::default();
         for launch in &binding.launches {
+            options.check()?;
             let mut arguments: SmallVec<[u64; 32]> = SmallVec::from_slice(&launch.arguments);
             let params = arguments.len() - launch.bases.len();
             for (argument, base) in arguments[params..].iter_mut().zip(&launch.bases) {
@@ -70,11 +74,12 @@ fn run(
                 *argument = pointer(*base).wrapping_offset(distance).expose_provenance() as u64;
             }
             if launch.chunk < launch.extent {
-                run_chunks(inner, binding, launch, &arguments, &mut failure)?;
+                run_chunks(inner, binding, launch, &arguments, options, &mut failure)?;
             } else if launch.extent > 0 {
                 run_range(binding, launch, &arguments, 0..launch.extent, &mut failure)?;
             }
         }
+        options.check()?;
         if let Some(failure) = failure.first {
             return Err(RunError::new(&inner.graph, binding, &failure));
         }
@@ -98,12 +103,14 @@ fn nothing() -> *mut u8 {
     }
 }
 
-/// Runs a kernel on several threads, if there are any. Data without a result are added to `failure`.
+/// Runs a kernel chunk by chunk, on several threads if it is shared and there are any. Data without a result are added to
+/// `failure`.
 fn run_chunks(
     inner: &Inner,
     binding: &Binding,
     launch: &Launch,
     arguments: &[u64],
+    options: &RunOptions,
     failure: &mut Failure,
 ) -> Result<(), RunError> {
     let chunks = launch.extent.unsigned_abs().div_ceil(launch.chunk.unsigned_abs()) as usize;
@@ -112,7 +119,8 @@ fn run_chunks(
         let start = index as i64 * launch.chunk;
         let range = start..launch.extent.min(start.saturating_add(launch.chunk));
         let mut of_chunk = Failure::default();
-        let result = run_range(binding, launch, arguments, range, &mut of_chunk);
+        let result =
+            options.check().and_then(|()| run_range(binding, launch, arguments, range, &mut of_chunk));
         if of_chunk.first.is_some() || result.is_err() {
             let (failure, first) = &mut *lock(&trouble);
             failure.merge(of_chunk);
@@ -122,7 +130,7 @@ fn run_chunks(
         }
     };
     let threads = &inner.options.threads;
-    match threads.are_of_this_process() {
+    match launch.is_shared && threads.are_of_this_process() {
         true => {
             let shares = Shares::new(chunks, threads.available());
             threads.share(shares.0.len(), &|number| shares.take(number, run));

@@ -21,6 +21,7 @@ mod run;
 mod samples;
 mod scans;
 mod sizes;
+mod stop;
 mod support;
 mod topk;
 mod width;
