@@ -44,7 +44,7 @@ const BATCH: usize = 24;
 /// The kind of cases that are NumPy's own text.
 const TEXT: &str = "function";
 /// One in so many of these graphs is compiled.
-const SHARE: usize = if cfg!(debug_assertions) { 8 } else { 1 };
+const SHARE: usize = if cfg!(debug_assertions) { 16 } else { 1 };
 
 /// Prints the version of NumPy, and whether its long doubles are wide enough to be references.
 const PROBE: &str = "import numpy
@@ -204,8 +204,7 @@ fn compile(cases: &[Case], failures: &mut Failures) -> usize {
             }
         }
     }
-    for case in texts.into_iter().filter(|case| !matches!(case.wanted, Wanted::Refused)).step_by(SHARE.min(2))
-    {
+    for case in texts.into_iter().filter(|case| !matches!(case.wanted, Wanted::Refused)).step_by(SHARE) {
         for vectorize in [false, true] {
             run += usize::from(vectorize);
             let difference = match text::run(case, vectorize) {

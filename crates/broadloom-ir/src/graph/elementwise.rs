@@ -32,9 +32,12 @@ impl Graph {
     /// [`LiteralRole::Value`] accept literals that `meets` cannot hold.
     pub fn operand_literal(&mut self, role: LiteralRole, value: Literal, meets: DType, site: Site) -> ExprId {
         match (role, value) {
-            (LiteralRole::Computed(op), Literal::Int(_)) if meets.class() == Class::Int => {
-                let computed = op.operand_dtype(&[meets]).unwrap_or(meets);
-                self.literal(value, computed, site)
+            (LiteralRole::Computed(op), Literal::Int(number)) if meets.class() == Class::Int => {
+                match op.operand_dtype(&[meets]).unwrap_or(meets) {
+                    // Only whether it is zero counts, and not whether a dtype can hold it.
+                    DType::Bool => self.constant(Scalar::Bool(number != 0), site),
+                    computed => self.literal(value, computed, site),
+                }
             }
             (LiteralRole::Compared, _) if !value.fits(meets) => {
                 self.constant(role::beyond(value, meets), site)

@@ -5,6 +5,7 @@ use broadloom::{BindError, CallError, CallLimits, Inputs, RunError, RunOptions, 
 use broadloom_text::{Formula, Limits};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Columns that a program has, by names of its own.
@@ -23,8 +24,12 @@ enum Ended {
     Done(usize),
 }
 
+/// Runs are timed, so no two tests run any at the same time.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// What the chapter says to do with a formula. Returns how it ended, and how long the run took.
 fn answer(text: &str, table: &Table, limits: CallLimits) -> (Ended, Duration) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let start = Instant::now();
     let mut of_text = Limits::default();
     (of_text.length, of_text.nodes) = (2_000, 500);
@@ -151,7 +156,7 @@ fn hostile_formulas_are_refused_bounded_or_stopped_within_a_second() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// The same formulas without a limit of work: the deadline ends them.
+/// Without a limit of work, the deadline ends the formulas.
 #[test]
 fn hostile_formulas_are_stopped_if_their_work_is_not_limited() {
     let table = table();

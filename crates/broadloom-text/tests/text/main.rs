@@ -1,6 +1,5 @@
 //! The text language: one program for all suites but the fuzzer, which ends its process if a case hangs.
 
-mod embedding;
 mod errors;
 mod functions;
 mod hostile;
