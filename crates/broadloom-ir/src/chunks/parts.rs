@@ -374,6 +374,7 @@ impl<'g> Splitter<'g> {
 /// Builds the graph of a part.
 pub(super) struct Writer<'s, 'g> {
     splitter: &'s Splitter<'g>,
+    of_all: bool,
     rewriter: Rewriter<'g>,
     inputs: Vec<Source>,
     outputs: Vec<(ExprId, Destination)>,
@@ -386,7 +387,7 @@ impl<'s, 'g> Writer<'s, 'g> {
         if !of_all {
             rewriter.builder().forget_facts(splitter.rows);
         }
-        Writer { splitter, rewriter, inputs: Vec::new(), outputs: Vec::new() }
+        Writer { splitter, of_all, rewriter, inputs: Vec::new(), outputs: Vec::new() }
     }
 
     /// Returns the graph that is cut.
@@ -512,8 +513,11 @@ impl<'s, 'g> Writer<'s, 'g> {
         let outputs: Vec<(&str, ExprId)> =
             names.iter().zip(&self.outputs).map(|(name, (expr, _))| (name.as_str(), *expr)).collect();
         let (graph, origins) = self.rewriter.finish_with(&outputs)?;
+        // A call checks the conditions of the whole graph. Those on the number of all rows say nothing of some of them.
+        let rows = self.splitter.rows;
+        let holds = |demand: &Demand| self.of_all || !demand.symbols().contains(&rows);
         Ok(Some(Part {
-            graph,
+            graph: graph.with_conditions_of(self.splitter.graph, holds),
             origins,
             inputs: self.inputs,
             outputs: self.outputs.iter().map(|(_, destination)| *destination).collect(),

@@ -1,7 +1,7 @@
 //! The parts of the builder for the rewriter of checked graphs: the same symbols and inputs, and nodes without
 //! checks.
 
-use super::{CheckedGraph, Demand, Graph, InputDim, InputInfo, Node, Site};
+use super::{CheckedGraph, Demand, Graph, InputDim, InputInfo, Node, Obligation, Site};
 use crate::dim::Facts;
 use crate::dtype::DType;
 use crate::ids::{ExprId, SymbolId};
@@ -54,6 +54,18 @@ impl Graph {
 }
 
 impl CheckedGraph {
+    /// Returns the same graph with those conditions of another, whose symbols it has, that hold in it as well.
+    pub(crate) fn with_conditions_of(
+        &self,
+        other: &CheckedGraph,
+        holds: impl Fn(&Demand) -> bool,
+    ) -> CheckedGraph {
+        let conditions = other.obligations().iter().filter(|obligation| holds(&obligation.demand));
+        // The expressions that demand them are those of the other graph.
+        let conditions = conditions.map(|obligation| Obligation { origin: None, ..obligation.clone() });
+        self.edited(|_, obligations| obligations.extend(conditions))
+    }
+
     /// Returns the same graph without the facts of a symbol and without the bounds that mention it: what holds for
     /// any number of rows.
     pub(crate) fn without_facts(&self, symbol: SymbolId) -> CheckedGraph {
