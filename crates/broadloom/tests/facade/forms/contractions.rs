@@ -484,7 +484,7 @@ fn dtypes_have_the_bits_of_the_interpreter() {
     check(with_zeros::<bf16>);
     check(with_zeros::<f32>);
     check(with_zeros::<f64>);
-    check(|count, seed| (0..count).map(|at| (at + seed as usize) % 3 == 0).collect::<Vec<bool>>());
+    check(|count, seed| (0..count).map(|at| (at + seed as usize).is_multiple_of(3)).collect::<Vec<bool>>());
 }
 
 /// Rows that are kept between loops around are no part of a contraction.
