@@ -32,12 +32,16 @@ impl Graph {
     /// [`LiteralRole::Value`] accept literals that `meets` cannot hold.
     pub fn operand_literal(&mut self, role: LiteralRole, value: Literal, meets: DType, site: Site) -> ExprId {
         match (role, value) {
-            (LiteralRole::Computed(op), Literal::Int(number)) if meets.class() == Class::Int => {
-                match op.operand_dtype(&[meets]).unwrap_or(meets) {
-                    // Only whether it is zero counts, and not whether a dtype can hold it.
-                    DType::Bool => self.constant(Scalar::Bool(number != 0), site),
-                    computed => self.literal(value, computed, site),
-                }
+            // Only whether it is zero counts: it may vanish in the dtype, or be beyond all integers.
+            (LiteralRole::Computed(op), _)
+                if (meets.class() == Class::Int || meets.class() == Class::Float && value.fits(meets))
+                    && op.operand_dtype(&[meets]) == Some(DType::Bool) =>
+            {
+                self.constant(Scalar::Bool(value.to_f64() != 0.0), site)
+            }
+            (LiteralRole::Computed(op), Literal::Int(_)) if meets.class() == Class::Int => {
+                let computed = op.operand_dtype(&[meets]).unwrap_or(meets);
+                self.literal(value, computed, site)
             }
             (LiteralRole::Compared, _) if !value.fits(meets) => {
                 self.constant(role::beyond(value, meets), site)
