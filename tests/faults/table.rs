@@ -35,6 +35,7 @@ const CONTRACTIONS: &[&str] = &["-p", "broadloom", "--test", "facade", "contract
 const CONTRACTIONS_OF_SUMS: &[&str] =
     &["-p", "broadloom", "--test", "facade", "contractions::reductions_of_all_sizes"];
 const COUNTS: &[&str] = &["-p", "broadloom", "--test", "facade", "counts::of_bytes"];
+const GROUPS: &[&str] = &["-p", "broadloom", "--test", "facade", "groups::"];
 const EMPTY: &[&str] = &["-p", "broadloom", "--test", "facade", "empty::"];
 const FIRST_OF_EQUALS: &[&str] = &["-p", "broadloom", "--test", "facade", "regressions::first_of_equal"];
 const KERNELS_OF_SCANS: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "running_results"];
@@ -303,6 +304,20 @@ pub const FAULTS: &[Fault] = &[
         place: "⟦self.report(bad, value, place, index, extent)⟧",
         new: "()",
         test: REPORTED_INDICES,
+    },
+    Fault {
+        what: "what rounding loses of the sum of a group is lost",
+        file: "crates/broadloom-jit/src/generate/scatter.rs",
+        place: "⟦generator.lost(&old, value, &new)⟧",
+        new: "generator.emit.op(Op::Subtract, &[old.clone(), old.clone()])",
+        test: GROUPS,
+    },
+    Fault {
+        what: "a table of groups takes rows of the next one",
+        file: "crates/broadloom-jit/src/generate/mod.rs",
+        place: "bounds = (self.least(start, bounds.1), ⟦self.least(end, bounds.1)⟧);",
+        new: "bounds.1",
+        test: GROUPS,
     },
     Fault {
         what: "negative indices are not counted from the end",

@@ -100,7 +100,8 @@ fn schedule_forms(schedule: &Schedule, forms: &mut BTreeSet<String>) {
                     (extent.contains('*') && !sizes.contains(&extent)).then(|| "merged axes".to_string()),
                 );
             }
-            forms.extend(axis.group.map(|_| "groups of a reduction".to_string()));
+            let is_cut = axis.reduction && !axis.groups.is_empty();
+            forms.extend(is_cut.then(|| "groups of a reduction".to_string()));
         }
         for (_, stride) in kernel.accesses.iter().flat_map(|access| &access.strides) {
             forms.insert(match stride {

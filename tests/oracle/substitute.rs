@@ -6,7 +6,7 @@ use broadloom::{CheckedGraph, Dim, Graph, Scalar, Shape, SliceItem, Tensor, conc
 use broadloom_ir::dim;
 use broadloom_ir::for_each_dtype;
 use broadloom_ir::graph::{InputInfo, Node, SliceAxis, View};
-use broadloom_ir::reduce::ReduceOp;
+use broadloom_ir::reduce::{ReduceOp, SEGMENT_BLOCK, rows_of_table};
 
 /// The graph written anew for values of its symbols, with the outputs of the original.
 pub struct Concrete {
@@ -38,21 +38,9 @@ pub fn substitute(graph: &CheckedGraph, values: &dyn Fn(broadloom_ir::SymbolId) 
             Node::Elementwise { op, .. } => apply(*op, &operands),
             Node::Select { .. } => select(operands[0], operands[1], operands[2]),
             Node::Cast(_) => operands[0].cast_to(graph.dtype(expr)),
-            Node::Reduce { op, axes, keepdims, operand } => {
+            Node::Reduce { op, axes, keepdims, .. } => {
                 let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
-                match graph.node(*operand) {
-                    // The partial results of blocks are no expression of the DSL; the reduction of them is.
-                    Node::Segment { op, values, ids } => {
-                        let (values, ids) = (tensors[values.index()], tensors[ids.index()]);
-                        let segments = Dim::from(size(&graph.shape(*operand)[1]));
-                        match op {
-                            ReduceOp::Min => values.segment_min(ids, segments),
-                            ReduceOp::Max => values.segment_max(ids, segments),
-                            _ => values.segment_sum(ids, segments),
-                        }
-                    }
-                    _ => reduce(*op, operands[0], axes, *keepdims),
-                }
+                reduce(*op, operands[0], axes, *keepdims)
             }
             Node::View { view, operand } => {
                 let x = operands[0];
@@ -102,15 +90,16 @@ pub fn substitute(graph: &CheckedGraph, values: &dyn Fn(broadloom_ir::SymbolId) 
             Node::Iota => fresh.iota(Dim::from(shape[0])),
             Node::Size(dim) => fresh.constant(size(dim)),
             Node::Concat { axis, .. } => concat(operands, *axis as i64),
-            Node::Segment { .. } => fresh.constant(false),
+            Node::Segment { op, compensated, .. } => {
+                let identity = constant(&fresh, op.identity(graph.dtype(expr)));
+                segmented(&fresh, (*op, identity), *compensated, [operands[0], operands[1]], &shape)
+            }
             Node::Poison => unreachable!("a checked graph has no mistakes"),
         };
-        if !matches!(graph.node(expr), Node::Segment { .. }) {
-            assert!(!tensor.is_poisoned(), "{expr} is refused for {shape:?}: {:?}\n{graph}", fresh.check());
-            let inferred: Vec<Option<i64>> = tensor.shape().iter().map(|dim| dim.as_constant()).collect();
-            assert_eq!(inferred, shape.iter().map(|size| Some(*size)).collect::<Vec<_>>(), "{expr}\n{graph}");
-            assert_eq!(tensor.dtype(), Some(graph.dtype(expr)), "{expr}\n{graph}");
-        }
+        assert!(!tensor.is_poisoned(), "{expr} is refused for {shape:?}: {:?}\n{graph}", fresh.check());
+        let inferred: Vec<Option<i64>> = tensor.shape().iter().map(|dim| dim.as_constant()).collect();
+        assert_eq!(inferred, shape.iter().map(|size| Some(*size)).collect::<Vec<_>>(), "{expr}\n{graph}");
+        assert_eq!(tensor.dtype(), Some(graph.dtype(expr)), "{expr}\n{graph}");
         tensors.push(tensor);
     }
     let outputs =
@@ -128,6 +117,50 @@ fn slice(part: &SliceAxis, count: i64, size: &dyn Fn(&dim::Dim) -> i64) -> Slice
     let reach = (count - 1) * part.step;
     let (start, stop) = if part.step > 0 { (first, first + reach + 1) } else { (first + reach, first + 1) };
     SliceItem::from((start, stop)).step(part.step)
+}
+
+/// The tables of a segmented reduction, of this shape: running results of the rows of each table and segment.
+fn segmented(
+    graph: &Graph,
+    (op, identity): (ReduceOp, Tensor),
+    compensated: bool,
+    [values, ids]: [Tensor; 2],
+    shape: &[i64],
+) -> Tensor {
+    let constant = |dim: &Dim| dim.as_constant().expect("all sizes are numbers");
+    let (rows, rest) = (constant(&values.shape()[0]), &shape[2 + usize::from(compensated)..]);
+    let (tables, segments) = (shape[0], shape[1]);
+    let taken = rows_of_table(&dim::Dim::constant(tables)).expect("it is a number").as_constant();
+    let taken = taken.expect("it is a number");
+    // Others have no rows.
+    let used = tables.min((rows + taken - 1) / taken);
+    let of = |sizes: [i64; 3]| sizes.into_iter().chain(rest.iter().copied()).collect::<Vec<i64>>();
+    let inner: Vec<i64> = (3..3 + rest.len() as i64).collect();
+
+    let table = graph.iota(rows).remainder(SEGMENT_BLOCK as i64).floor_divide(taken);
+    let of_table = table.expand_dims([0, 2]).eq(graph.iota(used).expand_dims([1, 2]));
+    let of_segment = ids.expand_dims([0, 2]).eq(graph.iota(segments).expand_dims([0, 1]));
+    let is_here = of_table.logical_and(of_segment).expand_dims(inner);
+    let first = identity.broadcast_to(of([used, 1, segments]));
+    let others = identity.broadcast_to(of([tables - used, 1, segments]));
+    let running = |x: Tensor| match op {
+        ReduceOp::Sum => x.cumsum(1),
+        ReduceOp::Prod => x.cumprod(1),
+        ReduceOp::Min => x.cummin(1),
+        _ => x.cummax(1),
+    };
+    let values = select(is_here, values.expand_dims([0, 2]), identity);
+    let totals = running(concat([first, values], 1));
+    let last = |of: Tensor| concat([of.slice_axis(1, (rows, rows + 1), 1), others], 0);
+    if !compensated {
+        return last(totals).squeeze(1);
+    }
+    let [before, after] = [0, 1].map(|start| totals.slice_axis(1, (start, rows + start), 1));
+    let of_value = after - before;
+    let lost = (before - (after - of_value)) + (values - of_value);
+    let lost = running(concat([first, select(is_here, lost, identity)], 1));
+    concat([last(totals), last(lost)], 1)
+        .permute_dims([0, 2, 1].into_iter().chain(3..3 + rest.len() as i64).collect::<Vec<i64>>())
 }
 
 macro_rules! define_constant {

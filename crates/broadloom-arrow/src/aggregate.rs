@@ -10,12 +10,13 @@ use crate::types::ColumnType;
 use arrow_array::{ArrayRef, BooleanArray};
 use arrow_buffer::NullBuffer;
 use broadloom::{AnyArray, CompileOptions, DType, Executable, Inputs};
-use broadloom_ir::SymbolId;
 use broadloom_ir::chunks::{Destination, Part, Pass, Refusal, Source};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{Graph, Node, Site};
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
+use broadloom_ir::{ExprId, SymbolId};
+use std::borrow::Cow;
 
 /// A compiled expression over all rows of a group, such as `mean(x) / std(x)`, for columns of known types.
 ///
@@ -69,8 +70,17 @@ struct Slot {
     number: usize,
     dtype: DType,
     shape: Vec<usize>,
-    /// For partial results per block of rows, which are joined along the leading axis: the kernel that adds them up.
-    fold: Option<Executable>,
+    /// For tables of segments, which are combined into one along the leading axis: the kernels that do this.
+    tables: Option<Tables>,
+}
+
+/// Kernels for tables of segments.
+#[derive(Debug)]
+struct Tables {
+    /// Combines any number of them into one.
+    combine: Executable,
+    /// Puts as many empty tables behind one as the remaining graph expects.
+    fill: Executable,
 }
 
 #[derive(Debug)]
@@ -179,13 +189,9 @@ impl Aggregate {
                     ordered,
                 ));
             }
-            if pass.begin.is_some() {
-                let scan =
-                    graph.graph().exprs().find(|expr| matches!(graph.graph().node(*expr), Node::Scan { .. }));
-                return Err(refused(
-                    scan.map_or_else(|| "cumsum".to_owned(), |scan| graph.name(scan)),
-                    ordered,
-                ));
+            let is_scan = |expr: &ExprId| matches!(graph.graph().node(*expr), Node::Scan { .. });
+            if let Some(scan) = pass.begin.iter().flat_map(|part| &part.origins).copied().find(is_scan) {
+                return Err(refused(graph.name(scan), ordered));
             }
         }
         Ok(())
@@ -207,9 +213,10 @@ impl Aggregate {
             Plan::Keeping(executable) => vec![executable],
             Plan::Merging(merging) => {
                 let kernels = merging.each.iter().chain(&merging.merge).map(|kernel| &kernel.executable);
-                let folds = merging.slots.iter().filter_map(|slot| slot.fold.as_ref());
+                let tables = merging.slots.iter().filter_map(|slot| slot.tables.as_ref());
+                let tables = tables.flat_map(|tables| [&tables.combine, &tables.fill]);
                 let centred = merging.centred.iter().map(Centred::executable);
-                kernels.chain(folds).chain(centred).chain([&merging.rest.executable]).collect()
+                kernels.chain(tables).chain(centred).chain([&merging.rest.executable]).collect()
             }
         };
         executables.iter().map(|executable| executable.explain().code_bytes()).sum()
@@ -280,7 +287,7 @@ impl Aggregate {
         let results = run(&each.executable, columns, &self.constants, &self.sizes_with(rows))?;
         let results: Vec<AnyArray> = results.into_iter().map(|(_, array)| array).collect();
         let results = results.into_iter().zip(&merging.slots);
-        results.map(|(array, slot)| slot.folded(array)).collect()
+        results.map(|(array, slot)| slot.combined(array)).collect()
     }
 
     /// Adds the rows of another state, which come after those of this one.
@@ -320,7 +327,7 @@ impl Aggregate {
             None => Vec::new().into_iter(),
         };
         let slots = merging.slots.iter().zip(left).zip(other.partial);
-        let partial = slots.map(|((slot, left), right)| match &slot.fold {
+        let partial = slots.map(|((slot, left), right)| match &slot.tables {
             Some(_) => slot.joined(left, right),
             None => merged.next().ok_or(ColumnError::State { what: "it lacks a partial result" }),
         });
@@ -358,9 +365,12 @@ impl Aggregate {
                     let named = self.constants.iter().chain(&sums).find(|(known, _)| known == name);
                     named.map(|(_, array)| array)
                 };
+                let partial =
+                    merging.slots.iter().zip(&state.partial).map(|(slot, array)| slot.filled(array));
+                let partial = partial.collect::<Result<Vec<_>, ColumnError>>()?;
                 let mut inputs = Inputs::new();
                 for (name, slot) in &merging.rest.inputs {
-                    let array = slot.map_or_else(|| named(name), |slot| state.partial.get(slot));
+                    let array = slot.map_or_else(|| named(name), |slot| partial.get(slot).map(Cow::as_ref));
                     let lacking = ColumnError::State { what: "it lacks a partial result" };
                     inputs = inputs.named(name.clone(), array.ok_or(lacking)?);
                 }
@@ -494,7 +504,9 @@ impl Merging {
         };
         let rest = pass.rest.as_ref().ok_or_else(nothing)?;
         let merge = pass.merge.as_ref().map(|part| Kernel::new(part, options)).transpose()?;
-        let each = pass.each.as_ref().map(|part| Kernel::new(part, options)).transpose()?;
+        // The rows of each call alone: it is not known which rows were before them.
+        let each = pass.of_none.as_ref().or(pass.each.as_ref());
+        let each = each.map(|part| Kernel::new(part, options)).transpose()?;
         let slots = match &each {
             Some(each) => Slot::all(graph, &each.part, value, options)?,
             None => Vec::new(),
@@ -512,7 +524,7 @@ impl Merging {
 
     /// Returns the partial results that the merging kernel combines.
     fn merged<'a>(&'a self, side: &'a [AnyArray]) -> impl Iterator<Item = &'a AnyArray> {
-        self.slots.iter().zip(side).filter(|(slot, _)| slot.fold.is_none()).map(|(_, array)| array)
+        self.slots.iter().zip(side).filter(|(slot, _)| slot.tables.is_none()).map(|(_, array)| array)
     }
 }
 
@@ -533,31 +545,41 @@ impl Slot {
             match destination {
                 Destination::Merged(number) => {
                     let shape = shape.iter().map(size).collect::<Result<_, _>>()?;
-                    Ok(Slot { number: *number, dtype, shape, fold: None })
+                    Ok(Slot { number: *number, dtype, shape, tables: None })
                 }
-                Destination::Joined(number) => {
+                Destination::Carried(number) => {
                     let Node::Segment { op, .. } = graph.graph().node(part.origins[output.expr.index()])
                     else {
                         return Err(ColumnError::Size { output: output.name.to_string() });
                     };
-                    let rest = shape.iter().skip(1).map(size).collect::<Result<Vec<usize>, _>>()?;
-                    let shape = std::iter::once(1).chain(rest.iter().copied()).collect();
-                    Ok(Slot { number: *number, dtype, shape, fold: Some(fold(*op, dtype, &rest, options)?) })
+                    let mut shape = shape.iter().map(size).collect::<Result<Vec<usize>, _>>()?;
+                    let tables = Some(Tables::of(*op, dtype, &shape, options)?);
+                    shape[0] = 1;
+                    Ok(Slot { number: *number, dtype, shape, tables })
                 }
-                Destination::Rows(_)
-                | Destination::Whole(_)
-                | Destination::Slot(_)
-                | Destination::Carried(_) => Err(ColumnError::Size { output: output.name.to_string() }),
+                Destination::Rows(_) | Destination::Whole(_) | Destination::Slot(_) => {
+                    Err(ColumnError::Size { output: output.name.to_string() })
+                }
             }
         });
         slots.collect()
     }
 
-    /// Adds up the results of several blocks.
-    fn folded(&self, array: AnyArray) -> Result<AnyArray, ColumnError> {
-        match &self.fold {
-            Some(fold) if array.shape().first() != Some(&1) => Ok(fold.run(&array)?.try_into()?),
+    /// Combines several tables into one.
+    fn combined(&self, array: AnyArray) -> Result<AnyArray, ColumnError> {
+        match &self.tables {
+            Some(tables) if array.shape().first() != Some(&1) => {
+                Ok(tables.combine.run(&array)?.try_into()?)
+            }
             _ => Ok(array),
+        }
+    }
+
+    /// Returns a partial result as the remaining graph expects it.
+    fn filled<'a>(&self, array: &'a AnyArray) -> Result<Cow<'a, AnyArray>, ColumnError> {
+        match &self.tables {
+            Some(tables) => Ok(Cow::Owned(tables.fill.run(array)?.try_into()?)),
+            None => Ok(Cow::Borrowed(array)),
         }
     }
 
@@ -566,27 +588,39 @@ impl Slot {
         write_array(&left, &mut bytes);
         write_array(&right, &mut bytes);
         let mut shape = self.shape.clone();
-        if let Some(blocks) = shape.first_mut() {
-            *blocks = 2;
+        if let Some(tables) = shape.first_mut() {
+            *tables = 2;
         }
         let both = array_from_bytes(self.dtype, &shape, &bytes);
-        self.folded(both.ok_or(ColumnError::State { what: "a partial result has another size" })?)
+        self.combined(both.ok_or(ColumnError::State { what: "a partial result has another size" })?)
     }
 }
 
-/// Compiles the reduction of `[blocks, ..rest]` to `[1, ..rest]`.
-fn fold(
-    op: ReduceOp,
-    dtype: DType,
-    rest: &[usize],
-    options: &CompileOptions,
-) -> Result<Executable, ColumnError> {
-    let mut graph = Graph::new();
-    let blocks = Dim::symbol(graph.symbol("blocks", Site::Nowhere));
-    let sizes = rest.iter().map(|size| Dim::constant(i64::try_from(*size).unwrap_or(i64::MAX)));
-    let shape: Shape = std::iter::once(blocks).chain(sizes).collect();
-    let blocks = graph.input("blocks", dtype, shape, Site::Nowhere);
-    let total = graph.reduce_or_identity(op, blocks, Some(&[0]), true, Site::Nowhere);
-    let total = graph.cast(total, dtype, Site::Nowhere);
-    Ok(Executable::compile(&graph.finish(&[("total", total)])?, options)?)
+impl Tables {
+    /// Compiles the kernels for tables of this shape, whose leading axis counts them.
+    fn of(
+        op: ReduceOp,
+        dtype: DType,
+        shape: &[usize],
+        options: &CompileOptions,
+    ) -> Result<Tables, ColumnError> {
+        let size = |size: usize| Dim::constant(i64::try_from(size).unwrap_or(i64::MAX));
+        let (count, rest) = shape.split_first().map_or((1, shape), |(count, rest)| (*count, rest));
+        let of =
+            |tables: Dim| std::iter::once(tables).chain(rest.iter().copied().map(size)).collect::<Shape>();
+        let mut graph = Graph::new();
+        let several = Dim::symbol(graph.symbol("tables", Site::Nowhere));
+        let tables = graph.input("tables", dtype, of(several), Site::Nowhere);
+        let table = graph.reduce_or_identity(op, tables, Some(&[0]), true, Site::Nowhere);
+        let table = graph.cast(table, dtype, Site::Nowhere);
+        let combine = Executable::compile(&graph.finish(&[("table", table)])?, options)?;
+
+        let mut graph = Graph::new();
+        let table = graph.input("table", dtype, of(Dim::ONE), Site::Nowhere);
+        let identity = graph.constant(op.identity(dtype), Site::Nowhere);
+        let empty = graph.broadcast_to(identity, of(size(count.saturating_sub(1))), Site::Nowhere);
+        let tables = graph.concat(&[table, empty], 0, Site::Nowhere);
+        let fill = Executable::compile(&graph.finish(&[("tables", tables)])?, options)?;
+        Ok(Tables { combine, fill })
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Dim  ::= Σ cᵢ · Πⱼ atomⱼ^eⱼ         sorted monomials, no zero coefficients
-//! atom ::= symbol | floor(Dim / k)    k a positive constant
+//! atom ::= symbol | floor(Dim / k) | floor(k / Dim)    k a positive constant
 //! ```
 //!
 //! Two dims are the same size for all values of their symbols if they are `==` (their normal forms agree). The
@@ -238,6 +238,21 @@ impl Dim {
         self.add(&Dim::constant(k - 1))?.floor_div(k)
     }
 
+    /// Returns `floor(k / self)`: how often this size fits into a constant. Where the size is not positive, the value is 0.
+    ///
+    /// # Errors
+    /// Returns an error if `k` is not positive, or the result is too large.
+    pub fn fits_into(&self, k: i64) -> Result<Dim, DimError> {
+        if k <= 0 {
+            return Err(DimError::Divisor(k));
+        }
+        if let Some(value) = self.as_constant() {
+            return Ok(Dim::constant(if value > 0 { k / value } else { 0 }));
+        }
+        let atom = Atom::Fits(k, Arc::new(Poly::new(self.terms())?));
+        Dim::from_sum(Sum::single(Monomial::atom(atom), 1)?)
+    }
+
     /// Returns the polynomial whose product with `divisor` is `self`, if there is one. Division by zero gives
     /// `None`.
     pub fn exact_div(&self, divisor: &Dim) -> Option<Dim> {
@@ -291,7 +306,7 @@ impl Dim {
         }
     }
 
-    /// Returns the symbols that occur, including those within floor quotients; ascending and distinct.
+    /// Returns the symbols that occur, including those within quotients; ascending and distinct.
     pub fn symbols(&self) -> Vec<SymbolId> {
         match &self.0 {
             Repr::Constant(_) => Vec::new(),
@@ -361,6 +376,7 @@ impl Dim {
                     Atom::Floor(inner, divisor) => {
                         Dim::substitute_terms(inner.terms(), value_of)?.floor_div(*divisor)?
                     }
+                    Atom::Fits(k, inner) => Dim::substitute_terms(inner.terms(), value_of)?.fits_into(*k)?,
                 };
                 for _ in 0..*exponent {
                     product = product.mul(&factor)?;

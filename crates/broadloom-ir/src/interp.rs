@@ -176,9 +176,13 @@ impl Run<'_> {
                 let operands = operands.iter().map(array).collect::<Result<SmallVec<[&Array; 3]>, _>>()?;
                 join::concat(&operands, *axis).map_err(at)
             }
-            Node::Segment { op, values, ids } => {
-                let shape = self.declared_shape(expr)?;
-                join::segment(*op, array(values)?, array(ids)?, shape, self.fused).map_err(at)
+            Node::Segment { op, compensated, values, ids, initial } => {
+                let tables = join::Tables {
+                    shape: self.declared_shape(expr)?,
+                    compensated: *compensated,
+                    initial: initial.as_ref().map(array).transpose()?,
+                };
+                join::segment(*op, array(values)?, array(ids)?, tables, self.fused).map_err(at)
             }
             Node::TopK { operand, topk } => topk::topk(*topk, array(operand)?, self.fused).map_err(at),
             Node::Sort { operand, sort } => order::sort(*sort, array(operand)?, self.fused).map_err(at),

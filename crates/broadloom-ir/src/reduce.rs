@@ -25,10 +25,16 @@
 //!           both exist, leftovers from right to left
 //! ```
 //!
+//! A segmented reduction of rows adds to several tables of segments, which threads share: the fewer, the larger a table
+//! is, so that they take little memory, whatever the number of rows ([`segment_tables`]). Each block of [`SEGMENT_BLOCK`]
+//! rows is cut into one part for each table ([`rows_of_table`]). A table combines its rows in index order, sums of floats in
+//! `f64`; those of `f64` keep the rounding errors as well. Tables combine like any axis.
+//!
 //! Several axes reduce one at a time, innermost first. [Order-free](ReduceOp::is_order_free) reductions have the
 //! same result in any order. A sum or mean whose operand is a product or a square of floats accumulates each
 //! product with one fma if the numerics level is fused.
 
+use crate::dim::{Dim, DimError};
 use crate::dtype::{DType, Scalar};
 use crate::ops::Op;
 
@@ -38,10 +44,33 @@ pub const SEQUENTIAL_LIMIT: usize = 64;
 pub const LANES: usize = 16;
 /// The number of elements in a block.
 pub const BLOCK: usize = 1024;
-/// The number of rows in a block of a segmented reduction.
+/// The number of rows after which the tables of a segmented reduction take turns again.
 pub const SEGMENT_BLOCK: usize = 65_536;
+/// The tables of a segmented reduction of few elements, less one.
+const MORE_TABLES: i64 = 63;
+/// A table with this many elements has half as many others beside it.
+const HALF_THE_TABLES: i64 = 512;
+/// The rows that a table takes in a block are a multiple of this number.
+const ROW_UNIT: i64 = 16;
 /// The index of a missing element, where more of the best elements are requested than a chunk of rows has.
 pub const NO_INDEX: i64 = i64::MAX;
+
+/// Returns the number of tables of a segmented reduction, from 1 to 64, for a table of so many elements.
+///
+/// # Errors
+/// Returns an error if the size has too many terms.
+pub fn segment_tables(elements: &Dim) -> Result<Dim, DimError> {
+    let reduced = elements.add(&Dim::constant(HALF_THE_TABLES))?;
+    reduced.fits_into(MORE_TABLES * HALF_THE_TABLES)?.add(&Dim::ONE)
+}
+
+/// Returns the number of rows that a table takes in each block of [`SEGMENT_BLOCK`]; the last tables may have fewer.
+///
+/// # Errors
+/// Returns an error if the size has too many terms.
+pub fn rows_of_table(tables: &Dim) -> Result<Dim, DimError> {
+    tables.fits_into(SEGMENT_BLOCK as i64 / ROW_UNIT)?.add(&Dim::ONE)?.scale(ROW_UNIT)
+}
 
 /// The columns of a row; see the module documentation.
 struct Row {

@@ -152,7 +152,7 @@ impl Touch {
                 Extent::Constant(length) => Dim::constant(length),
                 Extent::Param(param) => kernel.params[param.index()].clone(),
             };
-            entry.group.is_none().then_some((*axis, stride, length))
+            entry.groups.is_empty().then_some((*axis, stride, length))
         };
         let axes = access.strides.iter().map(axis).collect::<Option<Vec<_>>>()?;
         Some(Address { offset: common(&access.offset)?, delta, axes })

@@ -128,11 +128,13 @@ pub(crate) enum Kind {
         /// The initial values, without the axis.
         initial: Option<FlatId>,
     },
-    /// Partial results of a segmented reduction, see [`Node::Segment`]. Always stored.
+    /// The tables of a segmented reduction, see [`Node::Segment`]. Always stored.
     Segment {
         op: ReduceOp,
+        compensated: bool,
         values: FlatId,
         ids: FlatId,
+        initial: Option<FlatId>,
     },
 }
 
@@ -163,7 +165,9 @@ impl Kind {
             Kind::Take { table, indices, .. } => smallvec![*table, *indices],
             Kind::Search { table, values, .. } => smallvec![*table, *values],
             Kind::Concat { operands, .. } => operands.clone(),
-            Kind::Segment { values, ids, .. } => smallvec![*values, *ids],
+            Kind::Segment { values, ids, initial, .. } => {
+                [*values, *ids].into_iter().chain(*initial).collect()
+            }
             Kind::Scan { operand, initial, .. } => std::iter::once(*operand).chain(*initial).collect(),
         }
     }
@@ -559,12 +563,19 @@ impl Flat {
                 let operands = operands.iter().map(|operand| self.memo[operand]).collect();
                 self.concat(operands, *axis)?
             }
-            Node::Segment { op, values, ids } => {
+            Node::Segment { op, compensated, values, ids, initial } => {
                 let values = self.widened(self.memo[values]);
-                let kind = Kind::Segment { op: *op, values, ids: self.memo[ids] };
-                let partial = self.push(kind, self.node(values).dtype, shape, expr);
-                self.store(partial);
-                return Ok(self.cast(partial, dtype));
+                let initial = initial.map(|initial| self.widened(self.memo[&initial]));
+                let kind = Kind::Segment {
+                    op: *op,
+                    compensated: *compensated,
+                    values,
+                    ids: self.memo[ids],
+                    initial,
+                };
+                let tables = self.push(kind, self.node(values).dtype, shape, expr);
+                self.store(tables);
+                return Ok(self.cast(tables, dtype));
             }
             // The single best element is an extreme, which can be fused with other reductions and computed where it
             // is read.

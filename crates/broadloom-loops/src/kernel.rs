@@ -235,8 +235,9 @@ pub struct Axis {
     pub extent: Extent,
     /// Whether results are accumulated over it.
     pub reduction: bool,
-    /// For an axis cut into groups: the axis that counts the groups, and the length of a group.
-    pub group: Option<(AxisId, ParamId)>,
+    /// For an axis cut into groups: the axis that counts the groups, and the length of a group. Groups may be cut in turn: the
+    /// whole ones come first.
+    pub groups: SmallVec<[(AxisId, ParamId); 2]>,
     /// For an axis each of whose steps covers several steps of another axis: that axis, and the number of steps.
     /// Its loop is inside a strip of that axis and runs through the steps that the strip covers.
     pub stretched: Option<(AxisId, Extent)>,

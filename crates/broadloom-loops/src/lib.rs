@@ -14,7 +14,8 @@
 //! kernel    ::= kernel kN { stmt .. }
 //! stmt      ::= vN = def : DTYPE                                  a value, where it stands
 //!             | store NAME[access] <- vN                          to an array
-//!             | scatter NAME[access] at vN <- OP vN             combined with the element there; the data say where
+//!             | scatter NAME[access] at vN <- OP vN [, lost NAME[access]]
+//!                                                               combined with the element there; the data say where
 //!             | put rN[axis] <- vN                                to a scratch row over the strip of the axis
 //!             | put rN[axis, over and over] <- vN               to a row that repeats along the strips of an axis
 //!             | put rN[axis, stretched] <- vN                   to a row that is stretched over the strip of a longer axis

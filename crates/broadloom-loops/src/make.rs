@@ -112,12 +112,12 @@ impl Maker<'_, '_, '_> {
                 name.push('\'');
             }
             let extent = self.extent(&axis.extent);
-            let group = axis.group.as_ref().map(|(counter, length)| (*counter, self.param(length)));
+            let groups = axis.groups.iter().map(|(counter, length)| (*counter, self.param(length))).collect();
             let stretched = match axis.part {
                 Some(Part::Outer(merged, steps)) => Some((merged, steps)),
                 Some(Part::Inner(_)) | None => None,
             };
-            self.kernel.axes.push(Axis { name, extent, reduction: axis.reduction, group, stretched });
+            self.kernel.axes.push(Axis { name, extent, reduction: axis.reduction, groups, stretched });
         }
     }
 
@@ -244,9 +244,9 @@ impl Maker<'_, '_, '_> {
                 let value = self.get(store.value, body);
                 let stmt = match store.scatter {
                     None => Stmt::Store { access, delta, value },
-                    Some(NestScatter { op, index, stride, size }) => {
+                    Some(NestScatter { op, index, stride, size, lost }) => {
                         let index = self.get(index, body);
-                        Stmt::Scatter { access, delta, index, stride, size, op, value }
+                        Stmt::Scatter { access, delta, index, stride, size, op, value, lost }
                     }
                 };
                 body.push(stmt);

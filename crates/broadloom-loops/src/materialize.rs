@@ -26,8 +26,10 @@ use crate::thresholds::{
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::TopK;
+use broadloom_ir::reduce::SEGMENT_BLOCK;
 use estimate::{Estimate, estimates};
 use sections::Sections;
+use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -136,8 +138,8 @@ struct PlanAxis {
     reduction: bool,
     /// Whether it is unrolled around reductions instead of being a loop.
     unrolled: bool,
-    /// The axis that counts the groups of this axis.
-    group: Option<AxisId>,
+    /// The axes that count the groups of this axis.
+    counters: SmallVec<[AxisId; 2]>,
     /// Axes of equal extent in the same loop have one class: for example, a reduction and a loop over the same row
     /// of a table.
     class: usize,
@@ -374,9 +376,10 @@ impl Planner<'_> {
     /// Returns whether a value under a map is recomputed in each step of a loop that it does not depend on.
     fn is_repeated(&self, map: &AffineMap) -> bool {
         let mut read: Vec<AxisId> = map.iter().filter_map(|index| index.axis).collect();
-        let groups: Vec<AxisId> = read.iter().filter_map(|axis| self.axes[axis.index()].group).collect();
+        let counters = read.iter().flat_map(|axis| &self.axes[axis.index()].counters);
+        let counters: Vec<AxisId> = counters.copied().collect();
         // The groups of an axis divide it: along both axes together, nothing is computed twice.
-        read.extend(groups);
+        read.extend(counters);
         let Some(deepest) = self.deepest(&read) else { return false };
         self.path(deepest).any(|axis| !read.contains(&axis) && !self.axes[axis.index()].unrolled)
     }
@@ -402,7 +405,7 @@ impl Planner<'_> {
             parent,
             reduction: false,
             unrolled: false,
-            group: None,
+            counters: SmallVec::new(),
             class,
         });
         self.sizes.push(sizes.clone());
@@ -474,7 +477,7 @@ impl Planner<'_> {
         if let Kind::Sort { operand, .. } = node.kind {
             return self.demand_array(operand, Reason::Sorted);
         }
-        let Kind::Segment { values, ids, .. } = node.kind else {
+        let Kind::Segment { compensated, values, ids, initial, .. } = node.kind else {
             let map = self.chain(&space, None, &node.shape, &sizes);
             let is_unrolled =
                 |size: &Dim| size.as_constant().is_some_and(|size| size <= MAX_UNROLLED_RIGHT_SIDES);
@@ -487,12 +490,19 @@ impl Planner<'_> {
             }
             return self.propagate(id, &map);
         };
-        // The rows of the table by block, and the axes of a row.
-        let block = self.free_axis(&space, None, &node.shape[0], &sizes);
-        let row = self.free_axis(&space, Some(block), &flat.node(ids).shape[0], &sizes);
-        self.axes[row.index()].group = Some(block);
+        // The rows of each table, block by block, and the axes of a row.
+        let table = self.free_axis(&space, None, &node.shape[0], &sizes);
+        if let Some(initial) = initial {
+            let mut map: AffineMap = std::iter::once(AffineIndex::along(table)).collect();
+            map.extend(self.chain(&space, Some(table), &node.shape[1..], &sizes));
+            self.demand(initial, map);
+        }
+        let rows = &flat.node(ids).shape[0];
+        let block = self.free_axis(&space, Some(table), &rows.ceil_div(SEGMENT_BLOCK as i64)?, &sizes);
+        let row = self.free_axis(&space, Some(block), rows, &sizes);
+        self.axes[row.index()].counters = smallvec![block, table];
         let mut of_values: AffineMap = std::iter::once(AffineIndex::along(row)).collect();
-        of_values.extend(self.chain(&space, Some(row), &node.shape[2..], &sizes));
+        of_values.extend(self.chain(&space, Some(row), &node.shape[2 + usize::from(compensated)..], &sizes));
         self.demand(ids, of_values[..1].into());
         self.demand(values, of_values);
         Ok(())
@@ -586,7 +596,7 @@ impl Planner<'_> {
         };
         let axis = self.axis(&extent, parent, &sizes);
         self.axes[axis.index()].reduction = true;
-        self.axes[axis.index()].group = reduction.group.and_then(|_| map[0].axis);
+        self.axes[axis.index()].counters = reduction.group.and_then(|_| map[0].axis).into_iter().collect();
         self.reductions.insert(key, axis);
         axis
     }

@@ -160,8 +160,8 @@ impl Nest<'_> {
     fn merging(&self, outer: AxisId, inner: AxisId) -> Result<Option<Merge>, LowerError> {
         let named = |axis: AxisId| {
             self.values.iter().any(|value| value.def == Def::Index(axis))
-                || self.axes[axis.index()].group.is_some()
-                || self.axes.iter().any(|other| other.group.as_ref().is_some_and(|(group, _)| *group == axis))
+                || !self.axes[axis.index()].groups.is_empty()
+                || self.axes.iter().flat_map(NestAxis::counters).any(|counter| counter == axis)
         };
         let within = |axis: &NestAxis| axis.parent == Some(outer);
         let around = self.axes.iter().any(|axis| axis.reduction && within(axis))

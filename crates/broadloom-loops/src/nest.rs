@@ -50,8 +50,8 @@ pub(crate) struct NestAxis {
     /// For a reduction axis: the deepest free or reduction axis around it.
     pub parent: Option<AxisId>,
     pub reduction: bool,
-    /// For partial results: the axis that counts groups, and the length of a group.
-    pub group: Option<(AxisId, Dim)>,
+    /// For partial results: the axis that counts groups, and the length of a group; then those of groups of each group.
+    pub groups: SmallVec<[(AxisId, Dim); 2]>,
     pub combines: bool,
     /// Its role in the axis into which it was merged, which represents everything that moves along both.
     pub part: Option<Part>,
@@ -60,7 +60,13 @@ pub(crate) struct NestAxis {
 impl NestAxis {
     /// Creates the axis of a free loop.
     pub fn free(extent: Dim, parent: Option<AxisId>) -> NestAxis {
-        NestAxis { extent, parent, reduction: false, group: None, combines: false, part: None }
+        let groups = SmallVec::new();
+        NestAxis { extent, parent, reduction: false, groups, combines: false, part: None }
+    }
+
+    /// Returns the axes that count the groups of this axis.
+    pub fn counters(&self) -> impl Iterator<Item = AxisId> + use<'_> {
+        self.groups.iter().map(|(counter, _)| *counter)
     }
 }
 
@@ -144,6 +150,8 @@ pub(crate) struct NestScatter {
     pub index: ValueId,
     pub stride: Stride,
     pub size: Extent,
+    /// For a compensated sum: where what rounding loses is added.
+    pub lost: Option<(AccessId, i64)>,
 }
 
 impl NestStore {

@@ -396,17 +396,14 @@ impl<'n, 'a> Placement<'n, 'a> {
 
     /// Returns whether an axis counts the groups of another.
     fn is_counter(&self, axis: AxisId) -> bool {
-        let counts = |other: &NestAxis| other.group.as_ref().is_some_and(|(group, _)| *group == axis);
-        self.nest.axes.iter().any(counts)
+        self.nest.axes.iter().flat_map(NestAxis::counters).any(|counter| counter == axis)
     }
 
     /// Returns the axis whose vector loop or strip a reduction may share: the one around it, unless its steps are
     /// groups, whose ranges differ.
     fn neighbour(&self, axis: AxisId) -> Option<AxisId> {
-        let group = self.nest.axes[axis.index()].group.as_ref().map(|(group, _)| *group);
         let parent = self.nest.axes[axis.index()].parent?;
-        let counts = self.is_counter(parent);
-        (group != Some(parent) && !counts).then_some(parent)
+        (!self.is_counter(parent)).then_some(parent)
     }
 
     /// Returns the walk in a loop that covers its whole strip at once, if there is one.

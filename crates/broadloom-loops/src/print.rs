@@ -156,8 +156,12 @@ impl Printer<'_> {
                 Stmt::Store { access, delta, value } => {
                     writeln!(f, "{pad}store {} <- {value}", self.access(*access, *delta))?;
                 }
-                Stmt::Scatter { access, delta, index, op, value, .. } => {
-                    writeln!(f, "{pad}scatter {} at {index} <- {op} {value}", self.access(*access, *delta))?;
+                Stmt::Scatter { access, delta, index, op, value, lost, .. } => {
+                    write!(f, "{pad}scatter {} at {index} <- {op} {value}", self.access(*access, *delta))?;
+                    if let Some((access, delta)) = lost {
+                        write!(f, ", lost {}", self.access(*access, *delta))?;
+                    }
+                    writeln!(f)?;
                 }
                 Stmt::Put { row, part, axis, value } => {
                     let part = match (self.kernel.rows[row.index()].span, *part) {

@@ -463,11 +463,17 @@ impl<'k> Scope<'k> {
                 let stored = self.target(*access, &[])?;
                 if self.read(*value)? == stored { Ok(()) } else { Err(Fault::Dtype(*value)) }
             }
-            Stmt::Scatter { access, index, stride, size, op, value, .. } => {
+            Stmt::Scatter { access, index, stride, size, op, value, lost, .. } => {
                 self.stride(*stride)?;
                 self.extent(*size)?;
                 let stored = self.target(*access, &[])?;
-                let good = self.read(*value)? == stored && self.read(*index)? == DType::I64;
+                let is_lost = match lost {
+                    Some((access, _)) => {
+                        self.target(*access, &[])? == stored && stored.is_float() && *op == ReduceOp::Sum
+                    }
+                    None => true,
+                };
+                let good = self.read(*value)? == stored && self.read(*index)? == DType::I64 && is_lost;
                 match op {
                     _ if !good || !is_computed(stored) => Err(Fault::Dtype(*value)),
                     ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max => Ok(()),

@@ -6,7 +6,7 @@
 //! argmin, argmax   the index, counted from the first of all rows, and the value behind it      the better one's
 //! topk             the best of the chunk's rows                                                the best of both
 //! argtopk          their indices, and the values behind them                                   each by its place among both
-//! segments         a part for each block of rows                                               joined
+//! segments         the tables, which go on from those of the rows before                       the next chunk's
 //! ```
 //!
 //! Where the order matters, for the bits of a sum or for which of equal elements has the lowest index, reductions
@@ -23,7 +23,7 @@ use crate::ops::Op;
 use crate::reduce::{NO_INDEX, ReduceOp};
 use crate::shape::Shape;
 
-/// A reduction over the rows, or the partial results of a segmented one.
+/// A reduction over the rows, or the tables of a segmented one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Partial {
     pub expr: ExprId,
@@ -105,8 +105,9 @@ impl Splitter<'_> {
 }
 
 impl Writer<'_, '_> {
-    /// Adds the contribution of a chunk to a partial result.
-    pub(super) fn contribute(&mut self, partial: Partial) {
+    /// Adds the contribution of a chunk to a partial result. Tables go on from those of the rows before (`carries`), or hold
+    /// these rows alone.
+    pub(super) fn contribute(&mut self, partial: Partial, carries: bool) {
         let whole = self.whole();
         let (expr, site) = (partial.expr, whole.site(partial.expr));
         let (result, value) = match whole.node(expr) {
@@ -115,13 +116,17 @@ impl Writer<'_, '_> {
                 self.reduced(*op, *operand, &axes, site)
             }
             Node::TopK { operand, topk } => self.best(*operand, *topk, expr),
+            Node::Segment { op, compensated, values, ids, .. } => {
+                let (dtype, shape) = (whole.dtype(expr), whole.shape(expr).clone());
+                let initial = carries.then(|| self.slot(partial.slot, dtype, shape.clone(), site));
+                let (values, ids) = (self.image(*values), self.image(*ids));
+                let node = Node::Segment { op: *op, compensated: *compensated, values, ids, initial };
+                let tables = self.graph().place_node(node, dtype, shape, whole.call(expr), site);
+                return self.output(expr, tables, Destination::Carried(partial.slot));
+            }
             _ => (self.copied(expr), None),
         };
-        let destination = match whole.node(expr) {
-            Node::Segment { .. } => Destination::Joined(partial.slot),
-            _ => Destination::Merged(partial.slot),
-        };
-        self.output(expr, result, destination);
+        self.output(expr, result, Destination::Merged(partial.slot));
         if let (Some(slot), Some(value)) = (partial.value, value) {
             self.output(expr, value, Destination::Merged(slot));
         }

@@ -36,11 +36,12 @@ pub struct Split {
 /// In [`Pass::each`] the symbol of the rows is the number of rows of a chunk, elsewhere the number of all rows.
 #[derive(Debug, Clone, Default)]
 pub struct Pass {
-    /// Runs once before all chunks: computes the initial values of scans along the rows.
+    /// Runs once before all chunks: computes the initial values of scans along the rows, and of tables of segments.
     pub begin: Option<Part>,
     /// Runs for every chunk.
     pub each: Option<Part>,
-    /// Runs instead of `each` for zero rows, if `each` continues from the previous chunk.
+    /// Runs instead of `each` for zero rows, if `each` continues from the previous chunk. Its tables of segments hold only
+    /// the rows of the chunk itself; tables of different rows may be combined, at the cost of other bits.
     pub of_none: Option<Part>,
     /// Combines the merged results of neighbouring chunks: the inputs are those of the left one, then those of the
     /// right one; the outputs are in the same order.
@@ -82,8 +83,6 @@ pub enum Destination {
     Whole(usize),
     /// A slot for later parts. The results of chunks are merged.
     Merged(usize),
-    /// A slot for later parts. The results of chunks are concatenated along the leading axis.
-    Joined(usize),
     /// A slot for later parts.
     Slot(usize),
     /// A slot for the next chunk.
@@ -313,7 +312,7 @@ impl<'g> Splitter<'g> {
     }
 
     fn pass(&self, pass: usize) -> Result<Pass, Diagnostics> {
-        let carries = self.carried_in(pass).next().is_some();
+        let carries = self.carried_in(pass).next().is_some() || self.tables_of(pass).next().is_some();
         Ok(Pass {
             begin: self.begin(pass)?,
             each: self.each(pass, true)?,
@@ -327,13 +326,22 @@ impl<'g> Splitter<'g> {
         self.partials.iter().copied().filter(move |partial| partial.pass == pass)
     }
 
+    /// Returns the segmented reductions of the rows in a pass.
+    fn tables_of(&self, pass: usize) -> impl Iterator<Item = Partial> {
+        self.partials_of(pass).filter(|partial| matches!(self.graph.node(partial.expr), Node::Segment { .. }))
+    }
+
     fn begin(&self, pass: usize) -> Result<Option<Part>, Diagnostics> {
         let mut writer = Writer::new(self, false);
-        for (expr, slot) in self.carried_in(pass) {
-            let Node::Scan { op, .. } = self.graph.node(expr) else { continue };
+        let scans = self.carried_in(pass).map(|(expr, slot)| (expr, slot, self.shape_across(expr)));
+        let tables = self.tables_of(pass);
+        let tables =
+            tables.map(|partial| (partial.expr, partial.slot, self.graph.shape(partial.expr).clone()));
+        for (expr, slot, shape) in scans.chain(tables) {
+            let (Node::Scan { op, .. } | Node::Segment { op, .. }) = self.graph.node(expr) else { continue };
             let site = self.graph.site(expr);
             let neutral = writer.graph().constant(op.identity(self.graph.dtype(expr)), site);
-            let neutral = writer.graph().broadcast_to(neutral, self.shape_across(expr), site);
+            let neutral = writer.graph().broadcast_to(neutral, shape, site);
             writer.output(expr, neutral, Destination::Slot(slot));
         }
         writer.finish()
@@ -350,7 +358,7 @@ impl<'g> Splitter<'g> {
             writer.output(expr, writer.image(expr), Destination::Rows(index));
         }
         for partial in self.partials_of(pass) {
-            writer.contribute(partial);
+            writer.contribute(partial, carries);
         }
         writer.finish()
     }
@@ -502,10 +510,7 @@ impl<'s, 'g> Writer<'s, 'g> {
             Destination::Rows(output) | Destination::Whole(output) => {
                 self.splitter.graph.outputs()[output].name.to_string()
             }
-            Destination::Merged(slot)
-            | Destination::Joined(slot)
-            | Destination::Slot(slot)
-            | Destination::Carried(slot) => {
+            Destination::Merged(slot) | Destination::Slot(slot) | Destination::Carried(slot) => {
                 format!("{mark}{slot}")
             }
         };

@@ -85,7 +85,7 @@ impl Writer<'_> {
                 Atom::Symbol(symbol) => {
                     scale.checked_mul(i128::from((self.unit)(*symbol)).checked_pow(*exponent)?)
                 }
-                Atom::Floor(..) => Some(scale),
+                Atom::Floor(..) | Atom::Fits(..) => Some(scale),
             })
         };
         let mut common = 1_i128;
@@ -139,6 +139,12 @@ impl Writer<'_> {
                 match atom {
                     Atom::Symbol(id) => (self.symbol)(f, *id)?,
                     Atom::Floor(inner, divisor) => self.quotient(f, inner.terms(), *divisor, among)?,
+                    Atom::Fits(k, inner) => {
+                        let (open, close) = if among { ("(", ")") } else { ("", "") };
+                        write!(f, "{open}{k}//(")?;
+                        self.quotient(f, inner.terms(), 1, false)?;
+                        write!(f, "){close}")?;
+                    }
                 }
             }
         }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 const MAX_TERMS: usize = 128;
 /// The greatest degree of a monomial.
 const MAX_DEGREE: u32 = 64;
-/// The most symbols and terms in a polynomial, with nested floor atoms counted at each occurrence. It bounds the
+/// The most symbols and terms in a polynomial, with nested quotients counted at each occurrence. It bounds the
 /// time of comparing, hashing and printing, and the depth of nesting.
 const MAX_WEIGHT: usize = 1024;
 
@@ -21,6 +21,8 @@ pub(super) enum Atom {
     Symbol(SymbolId),
     /// The polynomial divided by the positive constant, rounded down.
     Floor(Arc<Poly>, i64),
+    /// The positive constant divided by the polynomial, rounded down; 0 where the polynomial is not positive.
+    Fits(i64, Arc<Poly>),
 }
 
 /// A product of atoms with exponents of at least 1; atoms are ascending and distinct. Empty for the constant 1.
@@ -123,7 +125,7 @@ impl Poly {
         for (atom, _) in terms.iter().flat_map(|(monomial, _)| monomial.factors()) {
             weight += match atom {
                 Atom::Symbol(_) => 1,
-                Atom::Floor(inner, _) => 1 + inner.weight,
+                Atom::Floor(inner, _) | Atom::Fits(_, inner) => 1 + inner.weight,
             };
         }
         if terms.len() > MAX_TERMS || weight > MAX_WEIGHT {
@@ -144,6 +146,10 @@ impl Poly {
                 let value = match atom {
                     Atom::Symbol(symbol) => value_of(*symbol).ok_or(DimError::Unbound(*symbol))?.into(),
                     Atom::Floor(inner, divisor) => inner.evaluate(value_of)?.div_euclid((*divisor).into()),
+                    Atom::Fits(k, inner) => match inner.evaluate(value_of)? {
+                        divisor @ 1.. => i128::from(*k) / divisor,
+                        _ => 0,
+                    },
                 };
                 let power = value.checked_pow(*exponent).ok_or(DimError::Overflow)?;
                 product = product.checked_mul(power).ok_or(DimError::Overflow)?;
@@ -157,7 +163,7 @@ impl Poly {
         for (atom, _) in self.terms.iter().flat_map(|(monomial, _)| monomial.factors()) {
             match atom {
                 Atom::Symbol(symbol) => symbols.push(*symbol),
-                Atom::Floor(inner, _) => inner.collect_symbols(symbols),
+                Atom::Floor(inner, _) | Atom::Fits(_, inner) => inner.collect_symbols(symbols),
             }
         }
     }

@@ -89,6 +89,13 @@ impl Interval {
         Interval { lower: divide(self.lower), upper: divide(self.upper) }
     }
 
+    /// Returns how often values of this interval fit into a positive constant.
+    fn fits_into(self, k: i64) -> Interval {
+        let fits = |divisor: i128| i128::from(k) / divisor.max(1);
+        let least = if self.lower > 0 { fits(self.upper) } else { 0 };
+        Interval { lower: least, upper: if self.upper > 0 { fits(self.lower) } else { 0 } }
+    }
+
     fn of_poly(poly: &Poly, facts: FactsOf) -> Interval {
         let mut sum = Interval::point(0);
         for (monomial, coefficient) in poly.terms() {
@@ -97,6 +104,7 @@ impl Interval {
                 let factor = match atom {
                     Atom::Symbol(symbol) => Interval::of(facts(*symbol)),
                     Atom::Floor(inner, divisor) => Interval::of_poly(inner, facts).floor_div(*divisor),
+                    Atom::Fits(k, inner) => Interval::of_poly(inner, facts).fits_into(*k),
                 };
                 for _ in 0..*exponent {
                     product = product.times(factor);

@@ -81,16 +81,21 @@ pub enum Node {
         /// The axis.
         axis: usize,
     },
-    /// Partial results of a segmented reduction: element `[b, s, ..]` combines, in index order from the identity of
-    /// the reduction, the rows `values[i, ..]` of block `b` (rows `b * SEGMENT_BLOCK ..`) with `ids[i] == s`. An id
-    /// that is negative or not below the size of axis 1 is reported at run time.
+    /// The tables of a segmented reduction: element `[t, s, ..]` combines, in index order from the identity of the
+    /// reduction, the rows `values[i, ..]` that table `t` takes ([`rows_of_table`](crate::reduce::rows_of_table)) with
+    /// `ids[i] == s`. An id that is negative or not below the size of axis 1 is reported at run time.
     Segment {
         /// Sum, Prod, Min or Max.
         op: ReduceOp,
+        /// Whether the result has an axis of size 2 after that of the segments: sums, and what rounding has lost of them.
+        compensated: bool,
         /// Of the accumulator dtype, which is that of the result.
         values: ExprId,
         /// i64, along one axis, the leading one of `values`.
         ids: ExprId,
+        /// The tables to start from, in place of the identity: of rows before these, whose number is a multiple of
+        /// [`SEGMENT_BLOCK`](crate::reduce::SEGMENT_BLOCK).
+        initial: Option<ExprId>,
     },
     /// The best elements along an axis, or their indices: best first, in place of the axis. An axis that a caller
     /// names has enough of them. If it is the row axis of a chunk with fewer elements, the missing ones come last:
@@ -175,7 +180,9 @@ impl Node {
         match self {
             Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Size(_) | Node::Poison => Operands::new(),
             Node::Elementwise { operands, .. } | Node::Concat { operands, .. } => operands.clone(),
-            Node::Segment { values, ids, .. } => smallvec![*values, *ids],
+            Node::Segment { values, ids, initial, .. } => {
+                [*values, *ids].into_iter().chain(*initial).collect()
+            }
             Node::Select { condition, on_true, on_false } => smallvec![*condition, *on_true, *on_false],
             Node::Cast(operand)
             | Node::Reduce { operand, .. }
@@ -230,7 +237,6 @@ impl Node {
     pub fn renumber(&mut self, id: impl Fn(ExprId) -> ExprId) {
         let operands: &mut [&mut ExprId] = match self {
             Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Size(_) | Node::Poison => return,
-            Node::Segment { values, ids, .. } => &mut [values, ids],
             Node::Elementwise { operands, .. } | Node::Concat { operands, .. } => {
                 operands.iter_mut().for_each(|operand| *operand = id(*operand));
                 return;
@@ -247,6 +253,10 @@ impl Node {
                 *operand = id(*operand);
                 *initial = initial.map(id);
                 return;
+            }
+            Node::Segment { values, ids, initial, .. } => {
+                *initial = initial.map(&id);
+                &mut [values, ids]
             }
         };
         for operand in operands {

@@ -1,11 +1,13 @@
-//! Concatenation, and the partial results of segmented reductions.
+//! Concatenation, and the tables of segmented reductions.
 
 use super::Array;
 use super::error::{Fault, Rule};
 use super::reduce::apply;
 use super::view::{element_count, with_room};
+use crate::dim::Dim;
 use crate::dtype::Scalar;
-use crate::reduce::{ReduceOp, SEGMENT_BLOCK};
+use crate::ops::Op;
+use crate::reduce::{ReduceOp, SEGMENT_BLOCK, rows_of_table};
 
 /// Concatenates the operands along an axis.
 pub(super) fn concat(operands: &[&Array], axis: usize) -> Result<Array, Fault> {
@@ -31,38 +33,75 @@ pub(super) fn concat(operands: &[&Array], axis: usize) -> Result<Array, Fault> {
     Ok(Array { dtype: first.dtype, shape, elements })
 }
 
-/// Combines the rows of each block and segment in index order; `shape` is that of the result.
+/// The tables of a segmented reduction.
+pub(super) struct Tables<'a> {
+    pub shape: Vec<usize>,
+    /// Whether sums keep what rounding loses of them.
+    pub compensated: bool,
+    pub initial: Option<&'a Array>,
+}
+
+/// Combines the rows of each segment with those of its table, in index order.
 pub(super) fn segment(
     op: ReduceOp,
     values: &Array,
     ids: &Array,
-    shape: Vec<usize>,
+    tables: Tables<'_>,
     fused: bool,
 ) -> Result<Array, Fault> {
-    if !matches!(op, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max) {
+    let Tables { shape, compensated, initial } = tables;
+    let kept = usize::from(compensated);
+    let is_sum = op == ReduceOp::Sum && values.dtype.is_float();
+    if !matches!(op, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max) || compensated && !is_sum
+    {
         return Err(Fault::Unsound(Rule::Types));
     }
-    let (&[rows], &[leading, ref rest @ ..], &[blocks, segments, ref kept @ ..]) =
+    let (&[rows], &[leading, ref rest @ ..], &[count, segments, ref inner @ ..]) =
         (&ids.shape[..], &values.shape[..], &shape[..])
     else {
         return Err(Fault::Unsound(Rule::Axes));
     };
-    if rows != leading || rest != kept || blocks != rows.div_ceil(SEGMENT_BLOCK) {
+    let fits =
+        rows == leading && inner.get(kept..) == Some(rest) && inner[..kept].iter().all(|size| *size == 2);
+    if !fits || count == 0 || initial.is_some_and(|initial| initial.shape != shape) {
         return Err(Fault::Unsound(Rule::Axes));
     }
-    let inner = element_count(rest)?;
-    let mut elements = with_room(&shape)?;
-    elements.resize(element_count(&shape)?, op.identity(values.dtype));
+    let count = i64::try_from(count).map(Dim::constant);
+    let taken = count.ok().and_then(|count| rows_of_table(&count).ok()?.as_constant());
+    let taken = taken.and_then(|rows| usize::try_from(rows).ok()).ok_or(Fault::Unsound(Rule::Axes))?;
+    let width = element_count(rest)?;
+    let mut elements = match initial {
+        Some(initial) => initial.elements.clone(),
+        None => {
+            let mut elements = with_room(&shape)?;
+            elements.resize(element_count(&shape)?, op.identity(values.dtype));
+            elements
+        }
+    };
     for (row, id) in ids.elements.iter().enumerate() {
         let Scalar::I64(value) = *id else { return Err(Fault::Unsound(Rule::Types)) };
         let segment = usize::try_from(value).ok().filter(|segment| *segment < segments);
         let segment = segment.ok_or(Fault::Index { position: row, value, size: segments })?;
-        let first = (row / SEGMENT_BLOCK * segments + segment) * inner;
-        for column in 0..inner {
-            let total = elements[first + column];
-            elements[first + column] =
-                apply(op.combine(), fused, &[total, values.elements[row * inner + column]])?;
+        let table = row % SEGMENT_BLOCK / taken;
+        let first = (table * segments + segment) * width * (1 + kept);
+        for column in first..first + width {
+            let (total, value) = (elements[column], values.elements[row * width + column - first]);
+            elements[column] = apply(op.combine(), fused, &[total, value])?;
+            if compensated {
+                let lost = lost(total, value, elements[column])?;
+                let error = &mut elements[column + width];
+                *error = apply(Op::Add, fused, &[*error, lost])?;
+            }
         }
     }
     Ok(Array { dtype: values.dtype, shape, elements })
+}
+
+/// Returns what rounding lost of a sum of two floats, which is a float: Knuth's TwoSum (The Art of Computer Programming,
+/// volume 2, 4.2.2, theorem B).
+fn lost(x: Scalar, y: Scalar, sum: Scalar) -> Result<Scalar, Fault> {
+    let minus = |a: Scalar, b: Scalar| apply(Op::Subtract, false, &[a, b]);
+    let of_y = minus(sum, x)?;
+    let of_x = minus(sum, of_y)?;
+    apply(Op::Add, false, &[minus(x, of_x)?, minus(y, of_y)?])
 }

@@ -71,9 +71,14 @@ fn arithmetic_is_that_of_numbers() {
         "6*n*m+4*n",
         "5",
     ];
-    for a in sizes {
-        let mut graph = graph();
-        let a = dim(&mut graph, a);
+    let mut graph = graph();
+    let mut sizes: Vec<Dim> = sizes.into_iter().map(|size| dim(&mut graph, size)).collect();
+    // How often some of them fit into constants.
+    for (size, k) in [(0, 7), (2, 100), (3, 64), (6, 5)] {
+        sizes.push(sizes[size].fits_into(k).unwrap());
+    }
+    sizes.push(sizes[11].scale(-2).unwrap().add(&sizes[1]).unwrap());
+    for a in &sizes {
         let interval = a.interval(&|_| Facts { lower: 0, upper: Some(6) });
         for_all_values(2, |value| {
             let exact = a.evaluate(value).unwrap();
@@ -86,13 +91,18 @@ fn arithmetic_is_that_of_numbers() {
                 assert_eq!(floor.evaluate(value).unwrap(), exact.div_euclid(k), "{a:?} // {k}");
                 assert_eq!(ceil.evaluate(value).unwrap(), -(-exact).div_euclid(k), "{a:?} / {k} up");
             });
+            let fits = a.fits_into(k).unwrap();
+            for_all_values(2, |value| {
+                let exact = a.evaluate(value).unwrap();
+                let count = (1..=k).filter(|count| exact > 0 && count * exact <= k).count();
+                assert_eq!(fits.evaluate(value), Ok(count as i64), "{k} // {a:?}");
+            });
         }
-        for b in sizes {
-            let b = dim(&mut graph, b);
-            let product = a.mul(&b).unwrap();
-            assert_eq!(product.exact_div(&b), Some(a.clone()), "{product:?} / {b:?}");
-            assert_eq!(a.add(&b).unwrap().sub(&b).unwrap(), a);
-            let replaced = a.substitute(SymbolId::new(0), &b).unwrap();
+        for b in &sizes {
+            let product = a.mul(b).unwrap();
+            assert_eq!(product.exact_div(b), Some(a.clone()), "{product:?} / {b:?}");
+            assert_eq!(a.add(b).unwrap().sub(b).unwrap(), *a);
+            let replaced = a.substitute(SymbolId::new(0), b).unwrap();
             for_all_values(2, |value| {
                 let inner = b.evaluate(value).unwrap();
                 let symbol_value =
@@ -154,6 +164,7 @@ fn limits() {
     assert_eq!(too_deep, DimError::TooLarge, "deep nesting");
     assert_eq!(Dim::constant(3).floor_div(0), Err(DimError::Divisor(0)));
     assert_eq!(Dim::constant(3).ceil_div(-2), Err(DimError::Divisor(-2)));
+    assert_eq!(Dim::symbol(SymbolId::new(0)).fits_into(0), Err(DimError::Divisor(0)));
     assert_eq!(Dim::constant(i64::MIN).neg(), Err(DimError::Overflow));
     assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
 }

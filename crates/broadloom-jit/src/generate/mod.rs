@@ -194,8 +194,9 @@ impl<'f> Generator<'_, 'f, '_> {
         if self.kernel.parallel == Some(axis) {
             return self.range;
         }
-        let Axis { extent, group, stretched, .. } = self.kernel.axes[axis.index()];
-        if let Some((along, steps)) = stretched {
+        let kernel = self.kernel;
+        let Axis { extent, groups, stretched, .. } = &kernel.axes[axis.index()];
+        if let Some((along, steps)) = *stretched {
             // A strip is not empty, so the divisor is not zero.
             let (start, end) = self.bounds(along);
             let steps = self.extent(steps);
@@ -204,12 +205,16 @@ impl<'f> Generator<'_, 'f, '_> {
             let last = self.ins().udiv(last, steps);
             return (first, self.ins().iadd_imm_s(last, 1));
         }
-        let extent = self.extent(extent);
-        let Some((counter, length)) = group else { return (self.constant(0), extent) };
-        let (counter, length) = (self.positions[&counter], self.params[length.index()]);
-        let start = self.ins().imul(counter, length);
-        let end = self.ins().iadd(start, length);
-        (start, self.least(end, extent))
+        let mut bounds = (self.constant(0), self.extent(*extent));
+        for (counter, length) in groups {
+            let (counter, length) = (self.positions[counter], self.params[length.index()]);
+            let before = self.ins().imul(counter, length);
+            let start = self.ins().iadd(bounds.0, before);
+            let end = self.ins().iadd(start, length);
+            // The last groups may lie beyond the end.
+            bounds = (self.least(start, bounds.1), self.least(end, bounds.1));
+        }
+        bounds
     }
 
     fn least(&mut self, x: ir::Value, y: ir::Value) -> ir::Value {
@@ -362,9 +367,9 @@ impl<'f> Generator<'_, 'f, '_> {
                     Some(None) => {}
                     None => self.store(*access, *delta, *value),
                 },
-                Stmt::Scatter { access, delta, index, stride, size, op, value } => {
-                    let (access, delta, index, stride, size) = (*access, *delta, *index, *stride, *size);
-                    self.scatter(&Place { access, delta, index, stride, size }, *op, *value);
+                Stmt::Scatter { access, delta, index, stride, size, op, value, lost } => {
+                    let (access, index, stride, size) = ((*access, *delta), *index, *stride, *size);
+                    self.scatter(&Place { access, lost: *lost, index, stride, size }, *op, *value);
                 }
                 Stmt::Put { row, part, axis, value } => self.put(*row, *part, *axis, *value),
                 Stmt::For { axis, lanes, body } => self.vector_loop(*axis, *lanes, body),

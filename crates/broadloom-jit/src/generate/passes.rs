@@ -55,8 +55,8 @@ impl Generator<'_, '_, '_> {
             _ => false,
         };
         // A loop over groups of an axis is around parts of one long loop.
-        let is_part = kernel.axes[axis.index()].group.is_some();
-        let is_outermost = self.positions.len() == usize::from(is_part) && !self.strips.contains_key(&axis);
+        let counters = kernel.axes[axis.index()].groups.len();
+        let is_outermost = self.positions.len() == counters && !self.strips.contains_key(&axis);
         let is_long = self.whole_extent(axis).is_none_or(|extent| extent >= MIN_ALIGNED);
         let matters = lanes > 1 && bytes > VECTOR_BYTES as i64 && is_outermost && is_long;
         if !matters || !body.iter().all(is_plain) || self.computes_functions(body) {
@@ -144,9 +144,9 @@ impl Generator<'_, '_, '_> {
 
     /// Returns the number of steps of an axis that is run as a whole, if it is a constant.
     pub(super) fn whole_extent(&self, axis: AxisId) -> Option<i64> {
-        let Axis { extent, group, stretched, .. } = self.kernel.axes[axis.index()];
-        let is_part = group.is_some() || stretched.is_some() || self.strips.contains_key(&axis);
-        match extent {
+        let Axis { extent, groups, stretched, .. } = &self.kernel.axes[axis.index()];
+        let is_part = !groups.is_empty() || stretched.is_some() || self.strips.contains_key(&axis);
+        match *extent {
             Extent::Constant(extent) if !is_part && self.kernel.parallel != Some(axis) => Some(extent),
             _ => None,
         }

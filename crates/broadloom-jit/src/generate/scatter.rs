@@ -3,6 +3,7 @@
 use super::Generator;
 use crate::emit::{LaneStride, Val};
 use broadloom_ir::dtype::{DType, Scalar};
+use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -10,8 +11,10 @@ use cranelift_codegen::ir::{self, InstBuilder};
 
 /// The elements that a [`Stmt::Scatter`] combines rows with.
 pub(super) struct Place {
-    pub access: AccessId,
-    pub delta: i64,
+    /// The access, and a number of elements.
+    pub access: (AccessId, i64),
+    /// The same for what rounding loses.
+    pub lost: Option<(AccessId, i64)>,
     pub index: ValueId,
     pub stride: Stride,
     pub size: Extent,
@@ -68,38 +71,56 @@ impl Generator<'_, '_, '_> {
     /// Combines neighbours along an axis of the buffer at once, and neighbouring rows of the table one after the other,
     /// because they may belong to the same segment.
     fn combine_in_memory(&mut self, place: &Place, op: ReduceOp, value: ValueId) {
-        let dtype = self.kernel.accesses[place.access.index()].dtype;
-        let start = self.origin(place.access);
         let (index, value) = (self.get(place.index), self.get(value));
-        let offset = (place.delta * dtype.size() as i64) as i32;
-        if let Some((lanes, stride)) = self.lane_stride(place.access) {
-            let address = self.in_segment(start, &index, place, dtype);
+        let start = self.origin(place.access.0);
+        let lost = place.lost.map(|(access, _)| self.origin(access));
+        let combine = |generator: &mut Self, index: &Val, value: &Val, stride: LaneStride| {
+            let dtype = generator.kernel.accesses[place.access.0.index()].dtype;
+            let bytes = |delta: i64| (delta * dtype.size() as i64) as i32;
+            let (step, offset) = (generator.in_segment(index, place, dtype), bytes(place.access.1));
+            let address = generator.ins().iadd(start, step);
+            let old = generator.emit.load(address, offset, dtype, value.lanes, stride);
+            let new = generator.emit.accumulate(op, dtype, &old, value);
+            generator.emit.store(address, offset, &new, stride);
+            if let (Some(start), Some((_, delta))) = (lost, place.lost) {
+                let address = generator.ins().iadd(start, step);
+                let before = generator.emit.load(address, bytes(delta), dtype, value.lanes, stride);
+                let lost = generator.lost(&old, value, &new);
+                let lost = generator.emit.accumulate(op, dtype, &before, &lost);
+                generator.emit.store(address, bytes(delta), &lost, stride);
+            }
+        };
+        if let Some((lanes, stride)) = self.lane_stride(place.access.0) {
             let value = self.emit.splat(&value, lanes);
-            let old = self.emit.load(address, offset, dtype, lanes, stride);
-            let new = self.emit.accumulate(op, dtype, &old, &value);
-            return self.emit.store(address, offset, &new, stride);
+            return combine(self, &index, &value, stride);
         }
         for lane in 0..self.vector.map_or(1, |(_, lanes)| lanes) {
             let index = self.emit.lane(&index, lane.min(index.lanes - 1));
             let value = self.emit.lane(&value, lane.min(value.lanes - 1));
-            let address = self.in_segment(start, &index, place, dtype);
-            let old = self.emit.load(address, offset, dtype, 1, LaneStride::Unit);
-            let new = self.emit.accumulate(op, dtype, &old, &value);
-            self.emit.store(address, offset, &new, LaneStride::Unit);
+            combine(self, &index, &value, LaneStride::Unit);
         }
     }
 
-    fn in_segment(&mut self, start: ir::Value, index: &Val, place: &Place, dtype: DType) -> ir::Value {
+    /// Returns what rounding lost of the sum of two floats: Knuth's TwoSum, in the order in which the interpreter computes it.
+    fn lost(&mut self, x: &Val, y: &Val, sum: &Val) -> Val {
+        let mut both = |op: Op, x: &Val, y: &Val| self.emit.op(op, &[x.clone(), y.clone()]);
+        let of_y = both(Op::Subtract, sum, x);
+        let of_x = both(Op::Subtract, sum, &of_y);
+        let (from_x, from_y) = (both(Op::Subtract, x, &of_x), both(Op::Subtract, y, &of_y));
+        both(Op::Add, &from_x, &from_y)
+    }
+
+    /// Returns the number of bytes from the first segment to that of the index.
+    fn in_segment(&mut self, index: &Val, place: &Place, dtype: DType) -> ir::Value {
         let bytes = dtype.size() as i64;
         let index = index.regs[0];
-        let step = match place.stride {
+        match place.stride {
             Stride::Constant(stride) => self.scaled(index, stride.wrapping_mul(bytes)),
             Stride::Param(param) => {
                 let stride = self.params[param.index()];
                 let stride = self.scaled(stride, bytes);
                 self.ins().imul(index, stride)
             }
-        };
-        self.ins().iadd(start, step)
+        }
     }
 }

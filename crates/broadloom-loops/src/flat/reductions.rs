@@ -412,7 +412,7 @@ impl Flat {
     fn grouped(&mut self, operand: FlatId, axis: usize, shape: &Shape) -> Option<(usize, Shape)> {
         let extent = self.node(operand).shape[axis].clone();
         let short = extent.as_constant().is_some_and(|extent| extent < MIN_GROUPED_AXIS)
-            // There are few blocks of rows.
+            // There are few tables.
             || matches!(self.without_casts(operand).kind, Kind::Segment { .. });
         if short || !self.is_few(shape) {
             return None;

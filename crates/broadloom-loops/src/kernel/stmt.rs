@@ -33,6 +33,8 @@ pub enum Stmt {
         op: ReduceOp,
         /// The value.
         value: ValueId,
+        /// For a compensated sum: where what rounding loses is added, at the same index with the same stride.
+        lost: Option<(AccessId, i64)>,
     },
     /// Writes a value to a scratch row at the current position in the strip of the axis.
     Put {

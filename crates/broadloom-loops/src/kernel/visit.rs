@@ -282,7 +282,10 @@ impl Stmt {
         match self {
             Stmt::Let(value) => values[value.index()].def.accesses(),
             Stmt::Store { access, delta, .. } => smallvec![(*access, Use::Write(*delta))],
-            Stmt::Scatter { access, .. } => smallvec![(*access, Use::Combine)],
+            Stmt::Scatter { access, lost, .. } => {
+                let lost = lost.map(|(access, _)| access);
+                [*access].into_iter().chain(lost).map(|access| (access, Use::Combine)).collect()
+            }
             Stmt::Sort(sort) => smallvec![(sort.source, Use::ReadAny), (sort.target, Use::Combine)],
             Stmt::Best(Best { source, .. }) | Stmt::BestRows(BestRows { source, .. }) => {
                 source.array().into_iter().map(|(access, _)| (access, Use::ReadAny)).collect()

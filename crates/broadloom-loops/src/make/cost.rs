@@ -21,7 +21,7 @@ impl Maker<'_, '_, '_> {
             let mut product = Dim::constant(count.into());
             for axis in axes.iter().filter(|axis| Some(*axis) != parallel) {
                 let entry = &self.nest.axes[axis.index()];
-                let steps = entry.group.as_ref().map_or(&entry.extent, |(_, length)| length);
+                let steps = entry.groups.last().map_or(&entry.extent, |(_, length)| length);
                 // An estimate may leave out a factor that is too large to represent.
                 product = product.mul(steps).unwrap_or(product);
             }

@@ -31,7 +31,7 @@ pub(crate) fn sort_rows(
                 Extent::Param(ParamId::new(kernel.params.len() - 1))
             }
         };
-        kernel.axes.push(Axis { name, extent, reduction: false, group: None, stretched: None });
+        kernel.axes.push(Axis { name, extent, reduction: false, groups: SmallVec::new(), stretched: None });
         AxisId::new(kernel.axes.len() - 1)
     };
     let axis = add(length);

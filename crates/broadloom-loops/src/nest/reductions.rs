@@ -33,10 +33,11 @@ impl Nest<'_> {
             return Ok(axis);
         }
         let length = |group: usize| Dim::symbol(self.flat.groups[group].length);
-        let group = reduction.group.and_then(|group| Some((map[0].axis?, length(group))));
+        let groups =
+            reduction.group.and_then(|group| Some((map[0].axis?, length(group)))).into_iter().collect();
         let axis = self.axis(NestAxis {
             reduction: true,
-            group,
+            groups,
             combines: reduction.combines,
             ..NestAxis::free(extent, parent)
         })?;
@@ -152,7 +153,7 @@ impl Nest<'_> {
                 _ => Contribution::Value(args[0]),
             },
         };
-        let group = self.axes[axis.index()].group.as_ref().map_or(0, |(group, _)| bit(*group));
+        let group = self.axes[axis.index()].counters().fold(0, |set, counter| set | bit(counter));
         let parent = self.axes[axis.index()].parent.map_or(0, bit);
         let varies = args.iter().fold(group, |set, arg| set | self.varies[arg.index()]) & !bit(axis);
         let depends =

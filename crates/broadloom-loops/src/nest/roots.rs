@@ -8,7 +8,7 @@ use crate::pieces::Piece;
 use crate::thresholds::{MAX_UNROLLED_RIGHT_SIDES, MAX_UNROLLED_TRAILING};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::reduce::SEGMENT_BLOCK;
+use broadloom_ir::reduce::{SEGMENT_BLOCK, rows_of_table};
 use smallvec::smallvec;
 use std::collections::{BTreeSet, HashMap};
 
@@ -158,11 +158,13 @@ impl<'a> Nest<'a> {
         })
     }
 
-    /// Builds the partial results of segmented reductions by the same ids, in one walk over the rows of their
-    /// tables:
+    /// Builds the tables of segmented reductions by the same ids, in one walk over the rows of each table:
     ///
     /// ```text
-    /// for block { for segment, .. { store identity }   for row of block { id; for .. { value; scatter } } }
+    /// for table {
+    ///   for segment, .. { store initial }
+    ///   for block { for row of table in block { id; for .. { value; scatter } } }
+    /// }
     /// ```
     pub fn of_segments(
         flat: &'a Flat,
@@ -173,11 +175,12 @@ impl<'a> Nest<'a> {
         let mut nest = Nest::empty(flat, stored, roots, narrow);
         let mut shared = Shared::new();
         let shape = &flat.node(roots[0].0).shape;
-        let (counts, segments) = (shape[0].clone(), shape[1].clone());
-        let block = nest.free_axis(None, counts)?;
+        let (tables, segments) = (shape[0].clone(), shape[1].clone());
+        let taken = rows_of_table(&tables)?;
+        let table = nest.free_axis(None, tables)?;
         for (root, targets) in roots {
             let node = flat.node(*root);
-            let Kind::Segment { op, .. } = node.kind else { continue };
+            let Kind::Segment { op, initial, .. } = node.kind else { continue };
             // The axis of segments has a loop even for a single segment: the rows come after it.
             let axes: Vec<(usize, &Dim)> = node
                 .shape
@@ -187,13 +190,16 @@ impl<'a> Nest<'a> {
                 .filter(|(axis, dim)| *axis == 1 || !dim.is_one())
                 .collect();
             // Separate loops can merge.
-            let (level, indices) = nest.chain(Some(block), &axes, &mut Shared::new())?;
+            let (level, indices) = nest.chain(Some(table), &axes, &mut Shared::new())?;
             let mut map: AffineMap = smallvec![AffineIndex::at(0); node.shape.rank()];
-            map[0] = AffineIndex::along(block);
+            map[0] = AffineIndex::along(table);
             for ((axis, _), index) in axes.iter().zip(indices) {
                 map[*axis] = index;
             }
-            let value = nest.constant(op.identity(node.dtype), *root);
+            let value = match initial {
+                Some(initial) => nest.instantiate(initial, map.clone())?,
+                None => nest.constant(op.identity(node.dtype), *root),
+            };
             for &target in targets {
                 let (access, delta) = nest.address(target, &map)?;
                 nest.stores.push(NestStore { access, delta, value, level, scatter: None });
@@ -201,8 +207,10 @@ impl<'a> Nest<'a> {
         }
         let Kind::Segment { ids, .. } = flat.node(roots[0].0).kind else { return Ok(nest) };
         let id_shape = &flat.node(ids).shape;
+        let block = nest.free_axis(Some(table), id_shape[0].ceil_div(SEGMENT_BLOCK as i64)?)?;
         let row = nest.free_axis(Some(block), id_shape[0].clone())?;
-        nest.axes[row.index()].group = Some((block, Dim::constant(SEGMENT_BLOCK as i64)));
+        let length = Dim::constant(SEGMENT_BLOCK as i64);
+        nest.axes[row.index()].groups = smallvec![(block, length), (table, taken)];
         let along: AffineMap = smallvec![AffineIndex::along(row)];
         let id = nest.instantiate(ids, along.clone())?;
         let position = nest.position(id_shape, &along)?;
@@ -215,27 +223,36 @@ impl<'a> Nest<'a> {
         );
         for (root, targets) in roots {
             let node = flat.node(*root);
-            let Kind::Segment { op, values, .. } = node.kind else { continue };
+            let Kind::Segment { op, compensated, values, .. } = node.kind else { continue };
+            let leading = 2 + usize::from(compensated);
             let axes: Vec<(usize, &Dim)> =
-                node.shape.iter().enumerate().skip(2).filter(|(_, dim)| !dim.is_one()).collect();
+                node.shape.iter().enumerate().skip(leading).filter(|(_, dim)| !dim.is_one()).collect();
             let unrolled = unrolled(&axes, MAX_UNROLLED_TRAILING, true);
             let looped = &axes[..axes.len() - usize::from(unrolled.is_some())];
             let (level, indices) = nest.chain(Some(row), looped, &mut shared)?;
             for last in 0..unrolled.unwrap_or(1) {
                 let mut map: AffineMap = smallvec![AffineIndex::at(0); node.shape.rank()];
-                map[0] = AffineIndex::along(block);
+                map[0] = AffineIndex::along(table);
                 let indices = indices.iter().cloned().chain(unrolled.map(|_| AffineIndex::at(last)));
                 for ((axis, _), index) in axes.iter().zip(indices) {
                     map[*axis] = index;
                 }
                 let rows: AffineMap =
-                    std::iter::once(AffineIndex::along(row)).chain(map[2..].iter().cloned()).collect();
+                    std::iter::once(AffineIndex::along(row)).chain(map[leading..].iter().cloned()).collect();
                 let value = nest.instantiate(values, rows)?;
                 for &target in targets {
                     let stride = flat.strides(target)?[1].clone();
                     let stride = nest.stride(&stride);
                     let (access, delta) = nest.address(target, &map)?;
-                    let scatter = Some(NestScatter { op, index, stride, size });
+                    let lost = match compensated {
+                        true => {
+                            let mut map = map.clone();
+                            map[2] = AffineIndex::at(1);
+                            Some(nest.address(target, &map)?)
+                        }
+                        false => None,
+                    };
+                    let scatter = Some(NestScatter { op, index, stride, size, lost });
                     nest.stores.push(NestStore { access, delta, value, level, scatter });
                 }
             }

@@ -27,9 +27,9 @@ impl Placement<'_, '_> {
         let nest = self.nest;
         let &[inner] = self.loops(Some(outer)).as_slice() else { return None };
         let is_plain = |axis: AxisId, shortest: i64| {
-            let NestAxis { extent, reduction, group, part, .. } = &nest.axes[axis.index()];
+            let NestAxis { extent, reduction, groups, part, .. } = &nest.axes[axis.index()];
             let is_long = extent.as_constant().is_none_or(|extent| extent >= shortest);
-            is_long && !reduction && group.is_none() && part.is_none()
+            is_long && !reduction && groups.is_empty() && part.is_none()
         };
         let is_inside = |axis: Option<AxisId>| axis == Some(outer) || axis == Some(inner);
         let mut values = self.live_values().filter(|value| is_inside(self.position(*value)));

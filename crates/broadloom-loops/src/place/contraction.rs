@@ -121,8 +121,8 @@ impl Placement<'_, '_> {
             reduction = inside;
         }
         let is_plain = |axis: AxisId| {
-            let NestAxis { group, part, .. } = &nest.axes[axis.index()];
-            (group.is_none() || axis == strip) && part.is_none() && !self.is_counter(axis)
+            let NestAxis { groups, part, .. } = &nest.axes[axis.index()];
+            (groups.is_empty() || axis == strip) && part.is_none() && !self.is_counter(axis)
         };
         let reduced = self.reduced.get(&reduction)?;
         let is_ordered = |order: &Order| matches!(order, Order::Free | Order::Sequential | Order::Tree);

@@ -41,7 +41,7 @@ impl Placement<'_, '_> {
                 free.parent == Some(around) && free.extent == entry.extent
             };
             let Some(free) =
-                nest.free.iter().copied().rfind(beside).filter(|_| fits && entry.group.is_none())
+                nest.free.iter().copied().rfind(beside).filter(|_| fits && entry.groups.is_empty())
             else {
                 continue;
             };

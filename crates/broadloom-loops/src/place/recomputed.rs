@@ -24,8 +24,8 @@ impl Placement<'_, '_> {
             // The groups of an axis divide it: along both axes together nothing is computed twice.
             let varies =
                 nest.axes.iter().enumerate().fold(nest.varies[value.index()], |set, (axis, entry)| {
-                    let grouped = entry.group.as_ref().filter(|_| set & bit(AxisId::new(axis)) != 0);
-                    grouped.map_or(set, |(group, _)| set | bit(*group))
+                    let is_along = set & bit(AxisId::new(axis)) != 0;
+                    entry.counters().filter(|_| is_along).fold(set, |set, counter| set | bit(counter))
                 });
             if around(value) & !varies == 0 {
                 continue;

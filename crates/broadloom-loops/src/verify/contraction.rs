@@ -15,7 +15,7 @@ impl Scope<'_> {
             || is_walked
             || self.vector.is_some()
             || !matches!(order, Order::Free | Order::Sequential | Order::Tree)
-            || self.axis(axis)?.group.is_some()
+            || !self.axis(axis)?.groups.is_empty()
             || !self.is_at_most(axis, MAX_CONTRACTED_AXIS)
             || of_rows.length > contract.steps
             || contract.is_ranked(&self.kernel.axes) && contract.steps > self.most_ranked(contract)
@@ -75,7 +75,7 @@ impl Scope<'_> {
         };
         let has_few_blocks = order != Order::Tree || self.is_at_most(axis, BLOCK as i64);
         let contract = fold.contract().ok_or(Fault::Form(axis))?;
-        if self.axis(axis)?.group.is_some()
+        if !self.axis(axis)?.groups.is_empty()
             || self.strips[axis.index()].is_some()
             || !is_of_strips(rows)
             || !is_of_strips(strip)

@@ -220,10 +220,6 @@ impl<'a> ChunkRun<'a> {
                         Some((_, rows)) => rows.append(array).map_err(RunError::from)?,
                         None => outputs.push((*number, array)),
                     },
-                    Destination::Joined(slot) => match &mut self.slots[*slot] {
-                        Some(joined) => joined.append(array).map_err(RunError::from)?,
-                        empty => *empty = Some(array),
-                    },
                     Destination::Merged(_) => partial.push(array),
                     Destination::Carried(slot) => self.slots[*slot] = Some(array),
                     Destination::Whole(_) | Destination::Slot(_) => {}
@@ -381,10 +377,7 @@ impl<'a> ChunkRun<'a> {
             match destination {
                 Destination::Whole(number) => self.wholes[*number] = Some(array),
                 Destination::Slot(slot) => self.slots[*slot] = Some(array),
-                Destination::Rows(_)
-                | Destination::Merged(_)
-                | Destination::Joined(_)
-                | Destination::Carried(_) => {}
+                Destination::Rows(_) | Destination::Merged(_) | Destination::Carried(_) => {}
             }
         }
         Ok(())
@@ -428,7 +421,6 @@ impl<'a> ChunkRun<'a> {
         for (destination, array) in each.part.outputs.iter().zip(results) {
             match destination {
                 Destination::Merged(_) => partial.push(array),
-                Destination::Joined(slot) => self.slots[*slot] = Some(array),
                 Destination::Rows(_)
                 | Destination::Whole(_)
                 | Destination::Slot(_)

@@ -100,12 +100,13 @@ macro_rules! segments {
 }
 
 segments! {
-    /// Sum of the rows of each segment, as by [`Tensor::sum`]; 0 for a segment without rows.
+    /// Sum of the rows of each segment; 0 for a segment without rows. Floats are added in `f64` and rounded once; the rounding
+    /// errors of a sum of `f64` are added up as well (Knuth's TwoSum).
     segment_sum = Sum => i64 "result, [6, 0, 12]";
     /// Least element of each segment; infinity, or the greatest integer, for a segment without rows.
     segment_min = Min => i64 "result, [6, i64::MAX, 5]";
     /// Greatest element of each segment; minus infinity, or the least integer, for a segment without rows.
     segment_max = Max => i64 "result, [6, i64::MIN, 7]";
-    /// Mean of each segment; `f64` for integers. NaN for a segment without rows.
+    /// Mean of each segment; `f64` for integers. It lies between the least and the greatest row. NaN for a segment without rows.
     segment_mean = Mean => f64 "format!(\"{result:?}\"), \"[6.0, NaN, 6.0]\"";
 }

@@ -7,6 +7,7 @@ mod empty;
 mod errors;
 mod explain;
 mod forms;
+mod groups;
 mod in_place;
 mod language;
 mod large_graphs;

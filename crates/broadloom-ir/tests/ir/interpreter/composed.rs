@@ -191,19 +191,30 @@ fn segments_are_combined() {
 }
 
 #[test]
-fn sums_of_segments_go_by_blocks() {
-    // Two blocks, whose sums differ from that of all rows in order.
-    let rows = 65_536 + 1000;
-    let values: Vec<f32> = (0..rows).map(|row| if row < 65_536 { 1.0 } else { 0.001 }).collect();
-    let ids = vec![0_u8; rows];
-    let arrays = [("n", Array::new(&[rows], &values)), ("n", Array::new(&[rows], &ids))];
+fn sums_of_segments_go_by_tables() {
+    // One segment has 63 tables, each of which takes 1,056 rows of a block. The sums of all but the first are less than half a
+    // unit in the last place of its own, and together more.
+    let rows = 65_536 + 2000;
+    let value = |row: usize| if row % 65_536 < 1056 { 1.0 } else { 2.0_f64.powi(-57) };
+    let values: Vec<f64> = (0..rows).map(value).collect();
+    let table = |table: usize| (0..rows).filter(|row| row % 65_536 / 1056 == table).map(value).sum::<f64>();
+    let want = (0..63).map(table).fold(0.0, |sum, table| sum + table);
+    assert_ne!(want, 2112.0 + (rows - 2112) as f64 * 2.0_f64.powi(-57));
+    let arrays = [("n", Array::new(&[rows], &values)), ("n", Array::new(&[rows], &vec![0_u8; rows]))];
     let found = evaluate(&arrays, false, |graph, x| {
         graph.segment(SegmentOp::Sum, x[0], x[1], Dim::constant(1), here())
     });
-    let in_order = |part: &[f32]| part.iter().fold(0.0_f32, |total, value| total + value);
-    let want = in_order(&values[..65_536]) + in_order(&values[65_536..]);
-    assert_ne!(want, in_order(&values));
     expect(found, &[1], &[want]);
+}
+
+#[test]
+fn sums_of_segments_keep_what_rounding_loses() {
+    let values = [1e16, 1.0, -3.0, 1.0, -1e16, 0.5];
+    let arrays = [("n", Array::new(&[6], &values)), ("n", Array::new(&[6], &[1_u8; 6]))];
+    let found = evaluate(&arrays, false, |graph, x| {
+        graph.segment(SegmentOp::Sum, x[0], x[1], Dim::constant(2), here())
+    });
+    expect(found, &[2], &[0.0, -0.5]);
 }
 
 #[test]

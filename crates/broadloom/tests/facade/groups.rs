@@ -1,0 +1,161 @@
+//! Reductions by segments: their accuracy, their memory, and the bits of the interpreter for any number of rows.
+
+use crate::support::harness::{Input, Kernels};
+use crate::support::numbers::numbers;
+use crate::support::ways::ways_and_baseline;
+use broadloom::prelude::*;
+use half::f16;
+
+/// Rows of a block of tables, of which each table takes a part.
+const BLOCK: usize = 65_536;
+
+fn sum_and_mean<T: Element>(values: &[T], ids: &[i64], segments: usize) -> (Vec<T>, Vec<T>) {
+    let g = Graph::new();
+    let (n, k) = (g.symbol("n"), g.parameter("k"));
+    let (x, of) = (g.input::<T>("x", shape![n]), g.input::<i64>("ids", shape![n]));
+    let outputs = [("sum", x.segment_sum(of, k)), ("mean", x.segment_mean(of, k))];
+    let kernel = g.compile(outputs).unwrap();
+    let bound = kernel.bind(inputs![values, ids].with_size("k", segments)).unwrap();
+    let mut results = bound.run().unwrap();
+    let mut vector = |name: &str| results.take::<Vec<T>>(name).unwrap();
+    (vector("sum"), vector("mean"))
+}
+
+/// Each group holds one number many times: its mean is that number, and its sum is the product, rounded once; in `f64` once for
+/// each of 63 tables.
+#[test]
+fn groups_of_equal_numbers_have_that_mean() {
+    for rows in [1, 7, 1000, BLOCK + 3, 3 * BLOCK + 4321] {
+        let segments = 3;
+        let ids: Vec<i64> = (0..rows as i64).map(|row| (row * 7) % 3).collect();
+        let count = |segment: i64| ids.iter().filter(|id| **id == segment).count() as f64;
+        macro_rules! check {
+            ($rust:ty, $numbers:expr, $roundings:literal) => {
+                let numbers: [$rust; 3] = $numbers;
+                let values: Vec<$rust> = ids.iter().map(|id| numbers[*id as usize]).collect();
+                let (sums, means) = sum_and_mean(&values, &ids, segments);
+                for (segment, number) in numbers.into_iter().enumerate() {
+                    let count = count(segment as i64);
+                    if count > 0.0 {
+                        assert_eq!(means[segment], number, "{rows} rows of {}", stringify!($rust));
+                        let exact = f64::from(number);
+                        let error = (f64::from(sums[segment]) - exact * count).abs();
+                        let bound =
+                            exact.abs() * count * f64::from(<$rust>::EPSILON) * f64::from($roundings) / 2.0;
+                        assert!(
+                            error <= bound || f64::from(sums[segment]).is_infinite(),
+                            "{number} {count} times is {}",
+                            sums[segment]
+                        );
+                    }
+                }
+            };
+        }
+        check!(f32, [33_000.7, -0.1, 1e30], 1);
+        check!(f64, [33_000.7, -0.1, 1e300], 63);
+        let halves = [0.1, -33.3, 1000.0].map(f16::from_f64);
+        check!(f16, halves, 1);
+    }
+}
+
+/// Sums of `f64` keep what rounding loses, wherever the rows are; infinities and NaN are those of a plain sum.
+#[test]
+fn sums_of_f64_are_compensated() {
+    let rows = 2 * BLOCK + 10;
+    let mut values = vec![1.0; rows];
+    values[0] = 1e17;
+    values[rows - 1] = -1e17;
+    let (sums, _) = sum_and_mean(&values, &vec![0; rows], 1);
+    assert_eq!(sums, [rows as f64 - 2.0]);
+
+    let inf = f64::INFINITY;
+    let cases: [(&[f64], f64); 6] = [
+        (&[inf, 1.0, 2.0], inf),
+        (&[1.0, -inf, 3.0], -inf),
+        (&[inf, -inf], f64::NAN),
+        (&[f64::NAN, 1.0], f64::NAN),
+        (&[f64::MAX, f64::MAX], inf),
+        (&[-0.0, -0.0], 0.0),
+    ];
+    for (values, sum) in cases {
+        let (sums, means) = sum_and_mean(values, &vec![0; values.len()], 2);
+        assert_eq!(sums[0].to_bits() & !(1 << 63), sum.to_bits() & !(1 << 63), "{values:?}: {sums:?}");
+        assert_eq!(sums[0].is_sign_negative() && !sum.is_nan(), sum.is_sign_negative(), "{values:?}");
+        let mean = sum / values.len() as f64;
+        assert!(means[0] == mean || mean.is_nan() && means[0].is_nan(), "{values:?}: {means:?}");
+        assert!(sums[1] == 0.0 && means[1].is_nan());
+    }
+}
+
+/// A mean lies between the least and the greatest row.
+#[test]
+fn means_lie_within_their_rows() {
+    for seed in 0..20 {
+        let rows = 5000 + 37 * seed as usize;
+        // Neighbours of one number, where half a unit in the last place leads outside.
+        let unit = f64::from(numbers(1, seed)[0]).abs() + 0.1;
+        let values: Vec<f64> = numbers(rows, seed + 99)
+            .iter()
+            .map(|x| unit * (1.0 + f64::EPSILON * f64::from(x.signum())))
+            .collect();
+        let ids: Vec<i64> = (0..rows as i64).map(|row| row % 5).collect();
+        let (_, means) = sum_and_mean(&values, &ids, 5);
+        for (segment, mean) in means.iter().enumerate() {
+            let own = values.iter().skip(segment).step_by(5);
+            let least = own.clone().copied().fold(f64::INFINITY, f64::min);
+            let greatest = own.copied().fold(f64::NEG_INFINITY, f64::max);
+            assert!((least..=greatest).contains(mean), "{mean:?} is not in {least:?}..={greatest:?}");
+        }
+    }
+}
+
+/// Memory is a small multiple of that of the groups, whatever the number of rows.
+#[test]
+fn memory_is_that_of_the_groups() {
+    for groups in [1, 100, 1000, 30_000, 1_000_000] {
+        let g = Graph::new();
+        let n = g.symbol("n");
+        let (x, ids) = (g.input::<f32>("x", shape![n]), g.input::<i64>("ids", shape![n]));
+        let outputs = [
+            ("sum", x.segment_sum(ids, groups)),
+            ("mean", x.segment_mean(ids, groups)),
+            ("count", ids.segment_count(groups)),
+            ("max", x.segment_max(ids, groups)),
+            ("exact", x.cast::<f64>().segment_sum(ids, groups)),
+        ];
+        let kernel = g.compile(outputs).unwrap();
+        let bytes = kernel.explain().materialized_bytes();
+        let bytes = bytes.as_constant().expect("it does not depend on the number of rows");
+        // Sums, counts and extremes, and the two halves of compensated sums; more tables beside these while there are few groups.
+        assert!(bytes <= (8 + 8 + 4 + 16) * (groups + 64 * 512), "{bytes} bytes in {groups} groups");
+    }
+}
+
+/// The bits do not depend on threads, vectors or the order in which blocks come, also where a table takes several parts.
+#[test]
+fn segments_have_the_bits_of_the_interpreter() {
+    let kernels = Kernels::of(&ways_and_baseline(), |g| {
+        let [n, k, d] = g.symbols(["n", "k", "d"]);
+        let x = g.input::<f32>("x", shape![n]);
+        let rows = g.input::<f32>("rows", shape![n, d]);
+        let like = g.input::<f32>("like", shape![k]);
+        let ids = (x.abs() * 7.3).floor().cast::<i64>().remainder(like.size(0).maximum(1));
+        let wide = rows.cast::<f64>() * 1.1;
+        vec![
+            x.segment_sum(ids, k) + 0.0 * like,
+            (x * x).cast::<f64>().segment_mean(ids, k),
+            wide.segment_sum(ids, k),
+            wide.segment_mean(ids, k),
+            rows.segment_max(ids, k),
+            rows.segment_mean(ids, k),
+            ids.segment_count(k),
+        ]
+    });
+    for (n, k, d) in
+        [(0, 3, 2), (1, 1, 1), (1040, 5, 3), (1041, 2, 17), (2 * BLOCK + 77, 3, 2), (BLOCK, 700, 1)]
+    {
+        let inputs =
+            [Input::of(&[n], numbers, 3), Input::of(&[n, d], numbers, 4), Input::of(&[k], numbers, 5)];
+        kernels.check(format!("{n} rows of {d} in {k} groups"), &inputs);
+    }
+}
