@@ -72,7 +72,9 @@ fn expressions(graph: &CheckedGraph, forms: &mut BTreeSet<String>) {
             Node::Sort { operand, sort } => format!("{}: {}", sort.name(), graph.dtype(*operand)),
             Node::Search { table, .. } => format!("{SEARCH}: {}", graph.dtype(*table)),
             Node::Scan { op, .. } => format!("{}: {dtype}", scan_name(*op)),
-            Node::Segment { op, .. } => format!("segment_{op}: {dtype}"),
+            Node::Segment { op, compensated, .. } => {
+                format!("{}segment_{op}: {dtype}", if *compensated { "compensated " } else { "" })
+            }
             Node::Input(_) | Node::Constant(_) | Node::Poison => continue,
         };
         forms.insert(form);
@@ -418,7 +420,8 @@ const LOOPS: &[(&str, &[DType])] = &[
     ("cummax", FLOATS),
     ("scattered, vector", FLOATS),
     ("scattered, scalar", SUMS),
-    ("segment_sum", SUMS),
+    ("segment_sum", &[I64, F64]),
+    ("compensated segment_sum", &[F64]),
     ("segment_min", FLOATS),
     ("segment_max", FLOATS),
 ];
