@@ -6,7 +6,7 @@ use broadloom::{CheckedGraph, Dim, Graph, Scalar, Shape, SliceItem, Tensor, conc
 use broadloom_ir::dim;
 use broadloom_ir::for_each_dtype;
 use broadloom_ir::graph::{InputInfo, Node, SliceAxis, View};
-use broadloom_ir::reduce::{ReduceOp, SEGMENT_BLOCK, rows_of_table};
+use broadloom_ir::reduce::{ReduceOp, SEGMENT_BLOCK};
 
 /// The graph written anew for values of its symbols, with the outputs of the original.
 pub struct Concrete {
@@ -90,9 +90,10 @@ pub fn substitute(graph: &CheckedGraph, values: &dyn Fn(broadloom_ir::SymbolId) 
             Node::Iota => fresh.iota(Dim::from(shape[0])),
             Node::Size(dim) => fresh.constant(size(dim)),
             Node::Concat { axis, .. } => concat(operands, *axis as i64),
-            Node::Segment { op, compensated, .. } => {
+            Node::Segment { op, compensated, taken, .. } => {
                 let identity = constant(&fresh, op.identity(graph.dtype(expr)));
-                segmented(&fresh, (*op, identity), *compensated, [operands[0], operands[1]], &shape)
+                let taken = size(taken);
+                segmented(&fresh, (*op, identity), (*compensated, taken), [operands[0], operands[1]], &shape)
             }
             Node::Poison => unreachable!("a checked graph has no mistakes"),
         };
@@ -123,15 +124,13 @@ fn slice(part: &SliceAxis, count: i64, size: &dyn Fn(&dim::Dim) -> i64) -> Slice
 fn segmented(
     graph: &Graph,
     (op, identity): (ReduceOp, Tensor),
-    compensated: bool,
+    (compensated, taken): (bool, i64),
     [values, ids]: [Tensor; 2],
     shape: &[i64],
 ) -> Tensor {
     let constant = |dim: &Dim| dim.as_constant().expect("all sizes are numbers");
     let (rows, rest) = (constant(&values.shape()[0]), &shape[2 + usize::from(compensated)..]);
     let (tables, segments) = (shape[0], shape[1]);
-    let taken = rows_of_table(&dim::Dim::constant(tables)).expect("it is a number").as_constant();
-    let taken = taken.expect("it is a number");
     // Others have no rows.
     let used = tables.min((rows + taken - 1) / taken);
     let of = |sizes: [i64; 3]| sizes.into_iter().chain(rest.iter().copied()).collect::<Vec<i64>>();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Dim  ::= Σ cᵢ · Πⱼ atomⱼ^eⱼ         sorted monomials, no zero coefficients
-//! atom ::= symbol | floor(Dim / k) | floor(k / Dim)    k a positive constant
+//! atom ::= symbol | floor(Dim / k) | floor(k / Dim) | min(Dim, Dim)    k a positive constant
 //! ```
 //!
 //! Two dims are the same size for all values of their symbols if they are `==` (their normal forms agree). The
@@ -253,6 +253,22 @@ impl Dim {
         Dim::from_sum(Sum::single(Monomial::atom(atom), 1)?)
     }
 
+    /// Returns the lesser of two sizes.
+    ///
+    /// # Errors
+    /// Returns an error if the result is too large.
+    pub fn least(&self, other: &Dim) -> Result<Dim, DimError> {
+        if self == other {
+            return Ok(self.clone());
+        }
+        if let (Some(a), Some(b)) = (self.as_constant(), other.as_constant()) {
+            return Ok(Dim::constant(a.min(b)));
+        }
+        let (first, second) = if self < other { (self, other) } else { (other, self) };
+        let [first, second] = [first, second].map(|dim| Ok(Arc::new(Poly::new(dim.terms())?)));
+        Dim::from_sum(Sum::single(Monomial::atom(Atom::Least(first?, second?)), 1)?)
+    }
+
     /// Returns the polynomial whose product with `divisor` is `self`, if there is one. Division by zero gives
     /// `None`.
     pub fn exact_div(&self, divisor: &Dim) -> Option<Dim> {
@@ -377,6 +393,10 @@ impl Dim {
                         Dim::substitute_terms(inner.terms(), value_of)?.floor_div(*divisor)?
                     }
                     Atom::Fits(k, inner) => Dim::substitute_terms(inner.terms(), value_of)?.fits_into(*k)?,
+                    Atom::Least(first, second) => {
+                        let first = Dim::substitute_terms(first.terms(), value_of)?;
+                        first.least(&Dim::substitute_terms(second.terms(), value_of)?)?
+                    }
                 };
                 for _ in 0..*exponent {
                     product = product.mul(&factor)?;

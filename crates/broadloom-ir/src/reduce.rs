@@ -26,7 +26,8 @@
 //! ```
 //!
 //! A segmented reduction of rows adds to several tables of segments, which threads share: the fewer, the larger a table
-//! is, so that they take little memory, whatever the number of rows ([`segment_tables`]). Each block of [`SEGMENT_BLOCK`]
+//! is, so that they take little memory, whatever the number of rows ([`segment_tables`]); those without rows are left out
+//! ([`used_tables`]). Each block of [`SEGMENT_BLOCK`]
 //! rows is cut into one part for each table ([`rows_of_table`]). A table combines its rows in index order, sums of floats in
 //! `f64`; those of `f64` keep the rounding errors as well. Tables combine like any axis.
 //!
@@ -52,6 +53,8 @@ const MORE_TABLES: i64 = 63;
 const HALF_THE_TABLES: i64 = 512;
 /// The rows that a table takes in a block are a multiple of this number.
 const ROW_UNIT: i64 = 16;
+/// The fewest rows that a table takes in a block.
+const LEAST_ROWS: i64 = (SEGMENT_BLOCK as i64 / ROW_UNIT / (MORE_TABLES + 1) + 1) * ROW_UNIT;
 /// The index of a missing element, where more of the best elements are requested than a chunk of rows has.
 pub const NO_INDEX: i64 = i64::MAX;
 
@@ -62,6 +65,14 @@ pub const NO_INDEX: i64 = i64::MAX;
 pub fn segment_tables(elements: &Dim) -> Result<Dim, DimError> {
     let reduced = elements.add(&Dim::constant(HALF_THE_TABLES))?;
     reduced.fits_into(MORE_TABLES * HALF_THE_TABLES)?.add(&Dim::ONE)
+}
+
+/// Returns a number of tables that is at least that of those that get any of so many rows, and not more than `tables`.
+///
+/// # Errors
+/// Returns an error if the size has too many terms.
+pub fn used_tables(tables: &Dim, rows: &Dim) -> Result<Dim, DimError> {
+    rows.ceil_div(LEAST_ROWS)?.least(tables)
 }
 
 /// Returns the number of rows that a table takes in each block of [`SEGMENT_BLOCK`]; the last tables may have fewer.

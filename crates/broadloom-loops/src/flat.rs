@@ -132,6 +132,7 @@ pub(crate) enum Kind {
     Segment {
         op: ReduceOp,
         compensated: bool,
+        taken: Dim,
         values: FlatId,
         ids: FlatId,
         initial: Option<FlatId>,
@@ -563,12 +564,13 @@ impl Flat {
                 let operands = operands.iter().map(|operand| self.memo[operand]).collect();
                 self.concat(operands, *axis)?
             }
-            Node::Segment { op, compensated, values, ids, initial } => {
+            Node::Segment { op, compensated, taken, values, ids, initial } => {
                 let values = self.widened(self.memo[values]);
                 let initial = initial.map(|initial| self.widened(self.memo[&initial]));
                 let kind = Kind::Segment {
                     op: *op,
                     compensated: *compensated,
+                    taken: taken.clone(),
                     values,
                     ids: self.memo[ids],
                     initial,

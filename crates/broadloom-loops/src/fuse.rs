@@ -413,7 +413,7 @@ impl Fusion {
         let mut roots = vec![last];
         let looped = |node: FlatId| self.flat.node(node).nested > 0;
         let segmented = |node: FlatId| match &self.flat.node(node).kind {
-            Kind::Segment { ids, .. } => Some((*ids, &self.flat.node(node).shape[..2])),
+            Kind::Segment { ids, taken, .. } => Some((*ids, taken, &self.flat.node(node).shape[..2])),
             _ => None,
         };
         // Each alone.

@@ -17,10 +17,10 @@ use super::place::Place;
 use crate::diagnostics::Diagnostics;
 use crate::dim::Dim;
 use crate::dtype::{DType, Scalar};
-use crate::graph::{Axes, Node, Site, TopK};
+use crate::graph::{Axes, Node, Site, SliceSpec, TopK};
 use crate::ids::ExprId;
 use crate::ops::Op;
-use crate::reduce::{NO_INDEX, ReduceOp};
+use crate::reduce::{NO_INDEX, ReduceOp, SEGMENT_BLOCK};
 use crate::shape::Shape;
 
 /// A reduction over the rows, or the tables of a segmented one.
@@ -60,7 +60,7 @@ impl Splitter<'_> {
     }
 
     /// Returns the dtype and shape of a slot of a partial result.
-    fn type_of(&self, partial: Partial, slot: usize) -> (DType, Shape) {
+    pub(super) fn type_of(&self, partial: Partial, slot: usize) -> (DType, Shape) {
         let (dtype, shape) = (self.graph.dtype(partial.expr), self.graph.shape(partial.expr));
         let is_index = partial.value.is_some() && slot == partial.slot;
         match self.graph.node(partial.expr) {
@@ -72,8 +72,20 @@ impl Splitter<'_> {
                 (dtype, kept.collect())
             }
             Node::TopK { operand, .. } if !is_index => (self.graph.dtype(*operand), shape.clone()),
+            Node::Segment { .. } => (dtype, self.all_tables(shape)),
             _ => (dtype, shape.clone()),
         }
+    }
+
+    /// Returns the shape of tables of segments that are enough for any number of rows.
+    fn all_tables(&self, shape: &Shape) -> Shape {
+        let most = Dim::constant(SEGMENT_BLOCK as i64);
+        let mut shape = shape.to_vec();
+        if let Some(tables) = shape.first_mut() {
+            // A size that was accepted for all numbers of rows can be computed for this one.
+            *tables = tables.substitute(self.rows, &most).unwrap_or_else(|_| tables.clone());
+        }
+        shape.into()
     }
 
     /// Returns the graph that merges the partial results of two neighbours.
@@ -116,11 +128,18 @@ impl Writer<'_, '_> {
                 self.reduced(*op, *operand, &axes, site)
             }
             Node::TopK { operand, topk } => self.best(*operand, *topk, expr),
-            Node::Segment { op, compensated, values, ids, .. } => {
-                let (dtype, shape) = (whole.dtype(expr), whole.shape(expr).clone());
+            Node::Segment { op, compensated, taken, values, ids, .. } => {
+                let (dtype, shape) = self.splitter().type_of(partial, partial.slot);
                 let initial = carries.then(|| self.slot(partial.slot, dtype, shape.clone(), site));
                 let (values, ids) = (self.image(*values), self.image(*ids));
-                let node = Node::Segment { op: *op, compensated: *compensated, values, ids, initial };
+                let node = Node::Segment {
+                    op: *op,
+                    compensated: *compensated,
+                    taken: taken.clone(),
+                    values,
+                    ids,
+                    initial,
+                };
                 let tables = self.graph().place_node(node, dtype, shape, whole.call(expr), site);
                 return self.output(expr, tables, Destination::Carried(partial.slot));
             }
@@ -276,6 +295,11 @@ impl Writer<'_, '_> {
             self.slot(slot, dtype, shape, site)
         };
         let found = slot(partial.slot);
+        if let Node::Segment { .. } = whole.node(expr) {
+            // The others have no rows.
+            let used = SliceSpec::Range { start: None, stop: Some(whole.shape(expr)[0].clone()), step: 1 };
+            return self.graph().slice(found, &[used], site);
+        }
         let Node::Reduce { op, operand, axes, keepdims } = whole.node(expr) else { return found };
         let by_chunk = splitter.reduced_by_chunk(*op, *operand, axes);
         let outer: Vec<i64> =

@@ -124,7 +124,7 @@ pub fn split(graph: &CheckedGraph, rows: SymbolId) -> Result<Split, (Option<Expr
 
 pub(super) struct Splitter<'g> {
     pub graph: &'g CheckedGraph,
-    rows: SymbolId,
+    pub rows: SymbolId,
     pub places: Vec<Place>,
     partials: Vec<Partial>,
     /// The slots of values that a part leaves for later parts.
@@ -336,7 +336,7 @@ impl<'g> Splitter<'g> {
         let scans = self.carried_in(pass).map(|(expr, slot)| (expr, slot, self.shape_across(expr)));
         let tables = self.tables_of(pass);
         let tables =
-            tables.map(|partial| (partial.expr, partial.slot, self.graph.shape(partial.expr).clone()));
+            tables.map(|partial| (partial.expr, partial.slot, self.type_of(partial, partial.slot).1));
         for (expr, slot, shape) in scans.chain(tables) {
             let (Node::Scan { op, .. } | Node::Segment { op, .. }) = self.graph.node(expr) else { continue };
             let site = self.graph.site(expr);

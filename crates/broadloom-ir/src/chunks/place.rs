@@ -94,7 +94,8 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
     let pass = node.operands().iter().map(|operand| place_of(*operand).pass()).max().unwrap_or(0);
     let shape = graph.shape(expr);
     if let Node::Segment { values, ids, .. } = node {
-        let is_fixed = axis_of_rows(shape, rows)?.is_none();
+        // The rows determine how many tables are used.
+        let is_fixed = axis_of_rows(&shape[1..], rows)?.is_none();
         return match (rows_of(*values), rows_of(*ids)) {
             (Some(0), Some(0)) if is_fixed => Ok(Place::Fixed(pass + 1)),
             (None, None) if is_fixed => Ok(Place::Fixed(pass)),

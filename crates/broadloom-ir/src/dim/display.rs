@@ -85,7 +85,7 @@ impl Writer<'_> {
                 Atom::Symbol(symbol) => {
                     scale.checked_mul(i128::from((self.unit)(*symbol)).checked_pow(*exponent)?)
                 }
-                Atom::Floor(..) | Atom::Fits(..) => Some(scale),
+                Atom::Floor(..) | Atom::Fits(..) | Atom::Least(..) => Some(scale),
             })
         };
         let mut common = 1_i128;
@@ -144,6 +144,13 @@ impl Writer<'_> {
                         write!(f, "{open}{k}//(")?;
                         self.quotient(f, inner.terms(), 1, false)?;
                         write!(f, "){close}")?;
+                    }
+                    Atom::Least(first, second) => {
+                        f.write_str("min(")?;
+                        self.quotient(f, first.terms(), 1, false)?;
+                        f.write_str(", ")?;
+                        self.quotient(f, second.terms(), 1, false)?;
+                        f.write_str(")")?;
                     }
                 }
             }

@@ -23,6 +23,8 @@ pub(super) enum Atom {
     Floor(Arc<Poly>, i64),
     /// The positive constant divided by the polynomial, rounded down; 0 where the polynomial is not positive.
     Fits(i64, Arc<Poly>),
+    /// The lesser of two different polynomials, in order.
+    Least(Arc<Poly>, Arc<Poly>),
 }
 
 /// A product of atoms with exponents of at least 1; atoms are ascending and distinct. Empty for the constant 1.
@@ -126,6 +128,7 @@ impl Poly {
             weight += match atom {
                 Atom::Symbol(_) => 1,
                 Atom::Floor(inner, _) | Atom::Fits(_, inner) => 1 + inner.weight,
+                Atom::Least(first, second) => 1 + first.weight + second.weight,
             };
         }
         if terms.len() > MAX_TERMS || weight > MAX_WEIGHT {
@@ -150,6 +153,7 @@ impl Poly {
                         divisor @ 1.. => i128::from(*k) / divisor,
                         _ => 0,
                     },
+                    Atom::Least(first, second) => first.evaluate(value_of)?.min(second.evaluate(value_of)?),
                 };
                 let power = value.checked_pow(*exponent).ok_or(DimError::Overflow)?;
                 product = product.checked_mul(power).ok_or(DimError::Overflow)?;
@@ -164,6 +168,10 @@ impl Poly {
             match atom {
                 Atom::Symbol(symbol) => symbols.push(*symbol),
                 Atom::Floor(inner, _) | Atom::Fits(_, inner) => inner.collect_symbols(symbols),
+                Atom::Least(first, second) => {
+                    first.collect_symbols(symbols);
+                    second.collect_symbols(symbols);
+                }
             }
         }
     }

@@ -105,6 +105,13 @@ impl Interval {
                     Atom::Symbol(symbol) => Interval::of(facts(*symbol)),
                     Atom::Floor(inner, divisor) => Interval::of_poly(inner, facts).floor_div(*divisor),
                     Atom::Fits(k, inner) => Interval::of_poly(inner, facts).fits_into(*k),
+                    Atom::Least(first, second) => {
+                        let [first, second] = [first, second].map(|inner| Interval::of_poly(inner, facts));
+                        Interval {
+                            lower: first.lower.min(second.lower),
+                            upper: first.upper.min(second.upper),
+                        }
+                    }
                 };
                 for _ in 0..*exponent {
                     product = product.times(factor);

@@ -82,13 +82,15 @@ pub enum Node {
         axis: usize,
     },
     /// The tables of a segmented reduction: element `[t, s, ..]` combines, in index order from the identity of the
-    /// reduction, the rows `values[i, ..]` that table `t` takes ([`rows_of_table`](crate::reduce::rows_of_table)) with
-    /// `ids[i] == s`. An id that is negative or not below the size of axis 1 is reported at run time.
+    /// reduction, the rows `values[i, ..]` that table `t` takes with `ids[i] == s`: `t * taken ..` and up to `taken` in
+    /// each block of [`SEGMENT_BLOCK`](crate::reduce::SEGMENT_BLOCK) rows. An id that is negative or not below the size of axis 1 is reported at run time.
     Segment {
         /// Sum, Prod, Min or Max.
         op: ReduceOp,
         /// Whether the result has an axis of size 2 after that of the segments: sums, and what rounding has lost of them.
         compensated: bool,
+        /// The number of rows that a table takes in a block; so many that the tables take all.
+        taken: Dim,
         /// Of the accumulator dtype, which is that of the result.
         values: ExprId,
         /// i64, along one axis, the leading one of `values`.
@@ -213,7 +215,7 @@ impl Node {
             Node::View { view: View::Slice(parts), .. } => {
                 parts.iter_mut().for_each(|part| visit(&mut part.start));
             }
-            Node::Size(size) => visit(size),
+            Node::Size(size) | Node::Segment { taken: size, .. } => visit(size),
             Node::View { .. }
             | Node::Input(_)
             | Node::Constant(_)
@@ -224,7 +226,6 @@ impl Node {
             | Node::Take { .. }
             | Node::Iota
             | Node::Concat { .. }
-            | Node::Segment { .. }
             | Node::TopK { .. }
             | Node::Sort { .. }
             | Node::Search { .. }

@@ -8,7 +8,7 @@ use crate::dtype::{DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::Problem;
-use crate::reduce::{ReduceOp, segment_tables};
+use crate::reduce::{ReduceOp, rows_of_table, segment_tables, used_tables};
 use crate::shape::Shape;
 
 /// The reduction of the rows of each segment.
@@ -192,7 +192,7 @@ impl Graph {
         self.tables(ReduceOp::Sum, false, ones, ids, segments, count, site)
     }
 
-    /// Returns `count` tables of the rows of each segment; `values` have the dtype in which they accumulate.
+    /// Returns up to `count` tables of the rows of each segment; `values` have the dtype in which they accumulate.
     #[allow(clippy::too_many_arguments, reason = "the fields of one graph node")]
     fn tables(
         &mut self,
@@ -223,8 +223,10 @@ impl Graph {
         clash.map_err(|clash| self.unequal(&clash, ["`values`".into(), "`ids`".into()]))?;
         let halves = compensated.then_some(Dim::constant(2));
         let obligations = self.require_sizes(&Shape::from_iter([segments.clone()]), &[])?;
+        let taken = rows_of_table(&count).map_err(Problem::Size)?;
+        let count = used_tables(&count, &rows).map_err(Problem::Size)?;
         let shape = [count, segments].into_iter().chain(halves).chain(rest.iter().cloned()).collect();
-        let node = Node::Segment { op, compensated, values, ids: codes, initial: None };
+        let node = Node::Segment { op, compensated, taken, values, ids: codes, initial: None };
         let expr = self.insert(node, self.dtype(values), shape, obligations, site)?;
         Ok(Tables { expr, op, compensated })
     }

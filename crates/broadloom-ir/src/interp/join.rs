@@ -4,10 +4,9 @@ use super::Array;
 use super::error::{Fault, Rule};
 use super::reduce::apply;
 use super::view::{element_count, with_room};
-use crate::dim::Dim;
 use crate::dtype::Scalar;
 use crate::ops::Op;
-use crate::reduce::{ReduceOp, SEGMENT_BLOCK, rows_of_table};
+use crate::reduce::{ReduceOp, SEGMENT_BLOCK};
 
 /// Concatenates the operands along an axis.
 pub(super) fn concat(operands: &[&Array], axis: usize) -> Result<Array, Fault> {
@@ -38,6 +37,8 @@ pub(super) struct Tables<'a> {
     pub shape: Vec<usize>,
     /// Whether sums keep what rounding loses of them.
     pub compensated: bool,
+    /// The rows that a table takes in a block.
+    pub taken: i64,
     pub initial: Option<&'a Array>,
 }
 
@@ -49,7 +50,7 @@ pub(super) fn segment(
     tables: Tables<'_>,
     fused: bool,
 ) -> Result<Array, Fault> {
-    let Tables { shape, compensated, initial } = tables;
+    let Tables { shape, compensated, taken, initial } = tables;
     let kept = usize::from(compensated);
     let is_sum = op == ReduceOp::Sum && values.dtype.is_float();
     if !matches!(op, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max) || compensated && !is_sum
@@ -63,12 +64,13 @@ pub(super) fn segment(
     };
     let fits =
         rows == leading && inner.get(kept..) == Some(rest) && inner[..kept].iter().all(|size| *size == 2);
-    if !fits || count == 0 || initial.is_some_and(|initial| initial.shape != shape) {
+    if !fits || initial.is_some_and(|initial| initial.shape != shape) {
         return Err(Fault::Unsound(Rule::Axes));
     }
-    let count = i64::try_from(count).map(Dim::constant);
-    let taken = count.ok().and_then(|count| rows_of_table(&count).ok()?.as_constant());
-    let taken = taken.and_then(|rows| usize::try_from(rows).ok()).ok_or(Fault::Unsound(Rule::Axes))?;
+    let taken = usize::try_from(taken).ok().filter(|taken| *taken > 0).ok_or(Fault::Unsound(Rule::Axes))?;
+    if count.saturating_mul(taken) < rows.min(SEGMENT_BLOCK) {
+        return Err(Fault::Unsound(Rule::Axes));
+    }
     let width = element_count(rest)?;
     let mut elements = match initial {
         Some(initial) => initial.elements.clone(),

@@ -77,6 +77,7 @@ fn arithmetic_is_that_of_numbers() {
     for (size, k) in [(0, 7), (2, 100), (3, 64), (6, 5)] {
         sizes.push(sizes[size].fits_into(k).unwrap());
     }
+    sizes.push(sizes[0].least(&sizes[2]).unwrap().add(&sizes[5]).unwrap());
     sizes.push(sizes[11].scale(-2).unwrap().add(&sizes[1]).unwrap());
     for a in &sizes {
         let interval = a.interval(&|_| Facts { lower: 0, upper: Some(6) });
@@ -99,6 +100,12 @@ fn arithmetic_is_that_of_numbers() {
             });
         }
         for b in &sizes {
+            let least = a.least(b).unwrap();
+            assert_eq!(least, b.least(a).unwrap());
+            for_all_values(2, |value| {
+                let both = [a, b].map(|size| size.evaluate(value).unwrap());
+                assert_eq!(least.evaluate(value), Ok(both[0].min(both[1])), "min({a:?}, {b:?})");
+            });
             let product = a.mul(b).unwrap();
             assert_eq!(product.exact_div(b), Some(a.clone()), "{product:?} / {b:?}");
             assert_eq!(a.add(b).unwrap().sub(b).unwrap(), *a);

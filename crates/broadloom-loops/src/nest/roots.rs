@@ -8,7 +8,7 @@ use crate::pieces::Piece;
 use crate::thresholds::{MAX_UNROLLED_RIGHT_SIDES, MAX_UNROLLED_TRAILING};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::reduce::{SEGMENT_BLOCK, rows_of_table};
+use broadloom_ir::reduce::SEGMENT_BLOCK;
 use smallvec::smallvec;
 use std::collections::{BTreeSet, HashMap};
 
@@ -176,7 +176,6 @@ impl<'a> Nest<'a> {
         let mut shared = Shared::new();
         let shape = &flat.node(roots[0].0).shape;
         let (tables, segments) = (shape[0].clone(), shape[1].clone());
-        let taken = rows_of_table(&tables)?;
         let table = nest.free_axis(None, tables)?;
         for (root, targets) in roots {
             let node = flat.node(*root);
@@ -205,12 +204,12 @@ impl<'a> Nest<'a> {
                 nest.stores.push(NestStore { access, delta, value, level, scatter: None });
             }
         }
-        let Kind::Segment { ids, .. } = flat.node(roots[0].0).kind else { return Ok(nest) };
+        let Kind::Segment { ids, ref taken, .. } = flat.node(roots[0].0).kind else { return Ok(nest) };
         let id_shape = &flat.node(ids).shape;
         let block = nest.free_axis(Some(table), id_shape[0].ceil_div(SEGMENT_BLOCK as i64)?)?;
         let row = nest.free_axis(Some(block), id_shape[0].clone())?;
         let length = Dim::constant(SEGMENT_BLOCK as i64);
-        nest.axes[row.index()].groups = smallvec![(block, length), (table, taken)];
+        nest.axes[row.index()].groups = smallvec![(block, length), (table, taken.clone())];
         let along: AffineMap = smallvec![AffineIndex::along(row)];
         let id = nest.instantiate(ids, along.clone())?;
         let position = nest.position(id_shape, &along)?;
