@@ -102,7 +102,13 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
             _ => Err(Refusal::OtherSize),
         };
     }
-    let found = axis_of_rows(shape, rows).map_err(|refusal| match (refusal, node) {
+    // What is computed from values for all rows may have any size that these determine.
+    let is_known = pass > 0 && node.operands().iter().all(|operand| rows_of(*operand).is_none());
+    let found = match axis_of_rows(shape, rows) {
+        Err(Refusal::OtherSize) if is_known => Ok(None),
+        found => found,
+    };
+    let found = found.map_err(|refusal| match (refusal, node) {
         // Blame the operation that makes the other size.
         (Refusal::OtherSize, Node::View { view: View::Slice(_) | View::Windows(_), .. }) => Refusal::Slice,
         (Refusal::OtherSize, Node::View { view: View::Reshape, .. }) => Refusal::Reshape,
