@@ -238,7 +238,9 @@ impl AggregateUDFImpl for TensorAggregate {
 impl TensorAggregate {
     pub(crate) fn refuse_distinct(&self, is_distinct: bool) -> Result<()> {
         match is_distinct {
-            true => plan_err!("`{}` does not take DISTINCT: select the distinct rows in a subquery", self.name),
+            true => {
+                plan_err!("`{}` does not take DISTINCT: select the distinct rows in a subquery", self.name)
+            }
             false => Ok(()),
         }
     }

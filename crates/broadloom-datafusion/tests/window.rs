@@ -86,7 +86,8 @@ async fn what_keeps_its_rows_and_what_has_centred_sums() -> Result<()> {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         (values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / values.len() as f64).sqrt()
     };
-    let sql = "SELECT t, broadloom_agg('median(x)', x) OVER five AS a, broadloom_agg('std(x)', x) OVER five AS b
+    let sql =
+        "SELECT t, broadloom_agg('median(x)', x) OVER five AS a, broadloom_agg('std(x)', x) OVER five AS b
         FROM w WINDOW five AS (ORDER BY t ROWS 4 PRECEDING) ORDER BY t";
     let [medians, deviations] = [floats(&context, sql, 1).await?, floats(&context, sql, 2).await?];
     for t in 0..200 {

@@ -169,9 +169,9 @@ macro_rules! for_each_op {
             /// Bits set in exactly one operand. bool computes `!=`.
             bitwise_xor = BitwiseXor(x, y): Number -> Same { bool: x ^ y, int: x ^ y }
             /// Greatest common divisor of the magnitudes; 0 if both are zero.
-            gcd = Gcd(x, y): Arithmetic -> Same { int: x.greatest_divisor(y) }
+            gcd = Gcd(x, y): Number -> Same { int: x.greatest_divisor(y) }
             /// Least common multiple of the magnitudes, which wraps; 0 if one is zero.
-            lcm = Lcm(x, y): Arithmetic -> Same { int: x.least_multiple(y) }
+            lcm = Lcm(x, y): Number -> Same { int: x.least_multiple(y) }
             /// All bits flipped. bool computes `not`.
             bitwise_invert = BitwiseInvert(x): Number -> Same { bool: !x, int: !x }
             /// `x` shifted left by `y` bits; 0 if `y` is negative or not less than the width.

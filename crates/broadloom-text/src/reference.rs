@@ -166,6 +166,10 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "same as x; one axis for axis=None", "any; same as x", "sort(array([3, 1, 2]))" => "[1 2 3]";
     "argsort": "The positions along an axis (the last one by default) that sort the elements as `sort` does; equal elements keep their order.",
         "same as x; one axis for axis=None", "any; i64", "argsort(array([3, 1, 2]))" => "[1 2 0]";
+    "partition": "The elements along an axis (the last one by default) in an order in which those at the positions `kth` are the ones that a sort puts there: here, all of them.",
+        "same as x; one axis for axis=None", "any; same as x", "partition(array([3, 1, 2]), 1)" => "[1 2 3]";
+    "argpartition": "The positions along an axis (the last one by default) of the elements in the order of `partition`.",
+        "same as x; one axis for axis=None", "any; i64", "argpartition(array([3, 1, 2]), 1)" => "[1 2 0]";
     "searchsorted": "The position of each element of v in a sorted table: the number of its elements that are less, or with `side='right'` not greater.",
         "same as v; x has one axis", "any; i64", "searchsorted(array([1, 2, 4]), array([2, 3]))" => "[1 2]";
     "median": "The middle element in sorted order along the axes (all by default), or the mean of the two in the middle; nan if any element is nan.",

@@ -8,10 +8,7 @@ pub(crate) const OUT: &str = "out";
 
 const POSITIONS: &[(&[&str], &[&str])] = &[
     (&["sum", "prod", "nansum", "nanprod"], FOLD),
-    (
-        &["add.reduce", "multiply.reduce", "minimum.reduce", "maximum.reduce"],
-        FOLD,
-    ),
+    (&["add.reduce", "multiply.reduce", "minimum.reduce", "maximum.reduce"], FOLD),
     (&["logical_and.reduce", "logical_or.reduce"], FOLD),
     (&["mean", "nanmean"], &["x", "axis", "dtype", OUT, "keepdims"]),
     (&["min", "max", "nanmin", "nanmax"], &["x", "axis", OUT, "keepdims", "initial", "where"]),
@@ -24,10 +21,7 @@ const POSITIONS: &[(&[&str], &[&str])] = &[
         &["x", "q", "axis", OUT, "overwrite_input", "method", "keepdims"],
     ),
     (&["cumsum", "cumprod", "nancumsum", "nancumprod"], RUNNING),
-    (
-        &["add.accumulate", "multiply.accumulate", "minimum.accumulate", "maximum.accumulate"],
-        RUNNING,
-    ),
+    (&["add.accumulate", "multiply.accumulate", "minimum.accumulate", "maximum.accumulate"], RUNNING),
     (&["take"], &["x", "indices", "axis", OUT]),
     (&["concat"], &["arrays", "axis", OUT]),
 ];

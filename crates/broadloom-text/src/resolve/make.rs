@@ -121,7 +121,9 @@ impl Resolver<'_> {
             [AnyNumber::Float(start), AnyNumber::Float(next)] => {
                 (AnyNumber::Float(start), AnyNumber::Float(next - start))
             }
-            [AnyNumber::Int(start), AnyNumber::Int(next)] => (AnyNumber::Int(start), AnyNumber::Int(next - start)),
+            [AnyNumber::Int(start), AnyNumber::Int(next)] => {
+                (AnyNumber::Int(start), AnyNumber::Int(next - start))
+            }
             [start, next] => (start, next),
         };
         self.spaced(length, Ok(start), step, dtype, call.span).map(Some)

@@ -46,10 +46,9 @@ impl Resolver<'_> {
         let length = usize::try_from(along).ok().and_then(|along| shape.get(along)?.as_constant());
         let is_outside = |kth: &&i64| length.is_some_and(|length| !(-length..length).contains(kth));
         match positions.iter().find(is_outside) {
-            Some(kth) => call.refuse(format!(
-                "has no position {kth} among {} elements",
-                length.unwrap_or_default()
-            )),
+            Some(kth) => {
+                call.refuse(format!("has no position {kth} among {} elements", length.unwrap_or_default()))
+            }
             None => Ok(Some(sorted)),
         }
     }

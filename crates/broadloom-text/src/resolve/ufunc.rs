@@ -24,7 +24,9 @@ impl Resolver<'_> {
             (Op::Clip, [x, ..]) => match (self.given(call, "low"), self.given(call, "high")) {
                 (Some(_), Some(_)) => self.elementwise(op, &ids, call.span)?,
                 (Some(_), None) => self.elementwise_by(|_| LiteralRole::Low, Op::Maximum, &ids, call.span)?,
-                (None, Some(_)) => self.elementwise_by(|_| LiteralRole::High, Op::Minimum, &ids, call.span)?,
+                (None, Some(_)) => {
+                    self.elementwise_by(|_| LiteralRole::High, Op::Minimum, &ids, call.span)?
+                }
                 (None, None) => return self.tensor(*x, DType::Bool),
             },
             _ => match self.axis(call)? {
