@@ -48,6 +48,31 @@ def test_values_are_not_known(function):
     assert "np.where" in fails(function, X, error=bl.TracingError)
 
 
+TABLE = np.array([[10.0, 20.0], [30.0, 40.0]])
+
+
+def test_tables_from_outside():
+    rows = [1.5, 2.5]
+    index = np.array([1, 0, 1])
+    for function, written in [
+        (lambda a: TABLE[a], "np.take(TABLE, a, axis=0)"),
+        (lambda a: TABLE[a % 2].sum(), "np.take(TABLE, a % 2, axis=0)"),
+        (lambda a: TABLE.T[a] + a[:, None], "np.take(TABLE.T, a, axis=0)"),
+        (lambda a: rows[a], "np.take(rows, a, axis=0)"),
+    ]:
+        text = fails(function, index, error=bl.TracingError)
+        assert f"`{written}`" in text and "as an argument" in text and "np.where" not in text, text
+    for function in [lambda a: TABLE[a, 0], lambda a: TABLE[0, a], lambda a: TABLE[a > 0]]:
+        text = fails(function, index, error=bl.TracingError)
+        assert "pass `TABLE` as an argument" in text and "np.take" not in text, text
+    # What the messages say to write.
+    taken = bl.jit(lambda a: np.take(TABLE, a, axis=0))(index)
+    np.testing.assert_array_equal(taken, TABLE[index])
+    np.testing.assert_array_equal(bl.jit(lambda a: np.take(rows, a, axis=0))(index), np.array(rows)[index])
+    np.testing.assert_array_equal(bl.jit(lambda table, a: table[a])(TABLE, index), TABLE[index])
+    np.testing.assert_array_equal(bl.jit(lambda table, a: table[a, 0])(TABLE, index), TABLE[index, 0])
+
+
 def test_writes_are_refused():
     def add(x):
         x += 1

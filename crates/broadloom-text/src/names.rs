@@ -205,7 +205,7 @@ const TEXTS: &[(&str, usize, &str)] = &[
 ];
 
 /// The functions outside the tables of elementwise ops and reductions, with their parameters. `?` marks an optional
-/// parameter; `*` marks one that takes all further arguments.
+/// parameter; `*` marks one that takes all further arguments; `=` marks one that is only given by name.
 const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("var", Function::Statistic(Statistic::Var { numbers: false, root: false }), SPREAD),
     ("std", Function::Statistic(Statistic::Var { numbers: false, root: true }), SPREAD),
@@ -233,10 +233,10 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
         &["x", "axis?", "scale?", "offset?", "epsilon?"],
     ),
     ("norm", Function::Statistic(Statistic::Norm), &["x", "ord?", "axis?", "keepdims?"]),
-    ("matmul", Function::Product(ProductOf::Matmul), &["x", "y", "dtype?"]),
+    ("matmul", Function::Product(ProductOf::Matmul), &["x", "y", "dtype?="]),
     ("dot", Function::Product(ProductOf::Dot), &["x", "y"]),
     ("vdot", Function::Product(ProductOf::Vdot), &["x", "y"]),
-    ("vecdot", Function::Product(ProductOf::Vecdot), &["x", "y", "axis?", "keepdims?", "dtype?"]),
+    ("vecdot", Function::Product(ProductOf::Vecdot), &["x", "y", "axis?", "keepdims?=", "dtype?="]),
     ("inner", Function::Product(ProductOf::Inner), &["x", "y"]),
     ("outer", Function::Product(ProductOf::Outer), &["x", "y"]),
     ("tensordot", Function::Product(ProductOf::Tensordot), &["x", "y", "axes?"]),
@@ -335,8 +335,8 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("cov", Function::Sampled(Sampled::Cov), &["x", "y?", "rowvar?", "bias?", "correction?"]),
     ("corrcoef", Function::Sampled(Sampled::Corrcoef), &["x", "y?", "rowvar?"]),
     ("cross", Function::Sampled(Sampled::Cross), &["x", "y", "axis?"]),
-    ("divmod", Function::Several(Several::Divmod), &["x", "y", "dtype?"]),
-    ("modf", Function::Several(Several::Modf), &["x", "dtype?"]),
+    ("divmod", Function::Several(Several::Divmod), &["x", "y", "dtype?="]),
+    ("modf", Function::Several(Several::Modf), &["x", "dtype?="]),
     ("meshgrid", Function::Several(Several::Meshgrid), &["arrays*", "indexing?", "sparse?"]),
     ("broadcast_arrays", Function::Several(Several::BroadcastArrays), &["arrays*"]),
     ("split", Function::Several(Several::Split(None)), &["x", "sections", "axis?"]),
@@ -510,13 +510,13 @@ pub(crate) fn function(name: &str) -> Option<(Function, &'static str, Vec<&'stat
     let name = alias(ALIASES, name);
     if let Some(op) = Op::from_name(name) {
         let parameters = match op {
-            Op::Clip => vec!["x", "low?", "high?", "dtype?"],
+            Op::Clip => vec!["x", "low?", "high?", "dtype?="],
             Op::Round => vec!["x", "decimals?"],
             // Paddle's parameter: the axis at which the smaller operand is aligned.
             op if PLACED_OPS.contains(&op) => {
-                op.operands().iter().copied().chain(["axis?", "dtype?"]).collect()
+                op.operands().iter().copied().chain(["axis?", "dtype?="]).collect()
             }
-            op => op.operands().iter().copied().chain(["dtype?"]).collect(),
+            op => op.operands().iter().copied().chain(["dtype?="]).collect(),
         };
         return Some((Function::Elementwise(op), op.name(), parameters));
     }
@@ -531,7 +531,7 @@ pub(crate) fn function(name: &str) -> Option<(Function, &'static str, Vec<&'stat
         return Some((Function::Reduce(reduce), reduce.name(), parameters.to_vec()));
     }
     if let Some(composed) = Composed::ALL.iter().copied().find(|composed| composed.name() == name) {
-        let parameters = composed.operands().iter().copied().chain(["dtype?"]).collect();
+        let parameters = composed.operands().iter().copied().chain(["dtype?="]).collect();
         return Some((Function::Composed(composed), composed.name(), parameters));
     }
     let (name, function, parameters) = FUNCTIONS.iter().find(|(own, ..)| *own == name)?;
@@ -571,6 +571,11 @@ pub fn keywords() -> &'static [(&'static str, &'static str)] {
 pub(crate) fn text_parameter(function: &str) -> Option<(usize, &'static str)> {
     let text = TEXTS.iter().find(|(own, ..)| *own == function);
     text.map(|(_, position, parameter)| (*position, *parameter))
+}
+
+/// Returns a parameter without its marks.
+pub(crate) fn bare(parameter: &str) -> &str {
+    parameter.trim_end_matches(['*', '?', '='])
 }
 
 /// Returns the primary name of a parameter.

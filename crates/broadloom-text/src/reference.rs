@@ -37,7 +37,7 @@ const EXPLANATIONS: &[Explanation] = explanations! {
     "norm": "The norm of the vectors along an axis, of order `ord`: 1, 2 (the default) or inf.",
         "x without the axes; size 1 for each with keepdims", "floats; f64 for integers", "norm(array([3.0, 4.0]))" => "5.0";
     "where": "x where the condition holds, and y elsewhere, element by element.",
-        "all three broadcast", "bool; the common dtype of x and y", "where(arange(4) < 2, arange(4), -1)" => "[ 0  1 -1 -1]";
+        "all three broadcast", "any condition, true where it is not zero; the common dtype of x and y", "where(arange(4) < 2, arange(4), -1)" => "[ 0  1 -1 -1]";
     "astype": "The elements converted to another dtype: floats become integers by rounding toward zero and clamping to the range; bool is `x != 0`.",
         "same as x", "any; the given dtype", "array([1.5, -2.5]).astype(i32)" => "[ 1 -2]";
     "reshape": "The same elements in row-major order with other sizes; one of them may be -1, to be inferred.",
@@ -302,7 +302,7 @@ pub fn usage(name: &str) -> Option<String> {
     let (_, own, parameters) = function(name)?;
     let parameters: Vec<String> = parameters
         .iter()
-        .map(|parameter| match (parameter.trim_end_matches(['*', '?']), parameter.contains('*')) {
+        .map(|parameter| match (names::bare(parameter), parameter.contains('*')) {
             (name, true) => format!("{name}.."),
             (name, false) if parameter.contains('?') => format!("{name}="),
             (name, false) => name.to_owned(),

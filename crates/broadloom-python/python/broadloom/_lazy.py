@@ -1,5 +1,6 @@
 """Lazy arrays, which a traced function gets as its arguments. The text language defines the meaning of operations."""
 
+import ast
 import functools
 import inspect
 
@@ -7,19 +8,39 @@ import numpy as np
 
 from ._broadloom import Value
 from ._errors import Error, ProgramError, TracingError
+from ._frames import describe, here
 
-_ASKS = (
-    "the elements of a lazy array are not known while the function is traced: {what}; "
-    "write `np.where(condition, a, b)` to choose between values"
-)
+_UNKNOWN = "the elements of a lazy array are not known while the function is traced"
 
 
 def _refuse(what):
     def refuse(self, *args, **kwargs):
-        raise TracingError(_ASKS.format(what=what))
+        lookup = _lookup(self)
+        if lookup is not None:
+            raise TracingError(f"{_UNKNOWN}: {lookup}")
+        raise TracingError(f"{_UNKNOWN}: {what}; write `np.where(condition, a, b)` to choose between values")
 
     refuse.__doc__ = f"Refused while a function is traced: {what}."
     return refuse
+
+
+def _lookup(index):
+    """What to write for `table[index]`, if this is what asks for elements: the table knows nothing of lazy arrays."""
+    found = here()
+    if found is None:
+        return None
+    *_, column, width, line = describe(found)
+    try:
+        written = ast.parse(line[column - 1 : column - 1 + width].strip(), mode="eval").body
+    except SyntaxError:
+        return None
+    if not isinstance(written, ast.Subscript):
+        return None
+    table, at = ast.unparse(written.value), ast.unparse(written.slice)
+    says = f"`{table}` is not an argument of the function, and cannot be indexed by one; "
+    if index.dtype.kind not in "iu" or isinstance(written.slice, (ast.Tuple, ast.Slice)):
+        return f"{says}pass `{table}` as an argument"
+    return f"{says}write `np.take({table}, {at}, axis=0)`, or pass `{table}` as an argument"
 
 
 def _infix(operator):
@@ -225,22 +246,25 @@ class Array(_Arithmetic):
             raise TracingError("`where=` of a ufunc leaves elements unset: write `np.where(condition, result, other)`")
         if any(out is not None for out in kwargs.pop("out", None) or ()):
             raise TracingError("arrays are not changed in a traced function: use the result instead of `out=`")
-        dtype = kwargs.pop("dtype", None)
-        kwargs.pop("casting", None), kwargs.pop("subok", None), kwargs.pop("order", None)
+        casting = kwargs.pop("casting", None)
+        kwargs.pop("subok", None), kwargs.pop("order", None)
         trace = _trace_of(inputs)
+        dtype = kwargs.pop("dtype", None)
+        if dtype is not None:
+            kwargs["dtype"] = np.dtype(dtype)
+            if casting == "unsafe":
+                inputs = tuple(_lazy(trace, operand).astype(dtype) for operand in inputs)
         name = ufunc.__name__
         if method == "__call__":
-            result = _ufunc(trace, name, inputs, kwargs)
-        elif method in ("reduce", "accumulate"):
+            return _ufunc(trace, name, inputs, kwargs)
+        if method in ("reduce", "accumulate"):
             kwargs = {key: value for key, value in kwargs.items() if value is not np._NoValue}
-            result = trace.call(f"{name}.{method}", inputs, kwargs)
-        elif method == "outer":
+            return trace.call(f"{name}.{method}", inputs, kwargs)
+        if method == "outer":
             left, right = inputs
             left = _lazy(trace, left)
-            result = _ufunc(trace, name, (left[(...,) + (None,) * np.ndim(right)], right), kwargs)
-        else:
-            raise ProgramError(f"`np.{name}.{method}` is not supported: write it with `np.{name}`")
-        return result if dtype is None else result.astype(dtype)
+            return _ufunc(trace, name, (left[(...,) + (None,) * np.ndim(right)], right), kwargs)
+        raise ProgramError(f"`np.{name}.{method}` is not supported: write it with `np.{name}`")
 
     def __array_function__(self, function, types, args, kwargs):
         special = _SPECIAL.get(function)
@@ -254,7 +278,7 @@ class Array(_Arithmetic):
 
 
 _OPERATORS = {
-    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "power": "**",
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%",
     "matmul": "@", "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">",
     "greater_equal": ">=", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
 }
@@ -375,10 +399,7 @@ def _concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
 def _where(condition, x=None, y=None, /):
     if x is None or y is None:
         return _trace_of(condition).call("nonzero", (condition,), {})
-    trace = _trace_of((condition, x, y))
-    if getattr(condition, "dtype", np.dtype(type(condition))) != np.bool_:
-        condition = _lazy(trace, condition).astype(np.bool_)
-    return trace.call("where", (condition, x, y), {})
+    return _trace_of((condition, x, y)).call("where", (condition, x, y), {})
 
 
 def _iscomplexobj(x):

@@ -1,7 +1,7 @@
 //! NumPy's order of positional arguments, where it differs from that of the language, which is torch's: `sum(x, 0, True)`
 //! keeps the axis, and NumPy's `sum(x, 0, float32, None, True)` has two arguments before that.
 
-use super::Function;
+use super::{Function, bare};
 
 /// The argument of NumPy's for a result that is written in place.
 pub(crate) const OUT: &str = "out";
@@ -38,8 +38,8 @@ pub(crate) fn numpy_order(
 ) -> Option<Vec<&'static str>> {
     let listed = POSITIONS.iter().find(|(names, _)| names.contains(&own));
     let with_out = || {
-        let operands = parameters.iter().map(|parameter| parameter.trim_end_matches('?'));
-        operands.take_while(|parameter| !matches!(*parameter, "axis" | "dtype")).chain([OUT]).collect()
+        let operands = parameters.iter().copied().filter(|parameter| !parameter.contains('='));
+        operands.map(bare).filter(|parameter| *parameter != "axis").chain([OUT]).collect()
     };
     match function {
         _ if let Some((_, order)) = listed => Some(order.to_vec()),

@@ -3,7 +3,7 @@
 use super::{Outcome, Resolver, Value, mistake, refused};
 use crate::absent;
 use crate::error::{Mistake, NameOf, Problem};
-use crate::names::{self, Function, OUT};
+use crate::names::{self, Function, OUT, bare};
 use crate::source::Span;
 use crate::syntax::{Argument, Id, Name};
 use broadloom_ir::ExprId;
@@ -159,14 +159,17 @@ impl Resolver<'_> {
         arguments: &[Argument],
         span: Span,
     ) -> Outcome<Call> {
-        let bare = |parameter: &'static str| parameter.trim_end_matches(['*', '?']);
-        let own: Vec<&'static str> = parameters.iter().map(|parameter| bare(parameter)).collect();
-        let mut given: Vec<(&'static str, Vec<Id>)> = own.iter().map(|name| (*name, Vec::new())).collect();
+        let mut known: Vec<&'static str> = parameters.iter().copied().map(bare).collect();
         // What only NumPy has changes no result.
-        let others = order.iter().flatten().copied().chain([OUT]);
-        let others: Vec<&'static str> = others.filter(|name| !own.contains(name)).collect();
-        given.extend(others.into_iter().map(|name| (name, Vec::new())));
+        for other in order.iter().flatten().copied().chain([OUT]) {
+            if !known.contains(&other) {
+                known.push(other);
+            }
+        }
+        let given = known.into_iter().map(|name| (name, Vec::new())).collect();
         let mut call = Call { function, span, given };
+        let by_position = parameters.iter().copied().filter(|parameter| !parameter.contains('='));
+        let own: Vec<&'static str> = by_position.map(bare).collect();
         let positional = arguments.iter().filter(|argument| argument.keyword.is_none());
         let positional: Vec<Id> =
             receiver.into_iter().chain(positional.map(|argument| argument.value)).collect();
@@ -197,12 +200,13 @@ impl Resolver<'_> {
                     return Err(Box::new(Mistake::new(problem, keyword.span).help(help)));
                 }
                 None => {
-                    return self.unknown(NameOf::Keyword, keyword, parameters.iter().map(|name| bare(name)));
+                    return self.unknown(NameOf::Keyword, keyword, parameters.iter().copied().map(bare));
                 }
             }
         }
         if let Some(out) = self.given(&call, OUT) {
-            let problem = Problem::Unknown { of: NameOf::Keyword, name: OUT.into() };
+            let what = "does not write its result into another tensor".into();
+            let problem = Problem::Argument { function: function.into(), what };
             let help = "name the result as an output: `output y = ..`";
             return Err(Box::new(Mistake::new(problem, self.tree.span(out)).help(help)));
         }
@@ -530,6 +534,6 @@ fn last_swapped(rank: usize) -> Vec<i64> {
 }
 
 fn count(parameters: &[&str], say: impl Fn(usize) -> String) -> String {
-    let most = parameters.len();
+    let most = parameters.iter().filter(|parameter| !parameter.contains('=')).count();
     format!("{} {}", say(most), if most == 1 { "argument" } else { "arguments" })
 }

@@ -86,7 +86,7 @@ impl Resolver<'_> {
             };
             if kind(from) > kind(dtype) {
                 let what = format!("does not convert {from} to {dtype} by itself").into();
-                let help = format!("convert the operand: `{}.astype({dtype})`", self.source.slice(span));
+                let help = format!("convert the operand: `.astype({dtype})`");
                 let problem = Problem::Argument { function: call.function.into(), what };
                 return Err(Box::new(Mistake::new(problem, span).help(help)));
             }

@@ -91,7 +91,7 @@ fn a_dtype_to_compute_in() {
     gives("bitwise_count(u, dtype=u8)", &[2], &[2u8, 1]);
     for (expression, because) in [
         ("add(x, 1, dtype=i32)", "does not convert f64 to i32 by itself"),
-        ("add(x, 1, dtype=i32)", "`x.astype(i32)`"),
+        ("add(x, 1, dtype=i32)", "convert the operand: `.astype(i32)`"),
         ("add(h, u, dtype=u8)", "does not convert i16 to u8 by itself"),
         ("add(True, u, dtype=bool)", "does not convert u8 to bool by itself"),
         ("add(u, 2.5, dtype=i64)", "does not convert f64 to i64 by itself"),
@@ -137,7 +137,8 @@ fn positions_of_numpy() {
         refuses(expression, "name the result as an output: `output y = ..`");
     }
     refuses("sum(m, 0, x)", "`True` or `False`");
-    refuses("dot(x, x, 1)", "takes at most");
+    refuses("dot(x, x, 1)", "takes at most 2");
+    refuses("sin(x, 1)", "takes at most 1");
 }
 
 #[test]
