@@ -112,9 +112,9 @@ async fn lists_and_programs() -> Result<()> {
     let text = "input x: f64[n]; output least = min(x); output most = max(x)";
     let program = Program::parse("span", text).and_then(|program| program.resolve()).unwrap();
     context.register_udaf(AggregateUDF::from(TensorAggregate::new("span", &program)?));
-    let sql = "SELECT span(y).most - span(y).least AS a FROM w LIMIT 1";
+    let sql = "SELECT get_field(span(y), 'most') - get_field(span(y), 'least') AS a FROM w";
     assert_eq!(floats(&context, sql, 0).await?.as_primitive::<Float64Type>().value(0), 12.0);
-    let sql = "SELECT s.most - s.least AS a FROM
+    let sql = "SELECT get_field(s, 'most') - get_field(s, 'least') AS a FROM
         (SELECT t, span(t) OVER (ORDER BY t ROWS 2 PRECEDING) AS s FROM w) ORDER BY t";
     let found = floats(&context, sql, 0).await?;
     assert_eq!(&found.as_primitive::<Float64Type>().values()[..4], [0.0, 1.0, 2.0, 2.0]);

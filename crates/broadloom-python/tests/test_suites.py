@@ -107,3 +107,12 @@ def test_rounding_halves():
         found = bl.jit(lambda x: np.round(x, decimals))(x)
         np.testing.assert_array_equal(found, x if decimals > 4 else found)
         assert found.dtype == np.float16 and found[1] == 10 and found[2] == 60000
+
+
+def test_views():
+    same(lambda u: u.view(np.int8), U)
+    same(lambda b: b.view(np.uint8), B)
+    same(lambda x: x.view(), X)
+    for dtype in (np.int64, np.int32):
+        with pytest.raises(bl.Error, match="`view`"):
+            bl.jit(lambda x: x.view(dtype))(X)

@@ -40,6 +40,8 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "all three broadcast", "any condition, true where it is not zero; the common dtype of x and y", "where(arange(4) < 2, arange(4), -1)" => "[ 0  1 -1 -1]";
     "astype": "The elements converted to another dtype: floats become integers by rounding toward zero and clamping to the range; bool is `x != 0`.",
         "same as x", "any; the given dtype", "array([1.5, -2.5]).astype(i32)" => "[ 1 -2]";
+    "view": "The bits of the elements as integers of another dtype with as many bytes.",
+        "same as x", "integers, and bool as 8 bits; the given dtype", "array([-1, 1], dtype=i8).view(u8)" => "[255   1]";
     "reshape": "The same elements in row-major order with other sizes; one of them may be -1, to be inferred.",
         "the given sizes, with the same number of elements", "any; same as x", "arange(6).reshape(2, -1)" => "[[0 1 2]\n [3 4 5]]";
     "rebind": "The same tensor with other expressions for its sizes, or `None` to keep one; each call checks that the sizes are equal.",

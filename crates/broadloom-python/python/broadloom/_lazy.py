@@ -182,6 +182,10 @@ class Array(_Arithmetic):
         """Convert the elements to a dtype."""
         return self._trace.call("astype", (self, np.dtype(dtype)), {})
 
+    def view(self, dtype=None):
+        """The bits of integers as another dtype with as many bytes; without one, the array itself."""
+        return self if dtype is None else self._trace.call("view", (self, np.dtype(dtype)), {})
+
     def reshape(self, *shape, order="C", copy=None):
         """Give the elements another shape, in row-major order."""
         if order not in ("C", "A"):

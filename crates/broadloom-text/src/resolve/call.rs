@@ -327,6 +327,7 @@ impl Resolver<'_> {
                 let x = self.codes(x, span)?;
                 self.build(span, |graph, site| graph.cast(x, dtype, site))
             }
+            Function::View => return self.bits(x, call),
             Function::Reshape | Function::Rebind => {
                 let dims = self.sizes_to_infer(call, function)?;
                 self.build(span, |graph, site| match function {

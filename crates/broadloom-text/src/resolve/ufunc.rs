@@ -112,6 +112,31 @@ impl Resolver<'_> {
         Err(Box::new(Mistake::new(problem, call.span).help(help)))
     }
 
+    /// Resolves `x.view(u8)`. The bits of floats are not available: which ones a NaN has depends on the machine code that
+    /// computed it.
+    pub(super) fn bits(&mut self, x: ExprId, call: &Call) -> Outcome<Option<ExprId>> {
+        let Some(to) = self.dtype(call)? else { return call.refuse("needs `dtype`") };
+        let x = self.codes(x, call.span)?;
+        let from = self.graph.dtype(x);
+        let (what, help) = if from.size() != to.size() {
+            let what =
+                format!("keeps the bytes of an element: {from} has {}, and {to} {}", from.size(), to.size());
+            (what, format!("to convert the numbers, write `.astype({to})`"))
+        } else if from != to && (from.is_float() || to.is_float()) {
+            let what = format!("does not read {from} as {to}: a NaN that is computed has no certain bits");
+            (
+                what,
+                format!("pass an input that is {to} already; to convert the numbers, write `.astype({to})`"),
+            )
+        } else if from != to && to == DType::Bool {
+            ("has no bool for numbers other than 0 and 1".to_owned(), "write `x != 0`".to_owned())
+        } else {
+            return self.build(call.span, |graph, site| graph.cast(x, to, site)).map(Some);
+        };
+        let problem = Problem::Argument { function: call.function.into(), what: what.into() };
+        Err(Box::new(Mistake::new(problem, call.span).help(help)))
+    }
+
     /// Returns whether elements are true, which are those that are not zero.
     pub(super) fn truth(&mut self, condition: ExprId, span: Span) -> Outcome<ExprId> {
         self.build(span, |graph, site| graph.cast(condition, DType::Bool, site))

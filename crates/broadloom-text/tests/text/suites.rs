@@ -250,6 +250,20 @@ fn partitions() {
     refuses("partition(x)", "needs `kth`");
 }
 
+#[test]
+fn views_of_bits() {
+    gives("h.view(u16)", &[3], &[65236u16, 1, 2]);
+    gives("bitcast(u, i8)", &[2], &[3i8, 2]);
+    gives("(255 - u).view(np.int8)", &[2], &[-4i8, -3]);
+    gives("view(b, u8)", &[2], &[1u8, 0]);
+    gives("x.view(f64)", &[3], &[3.0, 1.0, 2.0]);
+    refuses("h.view(i32)", "keeps the bytes of an element: i16 has 2, and i32 4");
+    refuses("x.view(i64)", "does not read f64 as i64: a NaN that is computed has no certain bits");
+    refuses("h.view(f16)", "does not read i16 as f16");
+    refuses("u.view(bool)", "write `x != 0`");
+    refuses("x.view()", "needs `dtype`");
+}
+
 /// What functions are composed of may be beyond a small dtype, though nothing that the user wrote is. Values are exact,
 /// rounded once.
 #[test]
