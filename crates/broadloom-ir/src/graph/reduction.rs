@@ -123,7 +123,7 @@ impl Graph {
         site: Site,
     ) -> Result<(ExprId, usize), Problem> {
         match (self.written(operand).rank(), axis) {
-            (0, 0 | -1) => Ok((self.try_reshape(operand, &[None], site)?, 0)),
+            (0, 0 | -1) if !self.is_poisoned(operand) => Ok((self.try_reshape(operand, &[None], site)?, 0)),
             (rank, _) => Ok((operand, resolve_axis(axis, rank)?)),
         }
     }
