@@ -56,8 +56,8 @@ without axes accepts the axis 0 or -1 where NumPy does: in reductions, `squeeze`
 cut at the end of an axis of constant size; along an axis of symbolic size, each call checks them.
 
 Functions that compute element by element, and products, take the `dtype` to compute in: operands are converted to it first, as in NumPy,
-and never from floats to integers by themselves. Conditions, as `where`, are true where they are not zero. Arguments by position have the
-order of torch, `sum(x, 0, True)`. NumPy's order, `sum(x, 0, float32, None, True)`, is recognised by a dtype or `None` in a place where
+and never from floats to integers by themselves. Conditions, such as `where=`, are true where they are not zero. Arguments by position have
+the order of torch, `sum(x, 0, True)`. NumPy's order, `sum(x, 0, float32, None, True)`, is recognised by a dtype or `None` in a place where
 only NumPy has one. `x.view(dtype)` reads integers as others of as many bytes, and not floats: which bits a NaN has is not defined.
 `out` may be `None`: a result does not go into another tensor, but is an output, `output y = ..`.
 

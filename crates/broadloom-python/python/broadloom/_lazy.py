@@ -15,7 +15,7 @@ _UNKNOWN = "the elements of a lazy array are not known while the function is tra
 
 def _refuse(what):
     def refuse(self, *args, **kwargs):
-        lookup = _lookup(self)
+        lookup = _lookup()
         if lookup is not None:
             raise TracingError(f"{_UNKNOWN}: {lookup}")
         raise TracingError(f"{_UNKNOWN}: {what}; write `np.where(condition, a, b)` to choose between values")
@@ -24,7 +24,7 @@ def _refuse(what):
     return refuse
 
 
-def _lookup(index):
+def _lookup():
     """What to write for `table[index]`, if this is what asks for elements: the table knows nothing of lazy arrays."""
     found = here()
     if found is None:
@@ -37,10 +37,10 @@ def _lookup(index):
     if not isinstance(written, ast.Subscript):
         return None
     table, at = ast.unparse(written.value), ast.unparse(written.slice)
-    says = f"`{table}` is not an argument of the function, and cannot be indexed by one; "
-    if index.dtype.kind not in "iu" or isinstance(written.slice, (ast.Tuple, ast.Slice)):
-        return f"{says}pass `{table}` as an argument"
-    return f"{says}write `np.take({table}, {at}, axis=0)`, or pass `{table}` as an argument"
+    says = f"`{table}` is not lazy, and cannot be indexed by what is; pass it as an argument of the function"
+    if isinstance(written.slice, (ast.Tuple, ast.Slice)):
+        return says
+    return f"{says}, or write `np.asarray({table}, like={at})[{at}]`"
 
 
 def _infix(operator):
@@ -245,8 +245,7 @@ class Array(_Arithmetic):
         return f"Array({self._type})"
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        where = kwargs.pop("where", True)
-        if where is not True:
+        if method != "reduce" and kwargs.pop("where", True) is not True:
             raise TracingError("`where=` of a ufunc leaves elements unset: write `np.where(condition, result, other)`")
         if any(out is not None for out in kwargs.pop("out", None) or ()):
             raise TracingError("arrays are not changed in a traced function: use the result instead of `out=`")
@@ -257,7 +256,7 @@ class Array(_Arithmetic):
         if dtype is not None:
             kwargs["dtype"] = np.dtype(dtype)
             if casting == "unsafe":
-                inputs = tuple(_lazy(trace, operand).astype(dtype) for operand in inputs)
+                inputs = tuple(x.astype(dtype) if isinstance(x, (Array, np.ndarray)) else x for x in inputs)
         name = ufunc.__name__
         if method == "__call__":
             return _ufunc(trace, name, inputs, kwargs)
@@ -275,7 +274,8 @@ class Array(_Arithmetic):
         if special is not None:
             return special(*args, **kwargs)
         args, kwargs = _bound(function, args, kwargs)
-        return _trace_of((args, kwargs)).call(function.__name__, args, kwargs)
+        # After `like=`, no lazy array is among the arguments.
+        return _trace_of((args, kwargs, self)).call(function.__name__, args, kwargs)
 
     def __array_namespace__(self, api_version=None):
         return np
