@@ -249,6 +249,7 @@ fn elementwise(page: &mut String, op: Op, example: &Example, accuracy: &BTreeMap
     let operands = match op.domain() {
         Domain::Number if classes.len() == 3 => "common".to_string(),
         Domain::Number => format!("common: {}", classes.join(", ")),
+        Domain::Arithmetic => format!("common: {}; bool as i8", classes.join(", ")),
         Domain::Real => "float".into(),
         Domain::Quotient => "quotient".into(),
         Domain::Logical => "bool".into(),

@@ -51,8 +51,15 @@ same message. All names may start with `np.`, and functions of a tensor are also
 [ops.md](ops.md) says where results differ from NumPy's on purpose: float sums have a fixed order, -0 is below +0, and a
 literal that a dtype cannot hold is an error, except where the result is known: in quotients, comparisons and the limits of `clip`.
 Where NumPy's intermediate results overflow or round integers, results are those of exact arithmetic: quantiles lie between their
-neighbours, and integers compare as integers. A reduction of a tensor without axes accepts the axis 0 or -1, as in NumPy. Slices are
+neighbours, integers compare as integers, and a float that is too large for `round(x, decimals)` to be scaled stays as it is. A tensor
+without axes accepts the axis 0 or -1 where NumPy does: in reductions, `squeeze`, `cumsum`, `argsort`, `take` and `repeat`. Slices are
 cut at the end of an axis of constant size; along an axis of symbolic size, each call checks them.
+
+Functions that compute element by element, and products, take the `dtype` to compute in: operands are converted to it first, as in NumPy,
+and never from floats to integers by themselves. Conditions, such as `where=`, are true where they are not zero. Arguments by position have
+the order of torch, `sum(x, 0, True)`. NumPy's order, `sum(x, 0, float32, None, True)`, is recognised by a dtype or `None` in a place where
+only NumPy has one. `x.view(dtype)` reads integers as others of as many bytes, and not floats: which bits a NaN has is not defined.
+`out` may be `None`: a result does not go into another tensor, but is an output, `output y = ..`.
 
 | NumPy | here? | how |
 | --- | --- | --- |

@@ -27,14 +27,14 @@ DIFFERENCES = {
     "literal_fits": "a literal that the dtype cannot hold is a mistake, also for floats; not in quotients and comparisons",
     "literal_compares": "a literal beyond a float dtype compares as it is; NumPy rounds it to infinity",
     "zero_order": "maximum, minimum, fmax, fmin, clip, max, min and topk order -0 below +0; NumPy takes either",
-    "bool_refused": "bool has no arithmetic beyond + and *; NumPy computes in int8 or float16",
-    "bool_power": "bool ** 2 is i64, as bool ** 3; NumPy's shortcut gives int8",
+    "bool_refused": "bool is not rounded; NumPy gives float16",
+    "bool_power": "`pow` of bool and 2 is i64, as with 3; NumPy's operator takes a shortcut to int8, as that of the text language",
     "integer_reciprocal": "the reciprocal of an integer is a float; NumPy truncates it to an integer",
     "nextafter_zero": "nextafter of 0 towards -0 is -0 in every dtype, as in C; NumPy's f16 stays at 0",
     "degrees": "rad2deg multiplies by the float nearest 180/pi; NumPy's f32 divides two rounded ones",
     "infinite_span": "linspace mixes its ends if their difference overflows; NumPy gives infinities and NaN",
     "nan_sign": "signbit and copysign take a NaN for positive; the sign of a NaN that was computed says nothing",
-    "condition": "the condition of select is bool; NumPy's where takes any dtype",
+    "condition": "the condition of select is bool; NumPy's where takes any dtype, as that of the text language",
     "arg_axes": "argmin and argmax go over any axes; NumPy knows one or all",
     "product_zero": "a product of which nothing is summed keeps the sign of its zeros; NumPy's einsum adds it to +0",
     "empty_extreme": "min and max over an empty axis are refused even if nothing is asked for; NumPy gives nothing",
@@ -187,7 +187,7 @@ def logical(function):
 
 
 def product(function):
-    inner = ufunc(function, refuses_bool=function is np.square)
+    inner = ufunc(function)
 
     def reference(*operands):
         result = inner(*operands)
@@ -397,9 +397,6 @@ def power(x, y):
     if is_literal(y) and not isinstance(y, bool):
         return literal_power(x, y)
     check_literals((x, y))
-    if np.result_type(x, y) == BOOL:
-        differs("bool_refused")
-        raise Refused("bool")
     try:
         result = np.asarray(np.power(x, y))
     except ValueError as error:
@@ -463,9 +460,9 @@ ELEMENTWISE = {
     "subtract": ufunc(np.subtract),
     "multiply": product(np.multiply),
     "divide": ufunc(np.divide, computes=True),
-    "floor_divide": ufunc(np.floor_divide, refuses_bool=True),
-    "remainder": ufunc(np.remainder, refuses_bool=True),
-    "fmod": ufunc(np.fmod, refuses_bool=True),
+    "floor_divide": ufunc(np.floor_divide),
+    "remainder": ufunc(np.remainder),
+    "fmod": ufunc(np.fmod),
     "negative": ufunc(np.negative),
     "positive": ufunc(np.positive),
     "abs": ufunc(np.abs),
@@ -494,11 +491,11 @@ ELEMENTWISE = {
     "bitwise_or": ufunc(np.bitwise_or),
     "bitwise_xor": ufunc(np.bitwise_xor),
     "bitwise_invert": ufunc(np.bitwise_invert),
-    "bitwise_left_shift": ufunc(np.left_shift, refuses_bool=True),
-    "bitwise_right_shift": ufunc(np.right_shift, refuses_bool=True),
+    "bitwise_left_shift": ufunc(np.left_shift),
+    "bitwise_right_shift": ufunc(np.right_shift),
     "count_ones": ufunc(np.bitwise_count),
-    "gcd": ufunc(np.gcd, refuses_bool=True),
-    "lcm": ufunc(np.lcm, refuses_bool=True),
+    "gcd": ufunc(np.gcd),
+    "lcm": ufunc(np.lcm),
     "leading_zeros": leading_zeros,
     "isnan": ufunc(np.isnan),
     "isinf": ufunc(np.isinf),

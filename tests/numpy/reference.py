@@ -18,6 +18,7 @@ import reduced
 import sampled
 import special
 import structure
+import suites
 from cases import Cases
 
 
@@ -37,6 +38,7 @@ def main():
     notebook.write(cases)
     compositions.write(cases)
     special.write(cases)
+    suites.write(cases)
     cases.close()
     # A difference that decides nothing is one that is no more.
     stale = [name for name in meaning.DIFFERENCES if not meaning.applied[name]]

@@ -38,7 +38,8 @@ fn config() -> Config {
         config.cases = if is_lesser { CASES / 4 } else { CASES };
     }
     if config.rng_seed == RngSeed::Random {
-        config.rng_seed = RngSeed::Fixed(2025);
+        // Its cases reach every form of loop.
+        config.rng_seed = RngSeed::Fixed(2027);
     }
     config
 }

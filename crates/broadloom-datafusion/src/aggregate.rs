@@ -1,22 +1,24 @@
 //! Aggregates: a value for each group of rows.
 
-use crate::definition::Definition;
+use crate::definition::{Argument, Definition};
 use crate::groups::Groups;
-use crate::plan::{Plan, Use, planning};
-use crate::scalar::{expression_of, joined};
+use crate::plan::{Plan, Use, argument_names, planning};
+use crate::scalar::expression_of;
+use crate::window::{self, Frame};
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_schema::{DataType, Field, FieldRef};
 use broadloom::{AnyArray, CheckedGraph};
 use broadloom_arrow::{RowGraph, State};
 use datafusion_common::{Result, ScalarValue, exec_err, plan_err};
-use datafusion_expr::expr::{AggregateFunction, AggregateFunctionParams};
+use datafusion_expr::expr::{AggregateFunction, AggregateFunctionParams, WindowFunctionParams};
 use datafusion_expr::function::{AccumulatorArgs, AggregateFunctionSimplification, StateFieldsArgs};
-use datafusion_expr::planner::{ExprPlanner, PlannerResult, RawAggregateExpr};
+use datafusion_expr::planner::{ExprPlanner, PlannerResult, RawAggregateExpr, RawWindowExpr};
 use datafusion_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Expr, GroupsAccumulator, Signature, Volatility, lit,
     udaf_default_display_name, udaf_default_human_display, udaf_default_schema_name,
+    udaf_default_window_function_display_name, udaf_default_window_function_schema_name,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -102,8 +104,38 @@ impl TensorAggregate {
         Ok(TensorAggregate::of(name, definition, name == BROADLOOM_AGG))
     }
 
+    /// Returns the aggregate of the expression that a call of `broadloom_agg` has as its first argument.
+    pub(crate) fn called(expression: Option<&Expr>) -> Result<TensorAggregate> {
+        let literal = match expression {
+            Some(Expr::Literal(literal, _)) => Some(literal),
+            _ => None,
+        };
+        Ok(TensorAggregate::expression(expression_of(BROADLOOM_AGG, literal)?))
+    }
+
+    /// Decides which name each column stands for, if that is open.
+    pub(crate) fn with_columns(self, columns: &[Expr]) -> Result<TensorAggregate> {
+        if self.definition.arguments.is_some() {
+            return Ok(self);
+        }
+        let names: Vec<String> = columns.iter().map(|column| column.qualified_name().1).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let arguments = argument_names(&self.definition, &names, &[])?.into_iter();
+        let arguments = arguments.map(|name| Argument { name, row: Vec::new() });
+        Ok(TensorAggregate { definition: self.definition.with_arguments(arguments.collect()), ..self })
+    }
+
     /// Returns the parameters of a call as a user writes them.
     fn written(&self, params: &AggregateFunctionParams) -> AggregateFunctionParams {
+        let mut params = params.clone();
+        if self.is_expression {
+            params.args.insert(0, lit(self.definition.text()));
+        }
+        params
+    }
+
+    /// Returns the parameters of a call over a window as a user writes them.
+    fn written_over(&self, params: &WindowFunctionParams) -> WindowFunctionParams {
         let mut params = params.clone();
         if self.is_expression {
             params.args.insert(0, lit(self.definition.text()));
@@ -131,6 +163,14 @@ impl AggregateUDFImpl for TensorAggregate {
 
     fn display_name(&self, params: &AggregateFunctionParams) -> Result<String> {
         udaf_default_display_name(self, &self.written(params))
+    }
+
+    fn window_function_schema_name(&self, params: &WindowFunctionParams) -> Result<String> {
+        udaf_default_window_function_schema_name(self, &self.written_over(params))
+    }
+
+    fn window_function_display_name(&self, params: &WindowFunctionParams) -> Result<String> {
+        udaf_default_window_function_display_name(self, &self.written_over(params))
     }
 
     fn signature(&self) -> &Signature {
@@ -183,14 +223,26 @@ impl AggregateUDFImpl for TensorAggregate {
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        if args.is_distinct {
-            return plan_err!(
-                "`{}` does not take DISTINCT: select the distinct rows in a subquery",
-                self.name
-            );
-        }
+        self.refuse_distinct(args.is_distinct)?;
         let plan = self.plan(args.expr_fields)?;
         Ok(Box::new(Group { plan, result: args.return_field.data_type().clone(), state: State::default() }))
+    }
+
+    fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        self.refuse_distinct(args.is_distinct)?;
+        let plan = self.plan(args.expr_fields)?;
+        Ok(Box::new(Frame::new(plan, args.return_field.data_type())))
+    }
+}
+
+impl TensorAggregate {
+    pub(crate) fn refuse_distinct(&self, is_distinct: bool) -> Result<()> {
+        match is_distinct {
+            true => {
+                plan_err!("`{}` does not take DISTINCT: select the distinct rows in a subquery", self.name)
+            }
+            false => Ok(()),
+        }
     }
 }
 
@@ -210,17 +262,11 @@ impl fmt::Debug for Group {
 
 impl Accumulator for Group {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        let columns = self.plan.columns(values)?;
-        let updated = self.plan.aggregate()?.update(&mut self.state, &columns);
-        updated.map_err(|error| self.plan.failed(error))
+        self.plan.update(&mut self.state, values)
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let results = self.plan.aggregate()?.finish(&self.state).map_err(|error| self.plan.failed(error))?;
-        match results {
-            Some(results) => ScalarValue::try_from_array(&joined(&self.result, results)?, 0),
-            None => ScalarValue::try_from(&self.result),
-        }
+        self.plan.evaluated(&self.state, &self.result)
     }
 
     fn size(&self) -> usize {
@@ -279,7 +325,7 @@ impl AggregateUDFImpl for BroadloomAgg {
     }
 }
 
-/// Replaces calls of `broadloom_agg` in SQL by the aggregate of their expression.
+/// Replaces calls of `broadloom_agg` in SQL by the aggregate of their expression, also over windows.
 #[derive(Debug)]
 pub(crate) struct Planner;
 
@@ -288,16 +334,8 @@ impl ExprPlanner for Planner {
         if call.func.name() != BROADLOOM_AGG || call.func.inner().is::<TensorAggregate>() {
             return Ok(PlannerResult::Original(call));
         }
-        let literal = match call.args.first() {
-            Some(Expr::Literal(literal, _)) => Some(literal),
-            _ => None,
-        };
-        let aggregate = TensorAggregate::expression(expression_of(BROADLOOM_AGG, literal)?);
-        if call.distinct {
-            return plan_err!(
-                "`{BROADLOOM_AGG}` does not take DISTINCT: select the distinct rows in a subquery"
-            );
-        }
+        let aggregate = TensorAggregate::called(call.args.first())?;
+        aggregate.refuse_distinct(call.distinct)?;
         if !call.order_by.is_empty() {
             return plan_err!(
                 "`{BROADLOOM_AGG}` does not take ORDER BY: the order of rows changes no result"
@@ -308,5 +346,9 @@ impl ExprPlanner for Planner {
         let func = Arc::new(AggregateUDF::from(aggregate));
         let call = AggregateFunction::new_udf(func, args, false, filter, Vec::new(), null_treatment);
         Ok(PlannerResult::Planned(Expr::AggregateFunction(call)))
+    }
+
+    fn plan_window(&self, call: RawWindowExpr) -> Result<PlannerResult<RawWindowExpr>> {
+        window::planned(call)
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn typed(data_type: &DataType, null: DataType) -> DataType {
 pub struct Argument {
     /// The name of an input.
     pub name: String,
-    /// The shape of a row: empty for numbers.
+    /// The shape of a row: empty for numbers, and where the type of the column says it.
     pub row: Vec<usize>,
 }
 
@@ -43,7 +43,7 @@ impl Argument {
     /// Returns the type of the argument's column, whose rows have this shape if it has as many elements.
     pub(crate) fn typed(&self, kind: ColumnType) -> ColumnType {
         let elements = self.row.iter().try_fold(1usize, |product, size| product.checked_mul(*size));
-        match elements == Some(kind.elements()) {
+        match !self.row.is_empty() && elements == Some(kind.elements()) {
             true => ColumnType { row: self.row.clone(), ..kind },
             false => kind,
         }

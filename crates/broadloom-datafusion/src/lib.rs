@@ -54,6 +54,12 @@
 //!
 //! A result is null where a column is null. An aggregate leaves out rows with a null in any column, and is null
 //! without rows.
+//!
+//! # Windows
+//!
+//! Aggregates are also window functions: `broadloom_agg('std(x)', x) OVER (ORDER BY t ROWS 9 PRECEDING)`. A frame that only
+//! grows adds the rows that enter to its partial results. A frame that slides is computed anew for each row, which takes as
+//! long as its rows.
 #![forbid(unsafe_code)]
 
 mod aggregate;
@@ -63,6 +69,7 @@ mod groups;
 mod names;
 mod plan;
 mod scalar;
+mod window;
 pub mod wire;
 
 pub use aggregate::TensorAggregate;

@@ -4,14 +4,15 @@
 use crate::cache::Cache;
 use crate::definition::{Definition, ROWS, Source};
 use crate::names::ordered;
+use crate::scalar::joined;
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, FieldRef, Fields};
 use broadloom::diagnostics::{Places, Row, Style, Text};
 use broadloom::{CallError, CompileOptions, Threads};
-use broadloom_arrow::{Aggregate, Column, ColumnError, ColumnType, Grouping, RowGraph, RowKernel};
+use broadloom_arrow::{Aggregate, Column, ColumnError, ColumnType, Grouping, RowGraph, RowKernel, State};
 use broadloom_text::{Given, Program, TextPlaces};
 use datafusion_common::arrow::compute::cast;
-use datafusion_common::{DataFusionError, Result, plan_err};
+use datafusion_common::{DataFusionError, Result, ScalarValue, plan_err};
 use std::sync::{Arc, OnceLock};
 
 /// How a function is used.
@@ -241,6 +242,21 @@ impl Plan {
                 .map_err(|error| error.to_string())
         });
         aggregate.as_ref().map_err(|error| DataFusionError::Execution(error.clone()))
+    }
+
+    /// Adds rows to the state of the aggregate.
+    pub(crate) fn update(&self, state: &mut State, values: &[ArrayRef]) -> Result<()> {
+        let columns = self.columns(values)?;
+        self.aggregate()?.update(state, &columns).map_err(|error| self.failed(error))
+    }
+
+    /// Returns the result of a state; null without rows.
+    pub(crate) fn evaluated(&self, state: &State, result: &DataType) -> Result<ScalarValue> {
+        let results = self.aggregate()?.finish(state).map_err(|error| self.failed(error))?;
+        match results {
+            Some(results) => ScalarValue::try_from_array(&joined(result, results)?, 0),
+            None => ScalarValue::try_from(result),
+        }
     }
 
     /// Returns the aggregate of many groups, which is compiled once; `None` if there is none.

@@ -14,6 +14,7 @@
 //! | domain | operands become |
 //! | --- | --- |
 //! | `Number` | their common promoted dtype |
+//! | `Arithmetic` | the same, where bool becomes `i8`, as in NumPy |
 //! | `Real` | a float: their common dtype, or the widest function float of integers ([`DType::function_float`]) |
 //! | `Quotient` | a float: themselves, or `f64` for any integer |
 //! | `Logical` | bool, by `!= 0` |
@@ -42,12 +43,12 @@ macro_rules! for_each_op {
             divide = Divide(x, y): Quotient -> Same { float: x / y }
             /// Quotient rounded down. For integers, division by zero gives 0, and the least integer divided by -1
             /// gives itself.
-            floor_divide = FloorDivide(x, y): Number -> Same { int: x.floor_quotient(y), float: Real::floor_divide::<L>(x, y) } tile FloorDivide
+            floor_divide = FloorDivide(x, y): Arithmetic -> Same { int: x.floor_quotient(y), float: Real::floor_divide::<L>(x, y) } tile FloorDivide
             /// Remainder of the quotient rounded down, with the sign of `y`. For integers, a zero divisor gives 0.
-            remainder = Remainder(x, y): Number -> Same { int: x.floor_remainder(y), float: Real::remainder::<L>(x, y) } tile Remainder
+            remainder = Remainder(x, y): Arithmetic -> Same { int: x.floor_remainder(y), float: Real::remainder::<L>(x, y) } tile Remainder
             /// Remainder of the quotient rounded toward zero, with the sign of `x`. For integers, a zero divisor
             /// gives 0.
-            fmod = Fmod(x, y): Number -> Same { int: x.truncated_remainder(y), float: Real::fmod::<L>(x, y) } tile Fmod
+            fmod = Fmod(x, y): Arithmetic -> Same { int: x.truncated_remainder(y), float: Real::fmod::<L>(x, y) } tile Fmod
             /// Negation. Integers wrap; bool is not supported, as in NumPy.
             negative = Negative(x): Number -> Same { int: x.wrapping_neg(), float: -x }
             /// `x` itself; bool is not supported, as in NumPy.
@@ -57,7 +58,7 @@ macro_rules! for_each_op {
             /// Sign of `x`: -1, 0 or 1; NaN for NaN.
             sign = Sign(x): Number -> Same { int: x.sign(), float: Real::sign(x) }
             /// Square, `x * x`. Integers wrap.
-            square = Square(x): Number -> Same { int: x.wrapping_mul(x), float: x * x }
+            square = Square(x): Arithmetic -> Same { int: x.wrapping_mul(x), float: x * x }
             /// Square root; NaN for negative `x`.
             sqrt = Sqrt(x): Real -> Same { float: x.sqrt() }
             /// Reciprocal square root, `1 / sqrt(x)`, rounded twice; NaN for negative `x`.
@@ -142,7 +143,7 @@ macro_rules! for_each_op {
             /// `x` where it is positive, 0 elsewhere; NaN for NaN.
             relu = Relu(x): Number -> Same { int: x.max(0), float: Real::maximum(x, 0.0) }
             /// `x` to the power `y`. Integers wrap, and a negative integer exponent is an error.
-            pow = Pow(x, y): Number -> Same { int: x.power(y), float: Real::pow::<L>(x, y) } tile Pow
+            pow = Pow(x, y): Arithmetic -> Same { int: x.power(y), float: Real::pow::<L>(x, y) } tile Pow
             /// Greatest integer not greater than `x`.
             floor = Floor(x): Number -> Same { bool: x, int: x, float: x.floor() }
             /// Least integer not less than `x`.
@@ -174,10 +175,10 @@ macro_rules! for_each_op {
             /// All bits flipped. bool computes `not`.
             bitwise_invert = BitwiseInvert(x): Number -> Same { bool: !x, int: !x }
             /// `x` shifted left by `y` bits; 0 if `y` is negative or not less than the width.
-            bitwise_left_shift = BitwiseLeftShift(x, y): Number -> Same { int: x.shift_left(y) }
+            bitwise_left_shift = BitwiseLeftShift(x, y): Arithmetic -> Same { int: x.shift_left(y) }
             /// `x` shifted right by `y` bits, arithmetically if signed. If `y` is negative or not less than the
             /// width, the result is 0, or -1 for a negative `x`.
-            bitwise_right_shift = BitwiseRightShift(x, y): Number -> Same { int: x.shift_right(y) }
+            bitwise_right_shift = BitwiseRightShift(x, y): Arithmetic -> Same { int: x.shift_right(y) }
             /// Number of bits set (in the magnitude of a negative number); 1 or 0 for bool.
             count_ones = CountOnes(x): Number -> Count { bool: u8::from(x), int: x.ones() }
             /// Number of zero bits above the highest set bit.
@@ -219,6 +220,8 @@ macro_rules! for_each_op {
 pub enum Domain {
     /// Converts to their common promoted dtype.
     Number,
+    /// Converts to their common promoted dtype, and bool to `i8`, as in NumPy.
+    Arithmetic,
     /// Converts to a float; integers alone become the widest of their function floats.
     Real,
     /// Converts to a float; integers become `f64`.
@@ -493,7 +496,8 @@ impl Op {
     pub fn operand_dtype(self, operands: &[DType]) -> Option<DType> {
         let common = DType::promote_all(operands.iter().copied())?;
         let converted = match self.domain() {
-            Domain::Number => common,
+            Domain::Arithmetic if common == DType::Bool => DType::I8,
+            Domain::Number | Domain::Arithmetic => common,
             Domain::Real if common.is_float() => common,
             // Promote each dtype alone: `i16` and `u16` are both exact in `f32`, unlike the `i32` that holds both.
             Domain::Real => DType::promote_all(operands.iter().map(|dtype| dtype.function_float()))?,

@@ -48,6 +48,32 @@ def test_values_are_not_known(function):
     assert "np.where" in fails(function, X, error=bl.TracingError)
 
 
+TABLE = np.array([[10.0, 20.0], [30.0, 40.0]])
+
+
+def test_tables_from_outside():
+    rows = [1.5, 2.5]
+    index = np.array([1, 0, 1])
+    for function, written in [
+        (lambda a: TABLE[a], "np.asarray(TABLE, like=a)[a]"),
+        (lambda a: TABLE[a % 2].sum(), "np.asarray(TABLE, like=a % 2)[a % 2]"),
+        (lambda a: TABLE.T[a] + a[:, None], "np.asarray(TABLE.T, like=a)[a]"),
+        (lambda a: rows[a], "np.asarray(rows, like=a)[a]"),
+    ]:
+        text = fails(function, index, error=bl.TracingError)
+        assert f"`{written}`" in text and "pass it as an argument" in text and "np.where" not in text, text
+    for function in [lambda a: TABLE[a, 0], lambda a: TABLE[0, a]]:
+        text = fails(function, index, error=bl.TracingError)
+        assert "pass it as an argument" in text and "np.asarray" not in text, text
+    # What the messages say to write.
+    for table in [TABLE, rows, TABLE > 15, TABLE.astype(np.uint8), [True, False]]:
+        expected = np.asarray(table)[index]
+        np.testing.assert_array_equal(bl.jit(lambda a: np.asarray(table, like=a)[a])(index), expected)
+        np.testing.assert_array_equal(bl.jit(lambda table, a: table[a])(np.asarray(table), index), expected)
+    np.testing.assert_array_equal(bl.jit(lambda table, a: table[a, 0])(TABLE, index), TABLE[index, 0])
+    np.testing.assert_array_equal(bl.jit(lambda a: np.zeros(3, like=a) + np.arange(3, like=a) + a)(index), index + [0, 1, 2])
+
+
 def test_writes_are_refused():
     def add(x):
         x += 1

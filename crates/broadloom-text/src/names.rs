@@ -2,12 +2,14 @@
 //! the nearest name to an unknown one.
 
 mod absent;
+mod positions;
 
 use absent::ABSENT;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Composed, Literal, PLACED_OPS, SegmentOp, Sliding, Triangle};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
+pub(crate) use positions::{OUT, numpy_order};
 
 /// A statistic composed of several reductions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +130,8 @@ pub(crate) enum Function {
     Copy,
     Select,
     Cast,
+    /// The same bits as another dtype.
+    View,
     Reshape,
     Rebind,
     Ravel,
@@ -145,6 +149,10 @@ pub(crate) enum Function {
     ArgTopK,
     /// The elements in order, or their indices.
     Sort {
+        indices: bool,
+    },
+    /// The elements in an order in which some positions are those of the sorted elements, or their indices.
+    Partition {
         indices: bool,
     },
     Search,
@@ -186,6 +194,8 @@ const TEXTS: &[(&str, usize, &str)] = &[
     ("pad", 2, "mode"),
     ("sort", 2, "kind"),
     ("argsort", 2, "kind"),
+    ("partition", 3, "kind"),
+    ("argpartition", 3, "kind"),
     ("searchsorted", 2, "side"),
     ("quantile", 3, "method"),
     ("nanquantile", 3, "method"),
@@ -197,7 +207,7 @@ const TEXTS: &[(&str, usize, &str)] = &[
 ];
 
 /// The functions outside the tables of elementwise ops and reductions, with their parameters. `?` marks an optional
-/// parameter; `*` marks one that takes all further arguments.
+/// parameter; `*` marks one that takes all further arguments; `=` marks one that is only given by name.
 const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("var", Function::Statistic(Statistic::Var { numbers: false, root: false }), SPREAD),
     ("std", Function::Statistic(Statistic::Var { numbers: false, root: true }), SPREAD),
@@ -225,10 +235,10 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
         &["x", "axis?", "scale?", "offset?", "epsilon?"],
     ),
     ("norm", Function::Statistic(Statistic::Norm), &["x", "ord?", "axis?", "keepdims?"]),
-    ("matmul", Function::Product(ProductOf::Matmul), &["x", "y"]),
+    ("matmul", Function::Product(ProductOf::Matmul), &["x", "y", "dtype?="]),
     ("dot", Function::Product(ProductOf::Dot), &["x", "y"]),
     ("vdot", Function::Product(ProductOf::Vdot), &["x", "y"]),
-    ("vecdot", Function::Product(ProductOf::Vecdot), &["x", "y", "axis?"]),
+    ("vecdot", Function::Product(ProductOf::Vecdot), &["x", "y", "axis?", "keepdims?=", "dtype?="]),
     ("inner", Function::Product(ProductOf::Inner), &["x", "y"]),
     ("outer", Function::Product(ProductOf::Outer), &["x", "y"]),
     ("tensordot", Function::Product(ProductOf::Tensordot), &["x", "y", "axes?"]),
@@ -236,6 +246,7 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("einsum", Function::Einsum, &["subscripts", "operands*"]),
     ("where", Function::Select, &["condition", "x", "y"]),
     ("astype", Function::Cast, &["x", "dtype"]),
+    ("view", Function::View, &["x", "dtype"]),
     ("reshape", Function::Reshape, &["x", "shape*"]),
     ("rebind", Function::Rebind, &["x", "shape*"]),
     ("ravel", Function::Ravel, &["x"]),
@@ -277,6 +288,8 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("argtopk", Function::ArgTopK, &["x", "k", "axis?", "largest?"]),
     ("sort", Function::Sort { indices: false }, SORT),
     ("argsort", Function::Sort { indices: true }, SORT),
+    ("partition", Function::Partition { indices: false }, PARTITION),
+    ("argpartition", Function::Partition { indices: true }, PARTITION),
     ("searchsorted", Function::Search, &["x", "v", "side?"]),
     ("median", Function::Median { numbers: false }, REDUCE),
     ("nanmedian", Function::Median { numbers: true }, REDUCE),
@@ -294,12 +307,12 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("multiply.accumulate", Function::Accumulate(ReduceOp::Prod), ACCUMULATE),
     ("minimum.accumulate", Function::Accumulate(ReduceOp::Min), ACCUMULATE),
     ("maximum.accumulate", Function::Accumulate(ReduceOp::Max), ACCUMULATE),
-    ("add.reduce", Function::Fold(ReduceOp::Sum), REDUCE),
-    ("multiply.reduce", Function::Fold(ReduceOp::Prod), REDUCE),
-    ("minimum.reduce", Function::Fold(ReduceOp::Min), REDUCE),
-    ("maximum.reduce", Function::Fold(ReduceOp::Max), REDUCE),
-    ("logical_and.reduce", Function::Fold(ReduceOp::All), REDUCE),
-    ("logical_or.reduce", Function::Fold(ReduceOp::Any), REDUCE),
+    ("add.reduce", Function::Fold(ReduceOp::Sum), REDUCE_SUM),
+    ("multiply.reduce", Function::Fold(ReduceOp::Prod), REDUCE_SUM),
+    ("minimum.reduce", Function::Fold(ReduceOp::Min), REDUCE_SUM),
+    ("maximum.reduce", Function::Fold(ReduceOp::Max), REDUCE_SUM),
+    ("logical_and.reduce", Function::Fold(ReduceOp::All), REDUCE_SUM),
+    ("logical_or.reduce", Function::Fold(ReduceOp::Any), REDUCE_SUM),
     ("diff", Function::Diff, &["x", "n?", "axis?"]),
     ("concat", Function::Concat, &["arrays", "axis?"]),
     ("stack", Function::Stack, &["arrays", "axis?"]),
@@ -325,8 +338,8 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("cov", Function::Sampled(Sampled::Cov), &["x", "y?", "rowvar?", "bias?", "correction?"]),
     ("corrcoef", Function::Sampled(Sampled::Corrcoef), &["x", "y?", "rowvar?"]),
     ("cross", Function::Sampled(Sampled::Cross), &["x", "y", "axis?"]),
-    ("divmod", Function::Several(Several::Divmod), &["x", "y"]),
-    ("modf", Function::Several(Several::Modf), &["x"]),
+    ("divmod", Function::Several(Several::Divmod), &["x", "y", "dtype?="]),
+    ("modf", Function::Several(Several::Modf), &["x", "dtype?="]),
     ("meshgrid", Function::Several(Several::Meshgrid), &["arrays*", "indexing?", "sparse?"]),
     ("broadcast_arrays", Function::Several(Several::BroadcastArrays), &["arrays*"]),
     ("split", Function::Several(Several::Split(None)), &["x", "sections", "axis?"]),
@@ -358,8 +371,9 @@ const REDUCE_MEAN: &[&str] = &["x", "axis?", "keepdims?", "dtype?", "where?"];
 const REDUCE_SUM: &[&str] = &["x", "axis?", "keepdims?", "dtype?", "initial?", "where?"];
 const REDUCE_EXTREME: &[&str] = &["x", "axis?", "keepdims?", "initial?", "where?"];
 const SORT: &[&str] = &["x", "axis?", "kind?", "stable?", "descending?"];
+const PARTITION: &[&str] = &["x", "kth", "axis?", "kind?"];
 const QUANTILE: &[&str] = &["x", "q", "axis?", "method?", "keepdims?"];
-const ACCUMULATE: &[&str] = &["x", "axis?"];
+const ACCUMULATE: &[&str] = &["x", "axis?", "dtype?"];
 const SCAN: &[&str] = &["x", "axis?", "dtype?"];
 const SCAN_FROM_NONE: &[&str] = &["x", "axis?", "dtype?", "include_initial?"];
 const SPREAD: &[&str] = &["x", "axis?", "correction?", "keepdims?", "dtype?", "where?"];
@@ -406,6 +420,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("concatenate", "concat"),
     ("select", "where"),
     ("cast", "astype"),
+    ("bitcast", "view"),
     ("transpose", "permute_dims"),
     ("t", "matrix_transpose"),
     ("unsqueeze", "expand_dims"),
@@ -499,11 +514,13 @@ pub(crate) fn function(name: &str) -> Option<(Function, &'static str, Vec<&'stat
     let name = alias(ALIASES, name);
     if let Some(op) = Op::from_name(name) {
         let parameters = match op {
-            Op::Clip => vec!["x", "low?", "high?"],
+            Op::Clip => vec!["x", "low?", "high?", "dtype?="],
             Op::Round => vec!["x", "decimals?"],
             // Paddle's parameter: the axis at which the smaller operand is aligned.
-            op if PLACED_OPS.contains(&op) => op.operands().iter().copied().chain(["axis?"]).collect(),
-            op => op.operands().to_vec(),
+            op if PLACED_OPS.contains(&op) => {
+                op.operands().iter().copied().chain(["axis?", "dtype?="]).collect()
+            }
+            op => op.operands().iter().copied().chain(["dtype?="]).collect(),
         };
         return Some((Function::Elementwise(op), op.name(), parameters));
     }
@@ -518,7 +535,8 @@ pub(crate) fn function(name: &str) -> Option<(Function, &'static str, Vec<&'stat
         return Some((Function::Reduce(reduce), reduce.name(), parameters.to_vec()));
     }
     if let Some(composed) = Composed::ALL.iter().copied().find(|composed| composed.name() == name) {
-        return Some((Function::Composed(composed), composed.name(), composed.operands().to_vec()));
+        let parameters = composed.operands().iter().copied().chain(["dtype?="]).collect();
+        return Some((Function::Composed(composed), composed.name(), parameters));
     }
     let (name, function, parameters) = FUNCTIONS.iter().find(|(own, ..)| *own == name)?;
     Some((*function, name, parameters.to_vec()))
@@ -557,6 +575,11 @@ pub fn keywords() -> &'static [(&'static str, &'static str)] {
 pub(crate) fn text_parameter(function: &str) -> Option<(usize, &'static str)> {
     let text = TEXTS.iter().find(|(own, ..)| *own == function);
     text.map(|(_, position, parameter)| (*position, *parameter))
+}
+
+/// Returns a parameter without its marks.
+pub(crate) fn bare(parameter: &str) -> &str {
+    parameter.trim_end_matches(['*', '?', '='])
 }
 
 /// Returns the primary name of a parameter.

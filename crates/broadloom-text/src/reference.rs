@@ -37,9 +37,11 @@ const EXPLANATIONS: &[Explanation] = explanations! {
     "norm": "The norm of the vectors along an axis, of order `ord`: 1, 2 (the default) or inf.",
         "x without the axes; size 1 for each with keepdims", "floats; f64 for integers", "norm(array([3.0, 4.0]))" => "5.0";
     "where": "x where the condition holds, and y elsewhere, element by element.",
-        "all three broadcast", "bool; the common dtype of x and y", "where(arange(4) < 2, arange(4), -1)" => "[ 0  1 -1 -1]";
+        "all three broadcast", "any condition, true where it is not zero; the common dtype of x and y", "where(arange(4) < 2, arange(4), -1)" => "[ 0  1 -1 -1]";
     "astype": "The elements converted to another dtype: floats become integers by rounding toward zero and clamping to the range; bool is `x != 0`.",
         "same as x", "any; the given dtype", "array([1.5, -2.5]).astype(i32)" => "[ 1 -2]";
+    "view": "The bits of the elements as integers of another dtype with as many bytes.",
+        "same as x", "integers, and bool as 8 bits; the given dtype", "array([-1, 1], dtype=i8).view(u8)" => "[255   1]";
     "reshape": "The same elements in row-major order with other sizes; one of them may be -1, to be inferred.",
         "the given sizes, with the same number of elements", "any; same as x", "arange(6).reshape(2, -1)" => "[[0 1 2]\n [3 4 5]]";
     "rebind": "The same tensor with other expressions for its sizes, or `None` to keep one; each call checks that the sizes are equal.",
@@ -166,6 +168,10 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "same as x; one axis for axis=None", "any; same as x", "sort(array([3, 1, 2]))" => "[1 2 3]";
     "argsort": "The positions along an axis (the last one by default) that sort the elements as `sort` does; equal elements keep their order.",
         "same as x; one axis for axis=None", "any; i64", "argsort(array([3, 1, 2]))" => "[1 2 0]";
+    "partition": "The elements along an axis (the last one by default) in an order in which those at the positions `kth` are the ones that a sort puts there: here, all of them.",
+        "same as x; one axis for axis=None", "any; same as x", "partition(array([3, 1, 2]), 1)" => "[1 2 3]";
+    "argpartition": "The positions along an axis (the last one by default) of the elements in the order of `partition`.",
+        "same as x; one axis for axis=None", "any; i64", "argpartition(array([3, 1, 2]), 1)" => "[1 2 0]";
     "searchsorted": "The position of each element of v in a sorted table: the number of its elements that are less, or with `side='right'` not greater.",
         "same as v; x has one axis", "any; i64", "searchsorted(array([1, 2, 4]), array([2, 3]))" => "[1 2]";
     "median": "The middle element in sorted order along the axes (all by default), or the mean of the two in the middle; nan if any element is nan.",
@@ -298,7 +304,7 @@ pub fn usage(name: &str) -> Option<String> {
     let (_, own, parameters) = function(name)?;
     let parameters: Vec<String> = parameters
         .iter()
-        .map(|parameter| match (parameter.trim_end_matches(['*', '?']), parameter.contains('*')) {
+        .map(|parameter| match (names::bare(parameter), parameter.contains('*')) {
             (name, true) => format!("{name}.."),
             (name, false) if parameter.contains('?') => format!("{name}="),
             (name, false) => name.to_owned(),

@@ -19,6 +19,7 @@ mod session;
 mod several;
 mod sort;
 mod text;
+mod ufunc;
 
 use crate::Resolved;
 use crate::error::{Limit, Mistake, Mistakes, NameOf, Problem};

@@ -269,7 +269,7 @@ impl Graph {
             let all = self.try_reshape(operand, &[None], site)?;
             return self.try_repeat(all, times, Some(0), site);
         };
-        let axis = resolve_axis(axis, self.written(operand).rank())?;
+        let (operand, axis) = self.along(operand, axis, site)?;
         self.repeated(operand, axis, axis + 1, times, site)
     }
 
@@ -291,7 +291,7 @@ impl Graph {
             let all = self.try_reshape(operand, &[None], site)?;
             return self.try_repeat_each(all, counts, Some(0), site);
         };
-        let axis = resolve_axis(axis, self.written(operand).rank())?;
+        let (operand, axis) = self.along(operand, axis, site)?;
         let size = self.written(operand)[axis].as_constant();
         if size.is_none_or(|size| usize::try_from(size) != Ok(counts.len())) {
             return Err(Problem::Argument(

@@ -378,6 +378,47 @@ impl Graph {
         self.try_elementwise(Op::LogicalOr, &[near, nans], site)
     }
 
+    /// Rounds to a number of decimals, or to a power of ten if it is negative, by NumPy's steps: the number is scaled,
+    /// rounded to an integer with halves to even, and scaled back. A float that is too large to be scaled has no
+    /// decimals, and stays as it is. Integers are computed in `f64`.
+    pub fn round_to(&mut self, operand: ExprId, decimals: i64, site: Site) -> ExprId {
+        let result = self.try_round_to(operand, decimals, site);
+        self.settle(result, Op::Round.name(), &[operand], site)
+    }
+
+    fn try_round_to(&mut self, operand: ExprId, decimals: i64, site: Site) -> Result<ExprId, Problem> {
+        /// Above this exponent, a power of ten is not an exact float.
+        const MOST: u64 = 22;
+        if self.is_poisoned(operand) || decimals == 0 {
+            return self.try_elementwise(Op::Round, &[operand], site);
+        }
+        if decimals.unsigned_abs() > MOST {
+            return Err(Problem::Argument("takes an integer from -22 to 22 as `decimals`"));
+        }
+        let dtype = self.dtype(operand);
+        if dtype.class() != Class::Float && decimals > 0 {
+            return Ok(operand);
+        }
+        let power = 10_f64.powi(decimals.unsigned_abs() as i32);
+        let work = match dtype.class() {
+            Class::Float if power > dtype.greatest_finite() => dtype.arithmetic(),
+            Class::Float => dtype,
+            Class::Bool | Class::Int => DType::F64,
+        };
+        let x = self.convert(operand, work, site)?;
+        let [power] = self.numbers_like(x, [power], site)?;
+        let (first, last) =
+            if decimals > 0 { (Op::Multiply, Op::Divide) } else { (Op::Divide, Op::Multiply) };
+        let scaled = self.try_elementwise(first, &[x, power], site)?;
+        let rounded = self.try_elementwise(Op::Round, &[scaled], site)?;
+        let mut back = self.try_elementwise(last, &[rounded, power], site)?;
+        if decimals > 0 {
+            let is_scaled = self.try_elementwise(Op::Isfinite, &[scaled], site)?;
+            back = self.try_select([is_scaled, back, x], site)?;
+        }
+        self.convert(back, dtype, site)
+    }
+
     /// Replaces NaN, infinity and minus infinity by numbers; without given numbers, the infinities become the ends
     /// of the dtype. Integers and bool stay as they are.
     pub fn nan_to_num(

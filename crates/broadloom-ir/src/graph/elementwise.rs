@@ -125,13 +125,13 @@ impl Graph {
             return Ok(base);
         }
         let meets = self.dtype(base);
-        let dtype = meets.promote(exponent.dtype(meets));
+        let dtypes = [meets, exponent.dtype(meets)];
+        let Some(dtype) = Op::Pow.operand_dtype(&dtypes) else {
+            return Err(Problem::NotDefined { dtypes: dtypes.to_vec() });
+        };
         let value = exponent.to_f64();
         if dtype.class() == Class::Int && value < 0.0 {
             return Err(Problem::NegativeExponent { exponent, dtype });
-        }
-        if !Op::Pow.accepts(dtype.class()) {
-            return Err(Problem::NotDefined { dtypes: vec![meets, exponent.dtype(meets)] });
         }
         let shape = self.written(base).clone();
         if value == 0.0 {

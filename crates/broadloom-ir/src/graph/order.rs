@@ -82,11 +82,12 @@ impl Graph {
         if self.is_poisoned(operand) {
             return Ok(operand);
         }
-        let operand = match axis {
-            Some(_) => operand,
-            None => self.try_reshape(operand, &[None], site)?,
+        let (operand, axis) = match axis {
+            // NumPy sorts no tensor without axes, but has an order of its only element.
+            Some(axis) if indices => self.along(operand, axis, site)?,
+            Some(axis) => (operand, resolve_axis(axis, self.written(operand).rank())?),
+            None => (self.try_reshape(operand, &[None], site)?, 0),
         };
-        let axis = resolve_axis(axis.unwrap_or(0), self.written(operand).rank())?;
         self.insert_sort(operand, Sort { axis, indices, descending }, site)
     }
 

@@ -106,12 +106,26 @@ impl Graph {
             return Ok(self.poison());
         }
         let index = self.as_index(indices, site)?;
+        let (table, axis) = self.along(table, axis, site)?;
         let source = self.written(table).clone();
-        let axis = resolve_axis(axis, source.rank())?;
         let (before, after) = (&source[..axis], &source[axis + 1..]);
         let shape: Shape = before.iter().chain(self.written(indices)).chain(after).cloned().collect();
         let dtype = self.dtype(table);
         self.insert(Node::Take { table, indices: index, axis }, dtype, shape, Vec::new(), site)
+    }
+
+    /// Returns an operand and its axis counted from the beginning. As in NumPy, along the axis 0 or -1 a tensor without axes
+    /// counts as a row of one element.
+    pub(super) fn along(
+        &mut self,
+        operand: ExprId,
+        axis: i64,
+        site: Site,
+    ) -> Result<(ExprId, usize), Problem> {
+        match (self.written(operand).rank(), axis) {
+            (0, 0 | -1) if !self.is_poisoned(operand) => Ok((self.try_reshape(operand, &[None], site)?, 0)),
+            (rank, _) => Ok((operand, resolve_axis(axis, rank)?)),
+        }
     }
 
     /// Returns the integers 0, 1, 2, .. (i64) along one axis of the given length.

@@ -27,7 +27,7 @@ impl LiteralRole {
             (Op::Clip, 1, _) => LiteralRole::Low,
             (Op::Clip, 2, _) => LiteralRole::High,
             (_, _, Domain::Number) if op.is_comparison() => LiteralRole::Compared,
-            (_, _, Domain::Number) => LiteralRole::Value,
+            (_, _, Domain::Number | Domain::Arithmetic) => LiteralRole::Value,
             (_, _, Domain::Real | Domain::Quotient | Domain::Logical) => LiteralRole::Computed(op),
         }
     }

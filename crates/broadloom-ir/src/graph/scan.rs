@@ -3,7 +3,6 @@
 //! Element `i` combines the elements `0..=i` in the order of the axis: each result combines the one before it with
 //! one more element. Sums and products of 16-bit floats are computed in `f32`, and each result is rounded.
 
-use super::reduction::resolve_axis;
 use super::{Graph, Node, Site};
 use crate::dim::Dim;
 use crate::dtype::Class;
@@ -80,11 +79,9 @@ impl Graph {
         if include_initial && !matches!(op, ReduceOp::Sum | ReduceOp::Prod) {
             return Err(Problem::Argument("has no value for zero elements: leave out `include_initial`"));
         }
-        // As in NumPy, a tensor without axes counts as a row of one element.
-        let is_flat = axis.is_none() || self.written(operand).rank() == 0 && matches!(axis, Some(0 | -1));
         let (operand, axis) = match axis {
-            Some(axis) if !is_flat => (operand, resolve_axis(axis, self.written(operand).rank())?),
-            _ => (self.try_reshape(operand, &[None], site)?, 0),
+            Some(axis) => self.along(operand, axis, site)?,
+            None => (self.try_reshape(operand, &[None], site)?, 0),
         };
         let result = op.result_dtype(self.dtype(operand));
         let mut x = operand;

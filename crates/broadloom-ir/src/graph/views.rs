@@ -1,7 +1,7 @@
 //! Views: the same elements under other indices. A view that changes nothing is its operand.
 
 use super::infer::{self, StretchError};
-use super::reduction::{resolve_axes, resolve_axis};
+use super::reduction::{reduced_axes, resolve_axes, resolve_axis};
 use super::{
     Axes, Cause, Compared, Demand, Equation, Fit, Graph, Node, Obligation, Permutation, Site, SliceAxis, View,
 };
@@ -225,7 +225,7 @@ impl Graph {
         self.insert_view(View::ExpandDims(axes), operand, shape, Vec::new(), site)
     }
 
-    /// Removes axes, which must be of the literal size 1.
+    /// Removes axes, which must be of the literal size 1. As in NumPy, a tensor without axes accepts the axis 0 or -1.
     pub fn squeeze(&mut self, operand: ExprId, axes: &[i64], site: Site) -> ExprId {
         let result = self.try_squeeze(operand, axes, site);
         self.settle(result, "squeeze", &[operand], site)
@@ -241,8 +241,11 @@ impl Graph {
             return Ok(operand);
         }
         let source = self.written(operand);
-        let mut axes: Axes = resolve_axes(axes, source.rank())?;
+        let mut axes = reduced_axes(Some(axes), source.rank())?;
         axes.sort_unstable();
+        if axes.is_empty() {
+            return Ok(operand);
+        }
         if let Some(&axis) = axes.iter().find(|&&axis| !source[axis].is_one()) {
             return Err(Problem::NotOne { axis, size: self.size(&source[axis]) });
         }

@@ -1,5 +1,6 @@
 """Lazy arrays, which a traced function gets as its arguments. The text language defines the meaning of operations."""
 
+import ast
 import functools
 import inspect
 
@@ -7,19 +8,39 @@ import numpy as np
 
 from ._broadloom import Value
 from ._errors import Error, ProgramError, TracingError
+from ._frames import describe, here
 
-_ASKS = (
-    "the elements of a lazy array are not known while the function is traced: {what}; "
-    "write `np.where(condition, a, b)` to choose between values"
-)
+_UNKNOWN = "the elements of a lazy array are not known while the function is traced"
 
 
 def _refuse(what):
     def refuse(self, *args, **kwargs):
-        raise TracingError(_ASKS.format(what=what))
+        lookup = _lookup()
+        if lookup is not None:
+            raise TracingError(f"{_UNKNOWN}: {lookup}")
+        raise TracingError(f"{_UNKNOWN}: {what}; write `np.where(condition, a, b)` to choose between values")
 
     refuse.__doc__ = f"Refused while a function is traced: {what}."
     return refuse
+
+
+def _lookup():
+    """What to write for `table[index]`, if this is what asks for elements: the table knows nothing of lazy arrays."""
+    found = here()
+    if found is None:
+        return None
+    *_, column, width, line = describe(found)
+    try:
+        written = ast.parse(line[column - 1 : column - 1 + width].strip(), mode="eval").body
+    except SyntaxError:
+        return None
+    if not isinstance(written, ast.Subscript):
+        return None
+    table, at = ast.unparse(written.value), ast.unparse(written.slice)
+    says = f"`{table}` is not lazy, and cannot be indexed by what is; pass it as an argument of the function"
+    if isinstance(written.slice, (ast.Tuple, ast.Slice)):
+        return says
+    return f"{says}, or write `np.asarray({table}, like={at})[{at}]`"
 
 
 def _infix(operator):
@@ -161,6 +182,10 @@ class Array(_Arithmetic):
         """Convert the elements to a dtype."""
         return self._trace.call("astype", (self, np.dtype(dtype)), {})
 
+    def view(self, dtype=None):
+        """The bits of integers as another dtype with as many bytes; without one, the array itself."""
+        return self if dtype is None else self._trace.call("view", (self, np.dtype(dtype)), {})
+
     def reshape(self, *shape, order="C", copy=None):
         """Give the elements another shape, in row-major order."""
         if order not in ("C", "A"):
@@ -220,41 +245,44 @@ class Array(_Arithmetic):
         return f"Array({self._type})"
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        where = kwargs.pop("where", True)
-        if where is not True:
+        if method != "reduce" and kwargs.pop("where", True) is not True:
             raise TracingError("`where=` of a ufunc leaves elements unset: write `np.where(condition, result, other)`")
         if any(out is not None for out in kwargs.pop("out", None) or ()):
             raise TracingError("arrays are not changed in a traced function: use the result instead of `out=`")
-        dtype = kwargs.pop("dtype", None)
-        kwargs.pop("casting", None), kwargs.pop("subok", None), kwargs.pop("order", None)
+        casting = kwargs.pop("casting", None)
+        kwargs.pop("subok", None), kwargs.pop("order", None)
         trace = _trace_of(inputs)
+        dtype = kwargs.pop("dtype", None)
+        if dtype is not None:
+            kwargs["dtype"] = np.dtype(dtype)
+            if casting == "unsafe":
+                inputs = tuple(x.astype(dtype) if isinstance(x, (Array, np.ndarray)) else x for x in inputs)
         name = ufunc.__name__
         if method == "__call__":
-            result = _ufunc(trace, name, inputs, kwargs)
-        elif method in ("reduce", "accumulate"):
+            return _ufunc(trace, name, inputs, kwargs)
+        if method in ("reduce", "accumulate"):
             kwargs = {key: value for key, value in kwargs.items() if value is not np._NoValue}
-            result = trace.call(f"{name}.{method}", inputs, kwargs)
-        elif method == "outer":
+            return trace.call(f"{name}.{method}", inputs, kwargs)
+        if method == "outer":
             left, right = inputs
             left = _lazy(trace, left)
-            result = _ufunc(trace, name, (left[(...,) + (None,) * np.ndim(right)], right), kwargs)
-        else:
-            raise ProgramError(f"`np.{name}.{method}` is not supported: write it with `np.{name}`")
-        return result if dtype is None else result.astype(dtype)
+            return _ufunc(trace, name, (left[(...,) + (None,) * np.ndim(right)], right), kwargs)
+        raise ProgramError(f"`np.{name}.{method}` is not supported: write it with `np.{name}`")
 
     def __array_function__(self, function, types, args, kwargs):
         special = _SPECIAL.get(function)
         if special is not None:
             return special(*args, **kwargs)
         args, kwargs = _bound(function, args, kwargs)
-        return _trace_of((args, kwargs)).call(function.__name__, args, kwargs)
+        # After `like=`, no lazy array is among the arguments.
+        return _trace_of((args, kwargs, self)).call(function.__name__, args, kwargs)
 
     def __array_namespace__(self, api_version=None):
         return np
 
 
 _OPERATORS = {
-    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "power": "**",
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%",
     "matmul": "@", "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">",
     "greater_equal": ">=", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
 }
@@ -375,10 +403,7 @@ def _concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
 def _where(condition, x=None, y=None, /):
     if x is None or y is None:
         return _trace_of(condition).call("nonzero", (condition,), {})
-    trace = _trace_of((condition, x, y))
-    if getattr(condition, "dtype", np.dtype(type(condition))) != np.bool_:
-        condition = _lazy(trace, condition).astype(np.bool_)
-    return trace.call("where", (condition, x, y), {})
+    return _trace_of((condition, x, y)).call("where", (condition, x, y), {})
 
 
 def _iscomplexobj(x):

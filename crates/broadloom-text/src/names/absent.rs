@@ -43,8 +43,6 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
     (&["einsum_path"], "write `einsum(..)`, which chooses the order itself"),
     // Order.
     (&["lexsort"], "sort by the last key first: `order = argsort(b)`, then `order[argsort(a[order])]`"),
-    (&["partition"], "write `sort(x)`, or `topk(x, 10)` for the 10 greatest"),
-    (&["argpartition"], "write `argsort(x)`, or `argtopk(x, 10)` for the 10 greatest"),
     (
         &["histogram2d", "histogramdd", "histogram_bin_edges"],
         "write `segment_count(((x - low) / width).astype(i64), bins)`",

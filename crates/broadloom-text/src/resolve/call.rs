@@ -3,15 +3,14 @@
 use super::{Outcome, Resolver, Value, mistake, refused};
 use crate::absent;
 use crate::error::{Mistake, NameOf, Problem};
-use crate::names::{self, Function};
+use crate::names::{self, Function, OUT, bare};
 use crate::source::Span;
 use crate::syntax::{Argument, Id, Name};
 use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Problem as GraphProblem;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{Class, DType};
-use broadloom_ir::graph::{Graph, Literal, LiteralRole, Site};
-use broadloom_ir::ops::Op;
+use broadloom_ir::graph::{Graph, Literal, Site};
 
 /// A call with its arguments by parameter.
 pub(super) struct Call {
@@ -110,7 +109,8 @@ impl Resolver<'_> {
         if is_poisoned {
             return Ok(Value::Poison);
         }
-        let call = self.bind(own_name, &parameters, receiver, arguments, span)?;
+        let order = names::numpy_order(function, own_name, &parameters);
+        let call = self.bind(own_name, &parameters, order, receiver, arguments, span)?;
         if let (Function::Shape | Function::Length | Function::Ndim | Function::Size, Some(x)) =
             (function, call.get("x"))
         {
@@ -132,7 +132,7 @@ impl Resolver<'_> {
 
     /// Resolves `f32(1.5)`: a number with its own dtype, or a conversion.
     fn convert(&mut self, dtype: DType, arguments: &[Argument], span: Span) -> Outcome<Value> {
-        let call = self.bind(dtype.name(), &["x"], None, arguments, span)?;
+        let call = self.bind(dtype.name(), &["x"], None, None, arguments, span)?;
         let Some(id) = call.get("x") else { return Ok(Value::Poison) };
         if let Value::Literal(literal) = self.values[id.0 as usize] {
             if let Some(value) = literal.to_scalar(dtype) {
@@ -148,25 +148,37 @@ impl Resolver<'_> {
         self.build(span, |graph, site| graph.cast(expr, dtype, site)).map(Value::Tensor)
     }
 
-    /// Assigns arguments to parameters, which have marks as in [`names`].
+    /// Assigns arguments to parameters, which have marks as in [`names`]. Positions are those of NumPy's `order` if the first
+    /// argument that it has elsewhere is one that only NumPy has there.
     fn bind(
         &self,
         function: &'static str,
         parameters: &[&'static str],
+        order: Option<Vec<&'static str>>,
         receiver: Option<Id>,
         arguments: &[Argument],
         span: Span,
     ) -> Outcome<Call> {
-        let bare = |parameter: &'static str| parameter.trim_end_matches(['*', '?']);
-        let given = parameters.iter().map(|parameter| (bare(parameter), Vec::new())).collect();
+        let mut known: Vec<&'static str> = parameters.iter().copied().map(bare).collect();
+        // What only NumPy has changes no result.
+        for other in order.iter().flatten().copied().chain([OUT]) {
+            if !known.contains(&other) {
+                known.push(other);
+            }
+        }
+        let given = known.into_iter().map(|name| (name, Vec::new())).collect();
         let mut call = Call { function, span, given };
+        let by_position = parameters.iter().copied().filter(|parameter| !parameter.contains('='));
+        let own: Vec<&'static str> = by_position.map(bare).collect();
         let positional = arguments.iter().filter(|argument| argument.keyword.is_none());
-        for (position, id) in
-            receiver.into_iter().chain(positional.map(|argument| argument.value)).enumerate()
-        {
+        let positional: Vec<Id> =
+            receiver.into_iter().chain(positional.map(|argument| argument.value)).collect();
+        let order = order.filter(|order| self.is_numpys(order, &own, &positional)).unwrap_or(own);
+        for (position, &id) in positional.iter().enumerate() {
             let takes_rest = parameters.iter().position(|parameter| parameter.contains('*'));
             let slot = takes_rest.map_or(position, |rest| position.min(rest));
-            match call.given.get_mut(slot) {
+            let name = order.get(slot);
+            match call.given.iter_mut().find(|(own, _)| Some(own) == name) {
                 Some((_, ids)) => ids.push(id),
                 None => return call.refuse(count(parameters, |most| format!("takes at most {most}"))),
             }
@@ -182,18 +194,21 @@ impl Resolver<'_> {
                     let what = format!("got `{own}` twice").into();
                     return mistake(Problem::Argument { function: function.into(), what }, keyword.span);
                 }
-                None if matches!(own, "out" | "dtype") => {
+                None if own == "dtype" => {
                     let problem = Problem::Unknown { of: NameOf::Keyword, name: keyword.text.clone() };
-                    let help = match own {
-                        "out" => "name the result as an output: `output y = ..`",
-                        _ => "convert the operand: `x.astype(f64)`",
-                    };
+                    let help = "convert the operand: `x.astype(f64)`";
                     return Err(Box::new(Mistake::new(problem, keyword.span).help(help)));
                 }
                 None => {
-                    return self.unknown(NameOf::Keyword, keyword, parameters.iter().map(|name| bare(name)));
+                    return self.unknown(NameOf::Keyword, keyword, parameters.iter().copied().map(bare));
                 }
             }
+        }
+        if let Some(out) = self.given(&call, OUT) {
+            let what = "does not write its result into another tensor".into();
+            let problem = Problem::Argument { function: function.into(), what };
+            let help = "name the result as an output: `output y = ..`";
+            return Err(Box::new(Mistake::new(problem, self.tree.span(out)).help(help)));
         }
         let missing = parameters.iter().zip(&call.given).find(|(parameter, (_, ids))| {
             ids.is_empty() && !parameter.contains('?') && !(parameter.contains('*') && receiver.is_some())
@@ -201,6 +216,19 @@ impl Resolver<'_> {
         match missing {
             Some((parameter, _)) => call.refuse(format!("needs `{}`", bare(parameter))),
             None => Ok(call),
+        }
+    }
+
+    /// Returns whether positional arguments are in NumPy's order: the first one that has another parameter there is `None`, a
+    /// dtype, or a tensor for the result.
+    fn is_numpys(&self, order: &[&'static str], own: &[&'static str], positional: &[Id]) -> bool {
+        let differs = |(position, _): &(usize, &Id)| order.get(*position) != own.get(*position);
+        let Some((position, id)) = positional.iter().enumerate().find(differs) else { return false };
+        match (self.value(*id), order.get(position).copied()) {
+            (Value::None, Some(_)) => true,
+            (Value::DType(_) | Value::Text(..), parameter) => parameter == Some("dtype"),
+            (Value::Tensor(_), parameter) => parameter == Some(OUT),
+            _ => false,
         }
     }
 
@@ -250,6 +278,7 @@ impl Resolver<'_> {
             }
             Function::TopK | Function::ArgTopK => return self.best(function, call),
             Function::Sort { indices } => return self.sort(indices, call),
+            Function::Partition { indices } => return self.partition(indices, call),
             Function::Search => return self.search(call),
             Function::Median { numbers } => return self.median(numbers, call),
             Function::Quantile { percents, numbers } => return self.quantile(percents, numbers, call),
@@ -298,6 +327,7 @@ impl Resolver<'_> {
                 let x = self.codes(x, span)?;
                 self.build(span, |graph, site| graph.cast(x, dtype, site))
             }
+            Function::View => return self.bits(x, call),
             Function::Reshape | Function::Rebind => {
                 let dims = self.sizes_to_infer(call, function)?;
                 self.build(span, |graph, site| match function {
@@ -362,38 +392,9 @@ impl Resolver<'_> {
         }
     }
 
-    fn apply_elementwise(&mut self, op: Op, call: &Call) -> Outcome<Option<ExprId>> {
-        let operands = op.operands().iter();
-        let ids: Vec<Id> = operands.filter_map(|operand| call.get(operand)).collect();
-        let value = match (op, call.get("x")) {
-            (Op::Round, _) => return self.round(call),
-            (Op::Clip, Some(x)) => match (self.given(call, "low"), self.given(call, "high")) {
-                (Some(low), Some(high)) => self.elementwise(op, &[x, low, high], call.span)?,
-                (Some(low), None) => {
-                    self.elementwise_by(|_| LiteralRole::Low, Op::Maximum, &[x, low], call.span)?
-                }
-                (None, Some(high)) => {
-                    self.elementwise_by(|_| LiteralRole::High, Op::Minimum, &[x, high], call.span)?
-                }
-                (None, None) => return self.tensor(x, DType::Bool),
-            },
-            _ => match self.axis(call)? {
-                Some(axis) => return self.placed(op, &ids, axis, call),
-                None => self.elementwise(op, &ids, call.span)?,
-            },
-        };
-        Ok(value.expr())
-    }
-
-    /// Builds an op that aligns its smaller operand at an axis of the other.
-    fn placed(&mut self, op: Op, ids: &[Id], axis: i64, call: &Call) -> Outcome<Option<ExprId>> {
-        let Some(exprs) = self.tensors(ids)? else { return Ok(None) };
-        let [left, right] = exprs[..] else { return call.refuse("takes two operands") };
-        self.build(call.span, |graph, site| graph.elementwise_at(op, [left, right], axis, site)).map(Some)
-    }
-
     fn select(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let Some(condition) = self.operand(call, "condition")? else { return Ok(None) };
+        let condition = self.truth(condition, call.span)?;
         let Some(sides) = self.tensors(&[call.all("x"), call.all("y")].concat())? else { return Ok(None) };
         let [on_true, on_false] = sides[..] else { return call.refuse("needs two values to choose from") };
         let select = self.build(call.span, |graph, site| graph.select(condition, on_true, on_false, site));
@@ -534,6 +535,6 @@ fn last_swapped(rank: usize) -> Vec<i64> {
 }
 
 fn count(parameters: &[&str], say: impl Fn(usize) -> String) -> String {
-    let most = parameters.len();
+    let most = parameters.iter().filter(|parameter| !parameter.contains('=')).count();
     format!("{} {}", say(most), if most == 1 { "argument" } else { "arguments" })
 }

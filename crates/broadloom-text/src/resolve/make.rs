@@ -9,8 +9,8 @@ use crate::syntax::{Id, Infix, Kind};
 use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Problem as GraphProblem;
 use broadloom_ir::dim::Dim;
-use broadloom_ir::dtype::{Class, DType, Scalar};
-use broadloom_ir::graph::Literal;
+use broadloom_ir::dtype::{AnyNumber, Class, DType, Scalar};
+use broadloom_ir::graph::{Literal, Node};
 use broadloom_ir::ops::Op;
 
 /// The most elements of a range of floats, so that each position is exact.
@@ -69,12 +69,10 @@ impl Resolver<'_> {
         }
     }
 
-    /// `arange(stop)`, `arange(start, stop)`, `arange(start, stop, step)`.
+    /// Resolves `arange(stop)`, `arange(start, stop)`, `arange(start, stop, step)`.
     pub(super) fn range_of_numbers(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
-        let span = call.span;
-        let zero = Value::Literal(Literal::Int(0));
-        let one = Value::Literal(Literal::Int(1));
-        let value = |name| self.given(call, name).map(|id| self.value(id).clone());
+        let value = |name| self.given(call, name).map(|id| self.known(self.value(id)));
+        let (zero, one) = (Value::Literal(Literal::Int(0)), Value::Literal(Literal::Int(1)));
         let (start, stop) = match (value("start"), value("stop")) {
             (Some(stop), None) => (zero, stop),
             (start, Some(stop)) => (start.unwrap_or(zero), stop),
@@ -86,65 +84,96 @@ impl Resolver<'_> {
             let Some(step) = step.as_constant().filter(|step| *step != 0) else {
                 return call.refuse("needs a nonzero integer `step`");
             };
-            let length = self.arithmetic(span, || {
+            let length = self.arithmetic(call.span, || {
                 let reach = if step > 0 { stop.sub(&start)? } else { start.sub(&stop)? };
                 reach.ceil_div(step.checked_abs().unwrap_or(i64::MAX))
             })?;
             let is_empty = length.as_constant().is_some_and(|length| length < 0);
             let length = if is_empty { Dim::ZERO } else { length };
-            let mut range = self.build(span, |graph, site| graph.iota(length, site))?;
-            if let Some(dtype) = dtype {
-                range = self.build(span, |graph, site| graph.cast(range, dtype, site))?;
+            let (dtype, step) = (dtype.unwrap_or(DType::I64), i128::from(step));
+            let first = start.as_constant().map(i128::from);
+            if let Some(first) = first {
+                fit([first, first + step].map(Literal::Int), &length, dtype, call)?;
             }
-            return self
-                .scaled(range, Literal::Int(step.into()), Self::size_as_value(&start), span)
-                .map(Some);
+            let first = first.map(AnyNumber::Int).ok_or(start);
+            return self.spaced(length, first, AnyNumber::Int(step), dtype, call.span).map(Some);
         }
-        let (Some(first), Some(last), Some(step)) = (start.number(), stop.number(), step.number()) else {
+        let (Some(start), Some(stop), Some(step)) = (start.number(), stop.number(), step.number()) else {
             return call.refuse(
                 "takes integers and sizes, or numbers alone; otherwise, write `start + step * arange(n)`",
             );
         };
-        let count = ((last - first) / step).ceil();
+        let count = ((stop - start) / step).ceil();
         if count.is_nan() || count > MOST_STEPS {
             return call.refuse("cannot have that number of elements");
         }
         let length = Dim::constant(count.max(0.0) as i64);
         let dtype = dtype.unwrap_or(DType::F64);
-        let range = self.build(span, |graph, site| {
-            let range = graph.iota(length, site);
-            graph.cast(range, dtype, site)
-        })?;
-        // As NumPy does: the step is the difference of the first two elements.
-        let step = Literal::Float((first + step) - first);
-        self.scaled(range, step, Value::Literal(Literal::Float(first)), span).map(Some)
+        let first = [start, start + step];
+        let literals = match dtype.class() {
+            Class::Float => first.map(Literal::Float),
+            // Conversions to integers round toward zero.
+            Class::Bool | Class::Int => first.map(|number| Literal::Int(number as i128)),
+        };
+        fit(literals, &length, dtype, call)?;
+        // As in NumPy, the first two elements are converted, and the step is their difference.
+        let (start, step) = match first.map(|number| AnyNumber::Float(number).to_scalar(dtype).number()) {
+            [AnyNumber::Float(start), AnyNumber::Float(next)] => {
+                (AnyNumber::Float(start), AnyNumber::Float(next - start))
+            }
+            [AnyNumber::Int(start), AnyNumber::Int(next)] => {
+                (AnyNumber::Int(start), AnyNumber::Int(next - start))
+            }
+            [start, next] => (start, next),
+        };
+        self.spaced(length, Ok(start), step, dtype, call.span).map(Some)
     }
 
-    /// `start + step * range`, in the dtype of the range.
-    fn scaled(&mut self, range: ExprId, step: Literal, start: Value, span: Span) -> Outcome<ExprId> {
-        let dtype = self.graph.dtype(range);
-        let mut scaled = range;
-        if !matches!(step, Literal::Int(1) | Literal::Float(1.0)) {
-            scaled = self.build(span, |graph, site| {
-                let step = graph.literal(step, dtype, site);
-                graph.elementwise(Op::Multiply, &[scaled, step], site)
-            })?;
-        }
-        match start {
-            Value::Literal(Literal::Int(0)) => Ok(scaled),
-            Value::Literal(start) => self.build(span, |graph, site| {
-                let start = graph.literal(start, dtype, site);
-                graph.elementwise(Op::Add, &[scaled, start], site)
+    /// A number that is known while the program is read, even if functions computed it; any other value as it is.
+    fn known(&self, value: &Value) -> Value {
+        let (Value::Tensor(expr) | Value::Number(expr)) = value else { return value.clone() };
+        match self.graph.node(*expr) {
+            Node::Constant(number) => Value::Literal(match number.number() {
+                AnyNumber::Int(number) => Literal::Int(number),
+                AnyNumber::Float(number) => Literal::Float(number),
             }),
-            start => {
-                let start = as_size(&start).unwrap_or(Dim::ZERO);
-                self.build(span, |graph, site| {
-                    let start = graph.size_value(start, site);
-                    let start = graph.cast(start, dtype, site);
-                    graph.elementwise(Op::Add, &[scaled, start], site)
-                })
-            }
+            _ => value.clone(),
         }
+    }
+
+    /// Returns `start + step * i` for each position; 16-bit floats are computed in `f32` and rounded once.
+    fn spaced(
+        &mut self,
+        length: Dim,
+        start: Result<AnyNumber, Dim>,
+        step: AnyNumber,
+        dtype: DType,
+        span: Span,
+    ) -> Outcome<ExprId> {
+        let work = dtype.arithmetic();
+        let step = step.to_scalar(work);
+        let is_counting = step.same(AnyNumber::Int(1).to_scalar(work));
+        // The sum with 0 makes a zero positive, as in NumPy.
+        let is_from_zero = matches!(start, Ok(AnyNumber::Int(0))) && (is_counting || !work.is_float());
+        self.build(span, |graph, site| {
+            let range = graph.iota(length, site);
+            let mut range = graph.cast(range, work, site);
+            if !is_counting {
+                let step = graph.constant(step, site);
+                range = graph.elementwise(Op::Multiply, &[range, step], site);
+            }
+            if !is_from_zero {
+                let start = match start {
+                    Ok(start) => graph.constant(start.to_scalar(work), site),
+                    Err(start) => {
+                        let start = graph.size_value(start, site);
+                        graph.cast(start, work, site)
+                    }
+                };
+                range = graph.elementwise(Op::Add, &[range, start], site);
+            }
+            graph.cast(range, dtype, site)
+        })
     }
 
     /// A list of numbers, or of such lists, as a tensor; `None` if it contains anything else.
@@ -246,37 +275,16 @@ impl Resolver<'_> {
         }
     }
 
-    /// `round(x, decimals)`, by NumPy's steps: the number is scaled, rounded, and scaled back.
+    /// Resolves `round(x, decimals)`.
     pub(super) fn round(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
-        /// Above this exponent, a power of ten is not an exact float.
-        const MOST: i128 = 22;
         let (Some(id), span) = (call.get("x"), call.span) else { return call.refuse("needs `x`") };
-        let decimals = match call.get("decimals").map(|id| self.value(id)) {
-            None | Some(Value::Literal(Literal::Int(0))) => {
-                return self.elementwise(Op::Round, &[id], span).map(|value| value.expr());
-            }
-            Some(Value::Literal(Literal::Int(decimals))) if decimals.abs() <= MOST => *decimals,
-            Some(_) => return call.refuse("takes an integer from -22 to 22 as `decimals`"),
-        };
-        let Some(x) = self.tensor(id, DType::F64)? else { return Ok(None) };
-        let dtype = self.graph.dtype(x);
-        if dtype.class() != Class::Float && decimals > 0 {
-            return Ok(Some(x));
+        let decimals = self.integer(call, "decimals", 0)?;
+        if decimals == 0 {
+            return self.elementwise(Op::Round, &[id], span).map(|value| value.expr());
         }
-        let power = Literal::Float(10_f64.powi(decimals.unsigned_abs() as i32));
-        let (first, last) =
-            if decimals > 0 { (Op::Multiply, Op::Divide) } else { (Op::Divide, Op::Multiply) };
-        self.build(span, |graph, site| {
-            let apply = |graph: &mut broadloom_ir::graph::Graph, op, x| {
-                let power = graph.literal(power, graph.dtype(x), site);
-                graph.elementwise(op, &[x, power], site)
-            };
-            let scaled = apply(graph, first, x);
-            let rounded = graph.elementwise(Op::Round, &[scaled], site);
-            let back = apply(graph, last, rounded);
-            graph.cast(back, dtype, site)
-        })
-        .map(Some)
+        self.refuse_codes(Some(Op::Round), &[id])?;
+        let Some(x) = self.tensor(id, DType::F64)? else { return Ok(None) };
+        self.build(span, |graph, site| graph.round_to(x, decimals, site)).map(Some)
     }
 
     /// Results of operators on numbers and sizes only act as numbers beside other operands, as in Python.
@@ -288,5 +296,15 @@ impl Resolver<'_> {
             Value::Tensor(expr) if is_arithmetic && operands.iter().all(is_number) => Value::Number(expr),
             value => value,
         }
+    }
+}
+
+/// Refuses a range whose first two elements do not fit its dtype: all others follow from them.
+fn fit(elements: [Literal; 2], length: &Dim, dtype: DType, call: &Call) -> Outcome<()> {
+    let length = length.as_constant().and_then(|length| usize::try_from(length).ok());
+    let used = &elements[..length.unwrap_or(2).min(2)];
+    match dtype == DType::Bool || used.iter().all(|element| element.fits(dtype)) {
+        true => Ok(()),
+        false => call.refuse(format!("has elements that {dtype} does not hold")),
     }
 }

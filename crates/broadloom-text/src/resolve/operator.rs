@@ -5,7 +5,7 @@ use crate::error::Problem;
 use crate::source::Span;
 use crate::syntax::{Id, Infix, Prefix};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Graph, LiteralRole, Product};
+use broadloom_ir::graph::{Graph, Literal, LiteralRole, Product};
 use broadloom_ir::ops::Op;
 
 impl Resolver<'_> {
@@ -85,7 +85,15 @@ impl Resolver<'_> {
             Infix::Greater => Op::Greater,
             Infix::GreaterEqual => Op::GreaterEqual,
         };
-        let value = self.elementwise(op, &operands, span)?;
+        // NumPy squares for the operator alone: `pow(x, 2)` of bool is an `i64`, as beside any other number.
+        let value = match (op, &left, &right) {
+            (Op::Pow, Value::Tensor(base), Value::Literal(Literal::Int(2)))
+                if self.graph.dtype(*base) == DType::Bool =>
+            {
+                self.elementwise(Op::Square, &operands[..1], span)?
+            }
+            _ => self.elementwise(op, &operands, span)?,
+        };
         Ok(self.number_of(infix, value, &[left, right]))
     }
 

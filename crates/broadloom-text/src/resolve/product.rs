@@ -30,7 +30,18 @@ impl Resolver<'_> {
             ProductOf::Kron => Product::Kron,
         };
         let operands = [call.all("x"), call.all("y")].concat();
-        self.product(&product, &operands, call.span).map(|value| value.expr())
+        let dtype = self.dtype(call)?;
+        if let Some(dtype) = dtype {
+            self.convert_operands(dtype, &operands, call)?;
+        }
+        let made = self.product(&product, &operands, call.span)?.expr();
+        let made = match (&product, made) {
+            (Product::Vecdot(axis), Some(made)) if self.flag(call, "keepdims")? => {
+                Some(self.build(call.span, |graph, site| graph.expand_dims(made, &[*axis], site))?)
+            }
+            _ => made,
+        };
+        self.in_dtype(made, dtype, call)
     }
 
     /// `axes=2`, `axes=(0, 1)` or `axes=([0, 1], [1, 2])`.

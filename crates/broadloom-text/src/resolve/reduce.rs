@@ -5,7 +5,7 @@ use super::{Outcome, Resolver, Value};
 use crate::names::{Function, Statistic};
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Composed, Filter, Literal, Norm, Running, Spread, Terms, Tolerance};
+use broadloom_ir::graph::{Filter, Literal, Norm, Running, Spread, Terms, Tolerance};
 use broadloom_ir::reduce::ReduceOp;
 
 /// The default value added to a variance before dividing by it.
@@ -23,8 +23,8 @@ impl Resolver<'_> {
         let x = self.numbers_in(function, x, dtype, call)?;
         let x = self.cast_to(x, dtype, call.span)?;
         let made = match function {
-            Function::Reduce(op) => self.reduce(op, x, false, call)?,
-            Function::NanReduce(op) => self.reduce(op, x, true, call)?,
+            Function::Reduce(op) => self.reduce(op, x, None, false, call)?,
+            Function::NanReduce(op) => self.reduce(op, x, None, true, call)?,
             Function::Statistic(statistic) => self.statistic(statistic, x, call)?,
             Function::Accumulate(op) => {
                 // A vector has only one axis.
@@ -32,14 +32,7 @@ impl Resolver<'_> {
                 let axis = if is_vector { self.axis(call)?.unwrap_or(0) } else { self.one_axis(call, 0)? };
                 Some(self.build(call.span, |graph, site| graph.scan(Running::of(op), x, Some(axis), site))?)
             }
-            Function::Fold(op) => {
-                let (given, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
-                let axes = if call.get("axis").is_none() { Some(vec![0]) } else { given };
-                let fold = |graph: &mut broadloom_ir::graph::Graph, site| {
-                    graph.reduce(op, x, axes.as_deref(), keepdims, site)
-                };
-                Some(self.build(call.span, fold)?)
-            }
+            Function::Fold(op) => self.reduce(op, x, Some(vec![0]), false, call)?,
             Function::Scan { op, numbers } => {
                 let (axis, include_initial) = (self.axis(call)?, self.flag(call, "include_initial")?);
                 let running = Running { op, numbers, include_initial };
@@ -73,8 +66,17 @@ impl Resolver<'_> {
         }
     }
 
-    fn reduce(&mut self, op: ReduceOp, x: ExprId, numbers: bool, call: &Call) -> Outcome<Option<ExprId>> {
-        let (axes, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
+    /// Reduces over the axes of a call, or over others unless it has any.
+    fn reduce(
+        &mut self,
+        op: ReduceOp,
+        x: ExprId,
+        unless_given: Option<Vec<i64>>,
+        numbers: bool,
+        call: &Call,
+    ) -> Outcome<Option<ExprId>> {
+        let axes = if call.get("axis").is_some() { self.axes(call)? } else { unless_given };
+        let keepdims = self.flag(call, "keepdims")?;
         let Some(filter) = self.filter(numbers, call)? else { return Ok(None) };
         let initial = match self.given(call, "initial") {
             Some(initial) => {
@@ -103,7 +105,7 @@ impl Resolver<'_> {
         let is_all = |value: &Value| matches!(value, Value::None | Value::Literal(Literal::Bool(true)));
         let condition = match given.filter(|id| !is_all(self.value(*id))) {
             Some(condition) => match self.tensor(condition, DType::Bool)? {
-                Some(condition) => Some(condition),
+                Some(condition) => Some(self.truth(condition, call.span)?),
                 None => return Ok(None),
             },
             None => None,
@@ -161,19 +163,6 @@ impl Resolver<'_> {
             },
         });
         made.map(Some)
-    }
-
-    pub(super) fn apply_composed(&mut self, composed: Composed, call: &Call) -> Outcome<Option<ExprId>> {
-        let ids: Vec<_> = composed.operands().iter().filter_map(|operand| call.get(operand)).collect();
-        // An exponent is an integer, whatever the other operand.
-        let exprs = match (composed, &ids[..]) {
-            (Composed::Ldexp, [x, y]) => {
-                self.tensor(*x, DType::Bool)?.zip(self.tensor(*y, DType::Bool)?).map(|(x, y)| vec![x, y])
-            }
-            _ => self.operands_by(|_| composed.literal_role(), &ids)?,
-        };
-        let Some(exprs) = exprs else { return Ok(None) };
-        self.build(call.span, |graph, site| graph.composed(composed, &exprs, site)).map(Some)
     }
 
     pub(super) fn is_close(&mut self, function: Function, call: &Call) -> Outcome<Option<ExprId>> {

@@ -62,9 +62,14 @@ impl Resolver<'_> {
 
     fn divmod(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
         let ids = [call.all("x"), call.all("y")].concat();
+        let dtype = self.dtype(call)?;
+        if let Some(dtype) = dtype {
+            self.convert_operands(dtype, &ids, call)?;
+        }
         let mut results = Vec::with_capacity(2);
         for op in [Op::FloorDivide, Op::Remainder] {
-            match self.elementwise(op, &ids, call.span)?.expr() {
+            let result = self.elementwise(op, &ids, call.span)?.expr();
+            match self.in_dtype(result, dtype, call)? {
                 Some(result) => results.push(result),
                 None => return Ok(None),
             }
@@ -73,8 +78,13 @@ impl Resolver<'_> {
     }
 
     fn modf(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
+        let dtype = self.dtype(call)?;
+        if let Some(dtype) = dtype {
+            self.convert_operands(dtype, call.all("x"), call)?;
+        }
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
         let part = self.build(call.span, |graph, site| graph.modf(x, site)[0])?;
+        self.in_dtype(Some(part), dtype, call)?;
         let whole = self.build(call.span, |graph, site| graph.modf(x, site)[1])?;
         Ok(Some(vec![part, whole]))
     }

@@ -27,6 +27,32 @@ impl Resolver<'_> {
         sorted.map(Some)
     }
 
+    /// Resolves `partition(x, 3)`, `argpartition(x, (1, -2), axis=0)`: sorts, which puts every position in its place.
+    pub(super) fn partition(&mut self, indices: bool, call: &Call) -> Outcome<Option<ExprId>> {
+        self.meaning_of(call, "kind", [("introselect", ())])?;
+        let positions = self.integers(call.all("kth"))?;
+        let axis = match call.get("axis") {
+            Some(_) => self.axis(call)?,
+            None => Some(-1),
+        };
+        let Some(x) = self.operand(call, "x")? else { return Ok(None) };
+        let sorted = self.build(call.span, |graph, site| match indices {
+            true => graph.argsort(x, axis, false, site),
+            false => graph.sort(x, axis, false, site),
+        })?;
+        let along = axis.unwrap_or(0);
+        let shape = self.graph.shape(sorted);
+        let along = if along < 0 { along + shape.rank() as i64 } else { along };
+        let length = usize::try_from(along).ok().and_then(|along| shape.get(along)?.as_constant());
+        let is_outside = |kth: &&i64| length.is_some_and(|length| !(-length..length).contains(kth));
+        match positions.iter().find(is_outside) {
+            Some(kth) => {
+                call.refuse(format!("has no position {kth} among {} elements", length.unwrap_or_default()))
+            }
+            None => Ok(Some(sorted)),
+        }
+    }
+
     /// Resolves `searchsorted(bounds, x, side='right')`.
     pub(super) fn search(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let right = self.meaning_of(call, "side", [("left", false), ("right", true)])?.unwrap_or(false);

@@ -56,6 +56,8 @@ const PROGRAMS: &[&str] = &[
     "input x: f32[n]\noutput y = x.smu()",
     "input x: f32[n]\noutput y = sum(x, axes_=0)",
     "input x: f32[n]\noutput y = sum(x, out=x)",
+    "input x: f32[n]\noutput y = add(x, x, x)",
+    "input x: f32[n]\noutput y = sum(x, 0, None, x)",
     "input x: f32[n]\noutput y = max(x, dtype=f64)",
     "input x: flaot32[n]\noutput y = x",
     "symbols rows\ninput x: f32[row]\noutput y = x",
@@ -152,7 +154,6 @@ const PROGRAMS: &[&str] = &[
     "input x: u8[n]\noutput y = x + 300",
     "u8(300)",
     "input x: i32[n]\noutput y = x ** -2",
-    "input x: f32[n]\noutput y = where(x, 1, 2)",
     "input x: f32[n]\noutput y = x[x]",
     "input x: i32[n]\nassign x = x + 0.5",
     // Positions.
@@ -163,7 +164,10 @@ const PROGRAMS: &[&str] = &[
     "input x: f32[n]\noutput y = argmin_with_value(x)",
     "input x: f32[n, 3]\noutput y = norm(x, 2)",
     "input x: f32[n]\noutput y = round(x, 40)",
-    "input x: f32[n]\noutput y = sum(x, where=x)",
+    "input x: f32[n]\noutput y = add(2 * x, 1, dtype=i32)",
+    "input x: f32[n]\noutput y = less(x, 1, dtype=i32)",
+    "input x: f32[3]\noutput y = partition(x, 5)",
+    "arange(0, 1000, 300, dtype=u8)",
     "input x: f32[n, 3]\noutput y = sum(x, where=[True, False])",
     "input x: f32[2, 3]\noutput y = x.sliding_window_view(4, 1)",
     "input x: f32[n]\noutput y = arange(x, 3)",
@@ -270,7 +274,6 @@ fn helps_can_be_pasted() {
         ("input a: f32[n, 3]", "a.reshape(2, -1)"),
         ("input a: f32[n, 3]", "a.squeeze(0)"),
         ("input a: bool[n]", "-a"),
-        ("input a: f32[n]\ninput b: f32[n]", "where(a, b, b)"),
         ("input a: f32[n]\ninput b: f32[n]", "take(a, b)"),
     ] {
         let text = format!("symbols n, m\n{declarations}\noutput y = {expression}");

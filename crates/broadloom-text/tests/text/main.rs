@@ -11,6 +11,7 @@ mod precedence;
 mod round_trip;
 mod session;
 mod several;
+mod suites;
 mod support;
 mod texts;
 mod values;

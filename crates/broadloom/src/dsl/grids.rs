@@ -38,7 +38,8 @@ impl Graph {
     }
 
     /// Returns the numbers `start`, `start + step`, `start + 2 * step`, .. before `stop`, as integers (`i64`) or
-    /// floats (`f64`). A negative step counts down.
+    /// floats (`f64`). A negative step counts down. As in NumPy, the step of floats is the difference of the first two, which
+    /// are rounded.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -56,6 +57,7 @@ impl Graph {
             Ok(length) => {
                 let position = graph.iota(dim::Dim::constant(length), site);
                 let position = graph.cast(position, T::DTYPE, site);
+                let step = T::rounded_step(start, step);
                 let [start, step] = [start, step].map(|value| graph.constant(value.into_scalar(), site));
                 let distance = graph.elementwise(Op::Multiply, &[position, step], site);
                 graph.elementwise(Op::Add, &[start, distance], site)
@@ -129,6 +131,9 @@ pub trait RangeNumber: sealed::Sealed + Copy {
     /// Returns how many numbers there are from `start` to before `stop`.
     #[doc(hidden)]
     fn count(start: Self, stop: Self, step: Self) -> Result<i64, Problem>;
+    /// Returns the difference of the first two numbers.
+    #[doc(hidden)]
+    fn rounded_step(start: Self, step: Self) -> Self;
 }
 
 mod sealed {
@@ -153,6 +158,10 @@ impl RangeNumber for i64 {
         let count = (span.max(0) + step - 1) / step;
         i64::try_from(count).map_err(|_| Problem::TooManyElements)
     }
+
+    fn rounded_step(_: i64, step: i64) -> i64 {
+        step
+    }
 }
 
 impl RangeNumber for f64 {
@@ -170,5 +179,9 @@ impl RangeNumber for f64 {
         // `max` has already turned a NaN among the bounds into 0.
         let is_counted = [start, stop, step].iter().all(|bound| bound.is_finite()) && count < i64::MAX as f64;
         if is_counted { Ok(count as i64) } else { Err(Problem::TooManyElements) }
+    }
+
+    fn rounded_step(start: f64, step: f64) -> f64 {
+        (start + step) - start
     }
 }
