@@ -17,7 +17,7 @@
 //! the common loops. This proves elementwise updates safe, and updates of whole rows of a table such as a softmax. It does
 //! not accept a transpose, a shift, or `x - x.mean(..)` over many rows.
 
-use crate::band::{Sizes, is_by_rows};
+use crate::band::{Known, is_by_rows};
 use crate::kernel::*;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::{InputId, SymbolId};
@@ -72,7 +72,9 @@ pub fn in_place(schedule: &Schedule, output: usize, input: InputId) -> Result<()
     let mut with_it = schedule.bands.iter().flat_map(|band| band.with(id));
     let is_hazard = |other: &KernelId| {
         let is_read = *other != id && !walks[other.index()].reads.is_empty();
-        is_read && ![(*other, source), (id, target)].iter().all(|(of, array)| is_by_rows_of(schedule, *of, *array))
+        let uses = [(*other, source), (id, target)];
+        let is_alike = uses.into_iter().all(|(kernel, array)| is_by_rows_of(schedule, kernel, array));
+        is_read && !is_alike
     };
     if let Some(other) = with_it.find(is_hazard) {
         return Err(Hazard::Elsewhere(other));
@@ -113,10 +115,11 @@ pub fn in_place(schedule: &Schedule, output: usize, input: InputId) -> Result<()
 
 /// Returns whether a kernel uses all of an array by rows.
 fn is_by_rows_of(schedule: &Schedule, kernel: KernelId, buffer: BufferId) -> bool {
-    let sizes = Sizes { symbols: &schedule.symbols, conditions: &schedule.conditions };
+    let contents = BTreeMap::new();
+    let known = Known { symbols: &schedule.symbols, conditions: &schedule.conditions, contents: &contents };
     let elements = schedule.buffers[buffer.index()].shape.elements();
     let kernel = &schedule.kernels[kernel.index()];
-    elements.is_ok_and(|elements| is_by_rows(kernel, buffer, &elements, sizes))
+    elements.is_ok_and(|elements| is_by_rows(kernel, buffer, &elements, known))
 }
 
 /// Maps the symbols of the strides of one array to those of the other.

@@ -9,21 +9,29 @@
 //! writes and another uses is used by rows, and if none of them waits for a kernel outside that waits for another of them.
 //! They then read and write the same elements in the same order as in a run of one kernel after the other.
 
+mod positions;
+mod turned;
+
+pub(crate) use turned::turn;
+
 use crate::kernel::*;
 use crate::thresholds::{MAX_BAND_KERNELS, MIN_BAND_BYTES};
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::{Dim, Facts};
 use broadloom_ir::graph::{Demand, SymbolInfo};
+use positions::{Position, contents, position, range};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known of sizes.
+/// What is known of sizes and of arrays.
 #[derive(Clone, Copy)]
-pub(crate) struct Sizes<'s> {
+pub(crate) struct Known<'s> {
     pub symbols: &'s [SymbolInfo],
     pub conditions: &'s [Demand],
+    /// The least and the greatest element of some arrays.
+    pub contents: &'s BTreeMap<BufferId, (Dim, Dim)>,
 }
 
-impl Sizes<'_> {
+impl Known<'_> {
     fn interval_starts_at_zero(self, dim: &Dim) -> bool {
         let facts = |symbol: SymbolId| match self.symbols.get(symbol.index()) {
             Some(symbol) => symbol.facts,
@@ -49,15 +57,27 @@ struct Touch {
     writes: bool,
     /// Added to the position; `None` if the access does not tell which elements are used.
     delta: Option<i64>,
-    /// The stride and the number of steps along which data choose the element.
-    chosen: Option<(Stride, Extent)>,
+    /// How data choose the element.
+    chosen: Option<Chosen>,
+}
+
+/// An element of a table.
+#[derive(Clone, Copy)]
+struct Chosen {
+    stride: Stride,
+    size: Extent,
+    /// Its number, if the data tell it.
+    index: Option<ValueId>,
 }
 
 /// Returns how a statement uses arrays.
 fn touches(kernel: &Kernel, stmt: &Stmt) -> impl Iterator<Item = Touch> {
     let (delta, chosen) = match stmt {
         Stmt::Let(value) => match kernel.values[value.index()].def {
-            Def::Take { stride, size, .. } | Def::Search { stride, size, .. } => (Some(0), Some((stride, size))),
+            Def::Take { stride, size, index, .. } => {
+                (Some(0), Some(Chosen { stride, size, index: Some(index) }))
+            }
+            Def::Search { stride, size, .. } => (Some(0), Some(Chosen { stride, size, index: None })),
             _ => (None, None),
         },
         Stmt::Sort(_) => (Some(0), None),
@@ -100,31 +120,40 @@ fn steps(kernel: &Kernel) -> Option<Dim> {
 }
 
 /// Returns whether a kernel uses all of an array by rows.
-pub(crate) fn is_by_rows(kernel: &Kernel, buffer: BufferId, elements: &Dim, sizes: Sizes<'_>) -> bool {
+pub(crate) fn is_by_rows(kernel: &Kernel, buffer: BufferId, elements: &Dim, known: Known<'_>) -> bool {
     let mut touched = kernel.statements().flat_map(|stmt| touches(kernel, stmt));
     touched.all(|touch| {
         let is_other = kernel.accesses[touch.access.index()].buffer != Some(buffer);
-        is_other || is_in_row(kernel, &touch, elements, sizes) == Some(true)
+        is_other || is_in_row(kernel, &touch, elements, known) == Some(true)
     })
 }
 
 /// Returns whether a use is of a row: `None` if that is not known.
-fn is_in_row(kernel: &Kernel, touch: &Touch, elements: &Dim, sizes: Sizes<'_>) -> Option<bool> {
+fn is_in_row(kernel: &Kernel, touch: &Touch, elements: &Dim, known: Known<'_>) -> Option<bool> {
     let access = &kernel.accesses[touch.access.index()];
     let parallel = kernel.parallel?;
-    let row = stride(kernel, access.stride(parallel)?);
+    let start = access.offset.add(&Dim::constant(touch.delta?)).ok()?;
+    let (mut first, mut last) = (start.clone(), start);
+    let (row, chosen) = match (access.stride(parallel), touch.chosen) {
+        (Some(by), chosen) => (stride(kernel, by), chosen),
+        // The index tells the row.
+        (None, Some(chosen)) => {
+            let Position { per_step, first: least, last: greatest } = placed(kernel, chosen, known)?;
+            (first, last) = (first.add(&least).ok()?, last.add(&greatest).ok()?);
+            (per_step, None)
+        }
+        (None, None) => return None,
+    };
     if row.mul(&steps(kernel)?).ok()? != *elements {
         return None;
     }
-    let mut first = access.offset.add(&Dim::constant(touch.delta?)).ok()?;
-    let mut last = first.clone();
     let mut reach = |by: Stride, steps: Extent| {
         let by = stride(kernel, by);
         // An axis without steps reaches nothing.
         let reach = by.mul(&extent(kernel, steps).sub(&Dim::ONE).ok()?).ok()?;
-        let end = match sizes.is_size(&by) {
+        let end = match known.is_size(&by) {
             true => &mut last,
-            false if sizes.is_size(&by.neg().ok()?) => &mut first,
+            false if known.is_size(&by.neg().ok()?) => &mut first,
             false => return None,
         };
         *end = end.add(&reach).ok()?;
@@ -137,11 +166,21 @@ fn is_in_row(kernel: &Kernel, touch: &Touch, elements: &Dim, sizes: Sizes<'_>) -
         }
         reach(by, entry.extent)?;
     }
-    if let Some((by, steps)) = touch.chosen {
-        reach(by, steps)?;
+    if let Some(Chosen { stride, size, .. }) = chosen {
+        reach(stride, size)?;
     }
     let room = row.sub(&last).ok()?.sub(&Dim::ONE).ok()?;
-    Some(sizes.is_size(&first) && sizes.is_size(&room))
+    Some(known.is_size(&first) && known.is_size(&room))
+}
+
+/// Returns by how much an index moves the place of an element, if it is within the table in each step.
+fn placed(kernel: &Kernel, chosen: Chosen, known: Known<'_>) -> Option<Position> {
+    let Chosen { stride: by, size, index } = chosen;
+    let (least, greatest) = range(kernel, index?, known)?;
+    let room = extent(kernel, size).sub(&greatest).ok()?.sub(&Dim::ONE).ok()?;
+    let by = stride(kernel, by);
+    let is_within = [&least, &room, &by].into_iter().all(|size| known.is_size(size));
+    is_within.then(|| position(kernel, index?, known)?.times(&by))?
 }
 
 /// Kernels that can run together.
@@ -181,7 +220,7 @@ impl Together {
 pub(crate) struct Finder<'s> {
     pub kernels: &'s [Kernel],
     pub buffers: &'s [Buffer],
-    pub sizes: Sizes<'s>,
+    pub known: Known<'s>,
     /// Each kernel with one that waits for it.
     pub edges: &'s [(usize, usize)],
     /// The arrays that may share memory: inputs, and the outputs that replace them.
@@ -204,7 +243,12 @@ impl Finder<'_> {
 
     fn found(&self) -> Vec<Together> {
         let mut found: Vec<Together> = Vec::new();
+        if self.kernels.len() < 2 {
+            return found;
+        }
         let users = self.users();
+        let contents = contents(self.kernels, self.buffers, self.known);
+        let known = Known { contents: &contents, ..self.known };
         for (buffer, kernels) in &users {
             if self.buffers[buffer.index()].role != Role::Temporary || kernels.len() < 2 {
                 continue;
@@ -214,7 +258,7 @@ impl Finder<'_> {
                 .partition(|band| kernels.keys().any(|kernel| band.kernels.contains_key(kernel)));
             let members = joined.iter().flat_map(|band| band.kernels.keys()).chain(kernels.keys()).copied();
             found = others;
-            match self.together(*buffer, &members.collect(), &users, &found) {
+            match self.together(*buffer, &members.collect(), &users, (&found, known)) {
                 Some(band) => found.push(band),
                 None => found.extend(joined),
             }
@@ -225,7 +269,8 @@ impl Finder<'_> {
             };
             let between = users.iter().filter(is_between).map(|(buffer, _)| *buffer);
             let stored = between.filter(|held| self.buffers[held.index()].role == Role::Temporary);
-            band.held = stored.filter_map(|held| Some((held, self.sizes_of_row(held, &band.rows)?))).collect();
+            band.held =
+                stored.filter_map(|held| Some((held, self.sizes_of_row(held, &band.rows)?))).collect();
         }
         found
     }
@@ -247,7 +292,8 @@ impl Finder<'_> {
         for (index, kernel) in self.kernels.iter().enumerate() {
             for touch in kernel.statements().flat_map(|stmt| touches(kernel, stmt)) {
                 let Some(buffer) = kernel.accesses[touch.access.index()].buffer else { continue };
-                let same = self.assigned.iter().find(|(input, _)| *input == buffer).map(|(_, output)| *output);
+                let same =
+                    self.assigned.iter().find(|(input, _)| *input == buffer).map(|(_, output)| *output);
                 *users.entry(same.unwrap_or(buffer)).or_default().entry(index).or_default() |= touch.writes;
             }
         }
@@ -260,13 +306,15 @@ impl Finder<'_> {
         reason: BufferId,
         members: &BTreeSet<usize>,
         users: &BTreeMap<BufferId, BTreeMap<usize, bool>>,
-        others: &[Together],
+        (others, known): (&[Together], Known<'_>),
     ) -> Option<Together> {
         if members.len() > MAX_BAND_KERNELS {
             return None;
         }
-        let all: Vec<Dim> = members.iter().map(|member| steps(&self.kernels[*member])).collect::<Option<_>>()?;
-        let per_row = |rows: &Dim| all.iter().map(|steps| steps.exact_div(rows)).collect::<Option<Vec<Dim>>>();
+        let all: Vec<Dim> =
+            members.iter().map(|member| steps(&self.kernels[*member])).collect::<Option<_>>()?;
+        let per_row =
+            |rows: &Dim| all.iter().map(|steps| steps.exact_div(rows)).collect::<Option<Vec<Dim>>>();
         let (rows, per_row) = all.iter().find_map(|rows| Some((rows, per_row(rows)?)))?;
         let Buffer { shape, dtype, .. } = &self.buffers[reason.index()];
         let elements = shape.elements().ok()?;
@@ -284,7 +332,7 @@ impl Finder<'_> {
                 let arrays: Vec<BufferId> = inputs.map(|(input, _)| *input).chain([buffer]).collect();
                 let by_rows = |(kernel, _): (&usize, &bool)| {
                     let kernel = &self.kernels[*kernel];
-                    arrays.iter().all(|array| is_by_rows(kernel, *array, &elements, self.sizes))
+                    arrays.iter().all(|array| is_by_rows(kernel, *array, &elements, known))
                 };
                 if !inside().all(by_rows) {
                     return None;

@@ -9,7 +9,7 @@
 //! Fusion is the rule and a stored array the exception. Each stored array has one of two reasons: computing its
 //! elements where they are used would cost more than storing them once, or its consumer indexes it freely.
 
-use crate::band::{Finder, Sizes};
+use crate::band::{Finder, Known, turn};
 use crate::flat::{Flat, FlatId, FlatNode, Kind};
 use crate::kernel::*;
 use crate::make::{make, sort_rows};
@@ -504,11 +504,14 @@ impl Fusion {
         let conditions: Vec<Demand> =
             graph.obligations().iter().map(|obligation| obligation.demand.clone()).collect();
         let order: Vec<usize> = order.into_iter().map(|node| dag[node]).collect();
+        let known =
+            Known { symbols: &self.flat.symbols, conditions: &conditions, contents: &BTreeMap::new() };
+        turn(&mut self.kernels, &self.flat.buffers, known);
         let edges = dag.raw_edges().iter().map(|edge| (dag[edge.source()], dag[edge.target()]));
         let finder = Finder {
             kernels: &self.kernels,
             buffers: &self.flat.buffers,
-            sizes: Sizes { symbols: &self.flat.symbols, conditions: &conditions },
+            known,
             edges: &edges.collect::<Vec<_>>(),
             assigned: &assigned(graph, &self.flat.buffers),
         };

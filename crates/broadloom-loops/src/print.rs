@@ -51,7 +51,8 @@ impl fmt::Display for Schedule {
         for (index, kernel) in self.kernels.iter().enumerate() {
             let begins = |band: &&Band| band.kernels.first().is_some_and(|(first, _)| first.index() == index);
             if let Some(band) = self.bands.iter().find(begins) {
-                let kernels: Vec<String> = band.kernels.iter().map(|(kernel, _)| kernel.to_string()).collect();
+                let kernels: Vec<String> =
+                    band.kernels.iter().map(|(kernel, _)| kernel.to_string()).collect();
                 let (rows, all) = (self.show(&Dim::symbol(band.rows)), self.show(&band.extent));
                 writeln!(f, "together {}: {rows} of {all} rows at a time", kernels.join(", "))?;
             }

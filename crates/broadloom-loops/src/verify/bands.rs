@@ -6,6 +6,9 @@
 use super::present::Example;
 use super::{Broken, Fault};
 use crate::kernel::*;
+use broadloom_ir::dim::Dim;
+use broadloom_ir::dtype::Scalar;
+use broadloom_ir::ops::Op;
 use std::collections::BTreeSet;
 
 /// Checks the bands of a schedule.
@@ -64,6 +67,7 @@ fn shared(schedule: &Schedule, band: &Band) -> BTreeSet<BufferId> {
 }
 
 /// The steps of a kernel of a band in a call.
+#[derive(Clone, Copy)]
 struct Step<'s> {
     schedule: &'s Schedule,
     band: &'s Band,
@@ -87,7 +91,7 @@ impl Step<'_> {
     }
 
     /// Returns the number of steps per row, or 0 if there is none; `None` if the steps are not those of rows.
-    fn per_row(&self, steps: &broadloom_ir::dim::Dim) -> Option<i64> {
+    fn per_row(&self, steps: &Dim) -> Option<i64> {
         let axis = self.kernel.axes.get(self.kernel.parallel?.index())?;
         let (rows, steps) = (self.example.size(&self.band.extent)?, self.example.size(steps)?);
         let is_whole = axis.group.is_none() && axis.stretched.is_none();
@@ -112,7 +116,7 @@ impl Step<'_> {
     /// Returns the number of elements of a row of an array.
     fn elements_of_row(&self, buffer: BufferId) -> Option<i64> {
         let Buffer { shape, role, .. } = self.schedule.buffers.get(buffer.index())?;
-        let product = |dims: &[broadloom_ir::dim::Dim]| {
+        let product = |dims: &[Dim]| {
             dims.iter().try_fold(1i64, |product, dim| product.checked_mul(self.example.size(dim)?))
         };
         match self.band.held.contains(&buffer) {
@@ -136,26 +140,43 @@ impl Step<'_> {
             (_, Stmt::Let(_) | Stmt::Sort(_)) => 0,
             _ => return None,
         };
-        let (mut least, mut greatest) = (self.example.size(&access.offset)? + delta, 0i64);
-        greatest += least;
+        let start = self.example.size(&access.offset)? + delta;
+        let (mut least, mut greatest) = (start, start);
+        let parallel = self.kernel.parallel?;
         let chosen = match stmt {
             Stmt::Let(value) => match self.kernel.values[value.index()].def {
-                Def::Take { stride, size, .. } | Def::Search { stride, size, .. } => Some((stride, size)),
+                Def::Take { stride, size, index, .. } => Some((stride, size, Some(index))),
+                Def::Search { stride, size, .. } => Some((stride, size, None)),
                 _ => None,
             },
             _ => None,
         };
-        let parallel = self.kernel.parallel?;
-        if self.stride(access.stride(parallel)?)?.checked_mul(per_row)? != row {
+        let by = match (access.stride(parallel), chosen) {
+            (Some(stride), _) => self.stride(stride)?,
+            (None, Some((stride, size, Some(index)))) => {
+                // The index is a number that moves with the steps.
+                let (stride, size) = (self.stride(stride)?, self.extent(size)?);
+                let Number { by, least: low, greatest: high } = self.number(index, MAX_DEPTH)?;
+                if low < 0
+                    || high + by * (self.extent(self.kernel.axes[parallel.index()].extent)? - 1) >= size
+                {
+                    return Some(false);
+                }
+                (least, greatest) = (least + stride * low, greatest + stride * high);
+                stride * by
+            }
+            (None, _) => return Some(false),
+        };
+        if by.checked_mul(per_row)? != row {
             return Some(false);
         }
-        for (axis, stride) in &access.strides {
+        greatest += by * (per_row - 1);
+        for (axis, stride) in access.strides.iter().filter(|(axis, _)| *axis != parallel) {
             let entry = &self.kernel.axes[axis.index()];
-            let steps = match *axis == parallel {
-                true => per_row,
-                false if entry.group.is_some() || entry.stretched.is_some() => return None,
-                false => self.extent(entry.extent)?,
-            };
+            if entry.group.is_some() || entry.stretched.is_some() {
+                return None;
+            }
+            let steps = self.extent(entry.extent)?;
             let reach = self.stride(*stride)?.checked_mul(steps - 1)?;
             // Loops without steps use nothing.
             match reach {
@@ -164,11 +185,92 @@ impl Step<'_> {
                 _ => least += reach,
             }
         }
-        if let Some((stride, size)) = chosen {
+        if let (Some(_), Some((stride, size, _))) = (access.stride(parallel), chosen) {
             let reach = self.stride(stride)?.checked_mul((self.extent(size)? - 1).max(0))?;
             greatest += reach.max(0);
             least += reach.min(0);
         }
         Some(least >= 0 && greatest < row)
     }
+
+    /// Returns the range of an integer, if it is computed from positions.
+    fn number(&self, value: ValueId, depth: usize) -> Option<Number> {
+        let depth = depth.checked_sub(1)?;
+        let constant = |value| Number { by: 0, least: value, greatest: value };
+        match &self.kernel.values.get(value.index())?.def {
+            Def::Constant(Scalar::I64(value)) => Some(constant(*value)),
+            Def::Param(param) => Some(constant(self.example.size(self.kernel.params.get(param.index())?)?)),
+            Def::Index(axis) if Some(*axis) == self.kernel.parallel => Some(Number { by: 1, ..constant(0) }),
+            Def::Index(axis) => {
+                let entry = self.kernel.axes.get(axis.index())?;
+                let is_whole = entry.group.is_none() && entry.stretched.is_none();
+                let greatest = self.extent(entry.extent)? - 1;
+                is_whole.then_some(Number { by: 0, least: 0, greatest })
+            }
+            Def::Load { access, .. } | Def::Take { access, .. } => {
+                self.elements(self.kernel.accesses.get(access.index())?.buffer?, depth)
+            }
+            Def::Op { op: Op::Add, args, .. } => {
+                let [x, y] = [self.number(args[0], depth)?, self.number(args[1], depth)?];
+                Some(Number { by: x.by + y.by, least: x.least + y.least, greatest: x.greatest + y.greatest })
+            }
+            Def::Op { op: Op::Multiply, args, .. } => {
+                let [x, y] = [self.number(args[0], depth)?, self.number(args[1], depth)?];
+                let is_factor = |of: &Number| of.by == 0 && of.least == of.greatest && of.least >= 0;
+                let (of, factor) = if is_factor(&y) { (x, y.least) } else { (y, x.least) };
+                let product = |part: i64| part.checked_mul(factor);
+                let all = Number {
+                    by: product(of.by)?,
+                    least: product(of.least)?,
+                    greatest: product(of.greatest)?,
+                };
+                (is_factor(&x) || is_factor(&y)).then_some(all)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the range of the elements of a temporary.
+    fn elements(&self, buffer: BufferId, depth: usize) -> Option<Number> {
+        let mut all: Option<Number> = None;
+        for kernel in &self.schedule.kernels {
+            let step = Step { kernel, ..*self };
+            for stmt in kernel.statements() {
+                let uses = stmt.accesses(&kernel.values);
+                let writes = |(access, used): &(AccessId, Use)| {
+                    used.writes() && kernel.accesses[access.index()].buffer == Some(buffer)
+                };
+                if !uses.iter().any(writes) {
+                    continue;
+                }
+                let Stmt::Store { value, .. } = stmt else { return None };
+                let Number { by, least, greatest } = step.number(*value, depth)?;
+                let steps = match kernel.parallel {
+                    Some(axis) => step.extent(kernel.axes[axis.index()].extent)?,
+                    None => 1,
+                };
+                let last = by.checked_mul(steps - 1)?;
+                let (low, high) = (least + last.min(0), greatest + last.max(0));
+                all = Some(match all {
+                    None => Number { by: 0, least: low, greatest: high },
+                    Some(all) => {
+                        Number { by: 0, least: low.min(all.least), greatest: high.max(all.greatest) }
+                    }
+                });
+            }
+        }
+        let is_temporary = self.schedule.buffers.get(buffer.index())?.role == Role::Temporary;
+        all.filter(|_| is_temporary)
+    }
+}
+
+/// The most operations from which an index is computed.
+const MAX_DEPTH: usize = 20;
+
+/// The range of an integer in the first step of the parallel axis, and by how much it is greater in each later step.
+#[derive(Clone, Copy)]
+struct Number {
+    by: i64,
+    least: i64,
+    greatest: i64,
 }

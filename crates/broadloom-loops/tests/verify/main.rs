@@ -549,8 +549,7 @@ fn kind(fault: &Fault) -> &'static str {
 
 #[test]
 fn every_broken_promise_is_found() {
-    let others =
-        [best::BEST, best::BEST_ROWS, order::ORDER, scans::SCANS, present::PRESENT, bands::BANDS];
+    let others = [best::BEST, best::BEST_ROWS, order::ORDER, scans::SCANS, present::PRESENT, bands::BANDS];
     let cases = CASES.iter().chain(others.into_iter().flatten());
     let mut found = BTreeSet::new();
     for (expected, name, break_it) in cases {

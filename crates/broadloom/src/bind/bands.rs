@@ -3,12 +3,12 @@
 use super::sizes::{Values, count, evaluate};
 use super::threads::{DivCeil, Division, is_contracted, least_steps, time};
 use crate::thresholds::{
-    BAND_BYTES, CHUNK_ALIGNMENTS, CONTRACTED_BAND_BYTES, MAX_REPEATED_SHARE, STOPPED_WORK,
+    BAND_BYTES, CHUNK_ALIGNMENTS, CONTRACTED_BAND_BYTES, MAX_PACKED_ROWS, MAX_REPEATED_SHARE, STOPPED_WORK,
 };
 use broadloom_ir::dim::DimError;
 use broadloom_ir::shape::Shape;
 use broadloom_loops::MIN_BAND_BYTES;
-use broadloom_loops::kernel::{Band, PACKED_STEPS, Schedule};
+use broadloom_loops::kernel::{AxisId, Band, Extent, Kernel, PACKED_STEPS, Schedule};
 use std::ops::Range;
 
 /// How the kernels of a band run.
@@ -55,21 +55,31 @@ fn turns_of(
         let elements = count(&of_row, values).unwrap_or(i64::MAX);
         bytes = bytes.saturating_add(elements.saturating_mul(buffer.dtype.size() as i64));
     }
-    if extent < 2 || extent.saturating_mul(bytes) < MIN_BAND_BYTES {
+    // Where small work is shared too, so are small arrays.
+    let threshold = i64::try_from(division.threshold).unwrap_or(i64::MAX);
+    if extent < 2 || bytes == 0 || extent.saturating_mul(bytes) < MIN_BAND_BYTES.min(threshold) {
         return Ok(None);
     }
-    let (mut work, mut repeated, mut least, mut contracts) = (0.0, 0.0, 1, false);
+    let (mut work, mut repeated, mut least, mut packed) = (0.0, 0.0, 1, None);
     for (id, steps) in &band.kernels {
         let kernel = &schedule.kernels[id.index()];
         let steps = evaluate(steps, values)?.max(1);
         work += time(&kernel.cost.step, values) * steps as f64;
         repeated += time(&kernel.cost.outside, values);
         least = least.max(least_steps(kernel).div_ceil_by(steps));
-        contracts |= is_contracted(kernel);
+        if is_contracted(kernel) {
+            packed = packed.max(Some(packed_bytes(kernel, values)));
+        }
     }
     let is_shared = division.threads > 1 && work * extent as f64 + repeated >= division.threshold as f64;
     let threads = if is_shared { division.threads as i64 } else { 1 };
-    let mut rows = if contracts { CONTRACTED_BAND_BYTES } else { BAND_BYTES } / bytes;
+    let mut rows = match packed {
+        None => BAND_BYTES.min(threshold) / bytes,
+        // An operand that is in no cache takes long to pack: do so for more rows, which need as much memory.
+        Some(packed) => {
+            (CONTRACTED_BAND_BYTES.min(threshold) / bytes).max((packed / bytes).min(MAX_PACKED_ROWS))
+        }
+    };
     // What is done again for each of these rows must not take most of their time.
     rows = rows.max((repeated / (work * MAX_REPEATED_SHARE)) as i64);
     if division.stops {
@@ -80,12 +90,28 @@ fn turns_of(
     let rounds = extent.div_ceil_by(threads.saturating_mul(rows));
     rows = extent.div_ceil_by(threads.saturating_mul(rounds)).max(least);
     let tiles = [PACKED_STEPS as i64];
-    let alignments = if contracts { &tiles[..] } else { &CHUNK_ALIGNMENTS };
+    let alignments = if packed.is_some() { &tiles[..] } else { &CHUNK_ALIGNMENTS };
     let alignment = alignments.iter().copied().find(|alignment| rows >= 4 * alignment).unwrap_or(1);
     rows = rows.div_ceil_by(alignment).saturating_mul(alignment);
     let threads = threads.min(extent.div_ceil_by(rows));
     let turns = Turns { extent, rows, threads: threads as usize };
     Ok((rows.saturating_mul(threads) < extent).then_some(turns))
+}
+
+/// Returns the bytes of arrays of which a kernel reads the same elements in each step.
+fn packed_bytes(kernel: &Kernel, values: &Values) -> i64 {
+    let length = |axis: AxisId| match kernel.axes[axis.index()].extent {
+        Extent::Constant(length) => length,
+        Extent::Param(param) => evaluate(&kernel.params[param.index()], values).unwrap_or(i64::MAX),
+    };
+    let is_same = |axis: AxisId| Some(axis) != kernel.parallel;
+    let arrays = kernel.accesses.iter().filter(|access| access.buffer.is_some());
+    let same = arrays.filter(|access| access.strides.iter().all(|(axis, _)| is_same(*axis)));
+    let bytes = same.map(|access| {
+        let lengths = access.strides.iter().map(|(axis, _)| length(*axis));
+        lengths.fold(access.dtype.size() as i64, i64::saturating_mul)
+    });
+    bytes.fold(0, i64::saturating_add)
 }
 
 /// Returns the kernels that a launch of a kernel runs.

@@ -110,7 +110,8 @@ pub(super) fn launches_of(
     division: Division,
 ) -> Result<Vec<Launch>, DimError> {
     let mut launches = Vec::with_capacity(schedule.kernels.len());
-    let mut bands = schedule.bands.iter().zip(turns).filter_map(|(band, turns)| Some((band, (*turns)?))).peekable();
+    let mut bands =
+        schedule.bands.iter().zip(turns).filter_map(|(band, turns)| Some((band, (*turns)?))).peekable();
     let mut next = 0;
     while next < schedule.kernels.len() {
         let id = KernelId::new(next);

@@ -138,7 +138,9 @@ impl Explanation {
     }
 
     /// Returns the number of bytes of all arrays stored between kernels, and of results that are computed aside before they
-    /// are [assigned](crate::Tensor::assign): 0 if everything is fused and written in place.
+    /// are [assigned](crate::Tensor::assign): 0 if everything is fused and written in place. Of arrays that kernels fill and
+    /// read a few rows at a time, it counts `rows0` rows (`rows1`, ..): those that all threads hold at one time, which depend on
+    /// the sizes of a call; [`Bound::temporary_bytes`](crate::Bound::temporary_bytes) has the number for a call.
     ///
     /// ```
     /// use broadloom::prelude::*;
