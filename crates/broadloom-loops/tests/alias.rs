@@ -7,7 +7,7 @@ use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId};
-use broadloom_loops::kernel::{BufferId, Def, KernelId, Schedule, Stmt, Stride, ValueId};
+use broadloom_loops::kernel::{BufferId, Def, KernelId, Schedule, Stmt, ValueId};
 use broadloom_loops::{Hazard, Layout, LowerOptions, in_place, lower};
 
 #[track_caller]
@@ -111,12 +111,10 @@ fn kernels_that_take_turns_with_the_writer_read_by_rows() {
     check(&of_rows, Ok(()));
     let mut schedule = schedule(&of_rows);
     assert_eq!(schedule.bands.len(), 1, "{schedule}");
-    // As if it read columns.
+    // As if it read the element behind, which may be in the next row.
     let x = Some(BufferId::new(0));
-    for access in schedule.kernels[0].accesses.iter_mut().filter(|access| access.buffer == x) {
-        let strides: Vec<Stride> = access.strides.iter().rev().map(|(_, stride)| *stride).collect();
-        access.strides.iter_mut().zip(strides).for_each(|((_, stride), other)| *stride = other);
-    }
+    let of_x = schedule.kernels[0].accesses.iter_mut().filter(|access| access.buffer == x);
+    of_x.for_each(|access| access.offset = Dim::ONE);
     assert_eq!(verdict(&of_rows, &schedule), Err(Hazard::Elsewhere(first())), "{schedule}");
     // A kernel that reads columns runs before the writer, for all rows.
     let of_columns = in_order(|g, x| {
