@@ -250,10 +250,10 @@ pub const FAULTS: &[Fault] = &[
         test: KERNELS,
     },
     Fault {
-        what: "kernels run together although a step reads the next row",
+        what: "kernels run together although one reads rows that another has not written",
         file: "crates/broadloom-loops/src/band.rs",
-        place: "Some(⟦known.is_size(&first) && known.is_size(&room)⟧)",
-        new: "true",
+        place: "inside().count() > 1 && ⟦inside().any(|(_, writes)| *writes)⟧",
+        new: "false",
         test: BANDS_OF_OTHERS,
     },
     Fault {

@@ -4,15 +4,15 @@
 use super::{Known, extent, is_by_rows, steps, touches};
 use crate::kernel::*;
 use broadloom_ir::dim::Dim;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Lets threads share the steps of an inner loop of kernels which then use a temporary by rows, as other kernels do.
 pub(crate) fn turn(kernels: &mut [Kernel], buffers: &[Buffer], known: Known<'_>) {
     // For each temporary, the steps of kernels that use it by rows, and the others.
     let mut uses: BTreeMap<BufferId, (Vec<Dim>, Vec<usize>)> = BTreeMap::new();
     for (index, kernel) in kernels.iter().enumerate() {
-        for access in &kernel.accesses {
-            let Some(buffer) = access.buffer else { continue };
+        let used: BTreeSet<BufferId> = kernel.accesses.iter().filter_map(|access| access.buffer).collect();
+        for buffer in used {
             let Buffer { role, shape, .. } = &buffers[buffer.index()];
             let (Role::Temporary, Ok(elements)) = (role, shape.elements()) else { continue };
             let (by_rows, others) = uses.entry(buffer).or_default();
@@ -25,7 +25,7 @@ pub(crate) fn turn(kernels: &mut [Kernel], buffers: &[Buffer], known: Known<'_>)
     for (buffer, (by_rows, others)) in uses {
         let Ok(elements) = buffers[buffer.index()].shape.elements() else { continue };
         for index in others {
-            if !is_plain(&kernels[index]) {
+            if by_rows.is_empty() || !is_plain(&kernels[index]) {
                 continue;
             }
             let inner = (0..kernels[index].axes.len()).map(AxisId::new);

@@ -75,9 +75,10 @@ fn turns_of(
     let threads = if is_shared { division.threads as i64 } else { 1 };
     let mut rows = match packed {
         None => BAND_BYTES.min(threshold) / bytes,
-        // An operand that is in no cache takes long to pack: do so for more rows, which need as much memory.
+        // Few rows pack the other operand too often; more of them need little more memory than a large operand itself.
         Some(packed) => {
-            (CONTRACTED_BAND_BYTES.min(threshold) / bytes).max((packed / bytes).min(MAX_PACKED_ROWS))
+            let budget = CONTRACTED_BAND_BYTES.min(threshold);
+            (budget / bytes).max((packed.max(2 * budget) / bytes).min(MAX_PACKED_ROWS))
         }
     };
     // What is done again for each of these rows must not take most of their time.

@@ -188,6 +188,12 @@ fn whole_arrays_are_stored_where_rows_need_others() {
         let kernels = Kernels::of(&ways(), |g| built::<f32>(g, expression, [None; 3]));
         kernels.check("rows with others", &tables::<f32>([57, 23, 3], with_zeros));
     }
+    let kernels = Kernels::of(&ways(), |g| {
+        let x = g.input::<f32>("x", shape![g.symbol("n"), 3]);
+        let sorted = (x.unsqueeze(1) - x).square().sum(2).sort(1);
+        vec![(sorted + sorted.t()).sort(1).max(1)]
+    });
+    kernels.check("rows and columns", &[Input::of(&[57, 3], with_zeros::<f32>, 3)]);
 }
 
 /// The first element that data choose wrongly is reported, in whatever order rows are computed.
