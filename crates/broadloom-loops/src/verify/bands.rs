@@ -43,13 +43,10 @@ pub(super) fn bands(schedule: &Schedule) -> Result<(), Broken> {
             let kernel = &schedule.kernels[id.index()];
             for example in &examples {
                 let step = Step { schedule, band, kernel, example };
-                match step.per_row(steps) {
-                    Some(0) => {}
-                    Some(per_row) => match step.other_row(&rows, per_row) {
-                        Some(buffer) => return broken(*id, Fault::Rows(buffer)),
-                        None => {}
-                    },
-                    None => return broken(*id, Fault::Together),
+                let Some(per_row) = step.per_row(steps) else { return broken(*id, Fault::Together) };
+                let other = if per_row == 0 { None } else { step.other_row(&rows, per_row) };
+                if let Some(buffer) = other {
+                    return broken(*id, Fault::Rows(buffer));
                 }
             }
         }

@@ -42,8 +42,8 @@ const OF_NUMBERS: &[(&str, Expression)] = &[
 /// What is computed for sizes that are constants or symbols.
 fn built<T: Element>(g: &Graph, expression: Expression, sizes: [Option<usize>; 3]) -> Vec<Tensor> {
     let symbols = g.symbols(["n", "k", "p"]).map(Dim::from);
-    let [n, k, p] = std::array::from_fn(|at| sizes[at].map_or(symbols[at].clone(), Dim::from));
-    let (x, y) = (g.input::<T>("x", shape![n, p.clone()]), g.input::<T>("y", shape![k, p]));
+    let [n, k, p] = std::array::from_fn(|at| sizes[at].map_or(symbols[at], Dim::from));
+    let (x, y) = (g.input::<T>("x", shape![n, p]), g.input::<T>("y", shape![k, p]));
     let apart = x.unsqueeze(1) - y;
     let distances = if T::DTYPE.is_float() { apart.square().sum(2).sqrt() } else { apart.max(2) };
     expression(distances, y)
@@ -122,7 +122,8 @@ fn of_nothing() {
 
 #[test]
 fn of_windows() {
-    const OF_WINDOWS: &[(&str, fn(Tensor) -> Vec<Tensor>)] = &[
+    type OfWindows = fn(Tensor) -> Vec<Tensor>;
+    const OF_WINDOWS: &[(&str, OfWindows)] = &[
         ("medians", |w| vec![w.median(-1)]),
         ("in order", |w| vec![w.argsort(-1).slice(slice![.., ..3]), w.sort(-1).slice(slice![.., 1])]),
         ("running sums", |w| vec![w.cumsum(-1).slice(slice![.., -1])]),
