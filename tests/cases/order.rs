@@ -17,6 +17,11 @@ pub const ORDER: &[(&str, Build)] = &[
         let sorted = b.sort(d, 0, false, false);
         vec![b.op(Op::Square, &[sorted]), b.sort(d, 0, true, false)]
     }),
+    ("sorted rows of what is computed", |b| {
+        let d = b.pairs(Op::Subtract, F32, ["n", "m"]);
+        let (sorted, order) = (b.sort(d, 1, false, false), b.sort(d, 1, true, true));
+        vec![b.reduce(ReduceOp::Mean, sorted, &[1], false), b.reduce(ReduceOp::Sum, order, &[1], false)]
+    }),
     ("places in a table", |b| {
         let (table, x) = (b.input("table", F32, &["m"]), b.input("x", F32, &["n", "3"]));
         let sorted = b.sort(table, 0, false, false);

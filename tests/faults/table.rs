@@ -28,6 +28,8 @@ const ROOTS: &[&str] = &["-p", "broadloom", "--test", "facade", "roots::"];
 const ALL_COUNTED: &[&str] = &["-p", "broadloom", "--test", "facade", "sums_of_sums::all_are_counted"];
 const SUMS_OF_SUMS: &[&str] = &["-p", "broadloom", "--test", "facade", "sums_of_sums::of_more_axes"];
 const ZEROS: &[&str] = &["-p", "broadloom", "--test", "facade", "sums_of_sums::zeros_are_positive"];
+const BANDS: &[&str] = &["-p", "broadloom", "--test", "facade", "bands::of_f32"];
+const BANDS_OF_OTHERS: &[&str] = &["-p", "broadloom", "--test", "facade", "bands::whole_arrays"];
 const NARROW_SUMS: &[&str] = &["-p", "broadloom", "--test", "facade", "narrow_sums::of_u8"];
 const RANKS: &[&str] = &["-p", "broadloom", "--test", "facade", "contractions::ranks_of_many_rows"];
 const SHORT_ROWS: &[&str] = &["-p", "broadloom", "--test", "facade", "short_rows::of_4_bytes"];
@@ -247,6 +249,41 @@ pub const FAULTS: &[Fault] = &[
         place: "⟦across.is_one() && down == *row || across.is_zero() && down.is_zero()⟧",
         new: "across.is_one() || across.is_zero() && down.is_zero()",
         test: KERNELS,
+    },
+    Fault {
+        what: "kernels run together although one reads rows that another has not written",
+        file: "crates/broadloom-loops/src/band.rs",
+        place: "inside().count() > 1 && ⟦inside().any(|(_, writes)| *writes)⟧",
+        new: "false",
+        test: BANDS_OF_OTHERS,
+    },
+    Fault {
+        what: "the verifier takes every element for one of the row",
+        file: "crates/broadloom-loops/src/verify/bands.rs",
+        place: "Some(⟦least >= 0 && greatest < row⟧)",
+        new: "true",
+        test: VERIFIER,
+    },
+    Fault {
+        what: "an update runs in place where a kernel beside it reads other rows",
+        file: "crates/broadloom-loops/src/alias.rs",
+        place: "is_read && ⟦!is_alike⟧",
+        new: "false",
+        test: IN_PLACE,
+    },
+    Fault {
+        what: "rows that a thread holds share memory with what kernels before read again",
+        file: "crates/broadloom/src/bind/arena.rs",
+        place: "let (first, last) = ⟦(launched(first).start, launched(last).end - 1)⟧;",
+        new: "(first, last)",
+        test: BANDS,
+    },
+    Fault {
+        what: "each group of rows is where the rows before it would end",
+        file: "crates/broadloom/src/run/launch.rs",
+        place: "let rows = ⟦number as i64 * launch.chunk - range.start⟧;",
+        new: "number as i64 * launch.chunk",
+        test: BANDS,
     },
     Fault {
         what: "a flipped join is cut where the unflipped one would be, and is stored",

@@ -10,11 +10,14 @@
 //! * inside those loops it reads at most what the store writes: its other axes have the strides and lengths of axes
 //!   of the store, and both start at the same element.
 //!
+//! * in an earlier kernel that runs together with the writer, for a few rows at a time, it reads by rows.
+//!
 //! Several stores may write the elements of short rows, one after the other, by the same access: each read belongs to
 //! the store of the same element of the row. The stores reach every element once, so equal addresses mean equal steps of
 //! the common loops. This proves elementwise updates safe, and updates of whole rows of a table such as a softmax. It does
 //! not accept a transpose, a shift, or `x - x.mean(..)` over many rows.
 
+use crate::band::{Known, is_by_rows};
 use crate::kernel::*;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::{InputId, SymbolId};
@@ -65,6 +68,17 @@ pub fn in_place(schedule: &Schedule, output: usize, input: InputId) -> Result<()
         return Err(Hazard::Later(KernelId::new(later)));
     }
     let id = KernelId::new(writer);
+    // Kernels that run together take turns: those before the writer read later rows after it has written earlier ones.
+    let mut with_it = schedule.bands.iter().flat_map(|band| band.with(id));
+    let is_hazard = |other: &KernelId| {
+        let is_read = *other != id && !walks[other.index()].reads.is_empty();
+        let uses = [(*other, source), (id, target)];
+        let is_alike = uses.into_iter().all(|(kernel, array)| is_by_rows_of(schedule, kernel, array));
+        is_read && !is_alike
+    };
+    if let Some(other) = with_it.find(is_hazard) {
+        return Err(Hazard::Elsewhere(other));
+    }
     let Walk { kernel, stores, reads, .. } = &walks[writer];
     // By the place of the element in its row.
     let mut written: BTreeMap<i64, (Address, usize)> = BTreeMap::new();
@@ -99,6 +113,15 @@ pub fn in_place(schedule: &Schedule, output: usize, input: InputId) -> Result<()
     Ok(())
 }
 
+/// Returns whether a kernel uses all of an array by rows.
+fn is_by_rows_of(schedule: &Schedule, kernel: KernelId, buffer: BufferId) -> bool {
+    let contents = BTreeMap::new();
+    let known = Known { symbols: &schedule.symbols, conditions: &schedule.conditions, contents: &contents };
+    let elements = schedule.buffers[buffer.index()].shape.elements();
+    let kernel = &schedule.kernels[kernel.index()];
+    elements.is_ok_and(|elements| is_by_rows(kernel, buffer, &elements, known))
+}
+
 /// Maps the symbols of the strides of one array to those of the other.
 fn equal_strides(schedule: &Schedule, target: BufferId, source: BufferId) -> Vec<(SymbolId, SymbolId)> {
     let symbol = |index: usize| SymbolId::new(schedule.symbols.len() + index);
@@ -110,7 +133,10 @@ fn equal_strides(schedule: &Schedule, target: BufferId, source: BufferId) -> Vec
     };
     let pair = |(index, host): (usize, &HostSymbol)| match host {
         HostSymbol::Stride { buffer, axis } if *buffer == target => Some((symbol(index), of_source(*axis)?)),
-        HostSymbol::Stride { .. } | HostSymbol::GroupCount(_) | HostSymbol::GroupLength(_) => None,
+        HostSymbol::Stride { .. }
+        | HostSymbol::GroupCount(_)
+        | HostSymbol::GroupLength(_)
+        | HostSymbol::Rows(_) => None,
     };
     hosts().filter_map(pair).collect()
 }

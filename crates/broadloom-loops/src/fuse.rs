@@ -9,6 +9,7 @@
 //! Fusion is the rule and a stored array the exception. Each stored array has one of two reasons: computing its
 //! elements where they are used would cost more than storing them once, or its consumer indexes it freely.
 
+use crate::band::{Finder, Known, turn};
 use crate::flat::{Flat, FlatId, FlatNode, Kind};
 use crate::kernel::*;
 use crate::make::{make, sort_rows};
@@ -20,8 +21,9 @@ use crate::plan::Reason;
 use crate::rows::near_bytes;
 use crate::thresholds::{MAX_KERNEL_REDUCTIONS, MAX_KERNEL_VALUES};
 use crate::{IndexWidth, Layout, LowerError, LowerOptions};
+use broadloom_ir::SymbolId;
 use broadloom_ir::dim::Dim;
-use broadloom_ir::graph::{CheckedGraph, Sort, SymbolInfo};
+use broadloom_ir::graph::{CheckedGraph, Demand, Sort, SymbolInfo};
 use petgraph::graph::{DiGraph, NodeIndex};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -483,10 +485,8 @@ impl Fusion {
             }
         }
         // An assigned input is overwritten after it has been read, if possible.
-        for (index, output) in graph.outputs().iter().enumerate() {
-            let Some(input) = output.assigned.map(|input| BufferId::new(input.index())) else { continue };
-            let written = self.flat.buffers.iter().position(|buffer| buffer.role == Role::Output(index));
-            let to = written.and_then(|buffer| writers.get(&BufferId::new(buffer)));
+        for (input, written) in assigned(graph, &self.flat.buffers) {
+            let to = writers.get(&written);
             for (to, from) in to.into_iter().flatten().flat_map(|to| (0..nodes.len()).map(|from| (*to, from)))
             {
                 let reads = self.kernels[from].accesses.iter().any(|access| access.buffer == Some(input));
@@ -501,6 +501,21 @@ impl Fusion {
         let sorted = petgraph::algo::toposort(&dag, None);
         debug_assert!(sorted.is_ok());
         let order = sorted.unwrap_or_else(|_| nodes.into_iter().rev().collect());
+        let conditions: Vec<Demand> =
+            graph.obligations().iter().map(|obligation| obligation.demand.clone()).collect();
+        let order: Vec<usize> = order.into_iter().map(|node| dag[node]).collect();
+        let known =
+            Known { symbols: &self.flat.symbols, conditions: &conditions, contents: &BTreeMap::new() };
+        turn(&mut self.kernels, &self.flat.buffers, known);
+        let edges = dag.raw_edges().iter().map(|edge| (dag[edge.source()], dag[edge.target()]));
+        let finder = Finder {
+            kernels: &self.kernels,
+            buffers: &self.flat.buffers,
+            known,
+            edges: &edges.collect::<Vec<_>>(),
+            assigned: &assigned(graph, &self.flat.buffers),
+        };
+        let (together, order) = finder.find(order);
         let mut renumbered: BTreeMap<BufferId, BufferId> = BTreeMap::new();
         let mut buffers = Vec::new();
         for (index, buffer) in self.flat.buffers.into_iter().enumerate() {
@@ -518,13 +533,19 @@ impl Fusion {
         let label = |buffer: BufferId| buffers[renumbered[&buffer].index()].name.clone();
         let drawn = dag.map(
             |_, kernel| {
-                KernelId::new(order.iter().position(|node| dag[*node] == *kernel).unwrap_or(0)).to_string()
+                KernelId::new(order.iter().position(|other| other == kernel).unwrap_or(0)).to_string()
             },
             |_, buffer| label(*buffer),
         );
         let dot = petgraph::dot::Dot::new(&drawn).to_string();
         let mut kernels: Vec<Option<Kernel>> = self.kernels.into_iter().map(Some).collect();
-        let kernels = order.iter().filter_map(|node| kernels[dag[*node]].take()).collect();
+        let kernels = order.iter().filter_map(|kernel| kernels[*kernel].take()).collect();
+        let mut bands = Vec::new();
+        for each in together {
+            let rows = SymbolId::new(self.flat.symbols.len() + self.flat.host_symbols.len());
+            self.flat.host_symbols.push(HostSymbol::Rows(bands.len()));
+            bands.push(each.band(rows, &order, &renumbered, &mut buffers));
+        }
         self.assumptions.append(&mut self.made);
         self.assumptions.sort();
         self.assumptions.dedup();
@@ -534,12 +555,23 @@ impl Fusion {
             buffers,
             kernels,
             assumptions: self.assumptions,
-            conditions: graph.obligations().iter().map(|obligation| obligation.demand.clone()).collect(),
+            conditions,
             groups: self.flat.groups,
+            bands,
             plan,
             dot,
         })
     }
+}
+
+/// Returns the inputs that are assigned to, each with the output that replaces it.
+fn assigned(graph: &CheckedGraph, buffers: &[Buffer]) -> Vec<(BufferId, BufferId)> {
+    let written = |index| buffers.iter().position(|buffer| buffer.role == Role::Output(index));
+    let outputs = graph.outputs().iter().enumerate();
+    let pairs = outputs.filter_map(|(index, output)| {
+        Some((BufferId::new(output.assigned?.index()), BufferId::new(written(index)?)))
+    });
+    pairs.collect()
 }
 
 /// Returns the ranges that pieces cover, whether or not they reduce.

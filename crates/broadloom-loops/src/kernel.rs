@@ -10,6 +10,7 @@ use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::SmallVec;
 
+mod band;
 mod best;
 mod narrow;
 mod reductions;
@@ -21,6 +22,7 @@ pub use crate::thresholds::{
     INTERLEAVED_REGISTERS, MAX_DENSE_ROW, MAX_HELD_REGISTERS, MAX_INTERLEAVED_BLOCKS,
     MAX_INTERLEAVED_STATEMENTS, MAX_UNPACKED_BYTES, MIN_STEPPED_ROW, MIN_TILED_ELEMENT,
 };
+pub use band::*;
 pub use best::*;
 pub use narrow::*;
 pub use reductions::*;
@@ -65,6 +67,8 @@ pub struct Schedule {
     pub conditions: Vec<Demand>,
     /// The axes of reductions that are split into groups; see [`HostSymbol::GroupCount`].
     pub groups: Vec<Group>,
+    /// The kernels that run together, for a few rows at a time.
+    pub bands: Vec<Band>,
     /// What is stored, what is computed where it is read, and why, in the order of the graph.
     pub plan: Vec<Planned>,
     /// The kernel graph in the DOT language.
@@ -120,6 +124,8 @@ pub enum HostSymbol {
     GroupCount(usize),
     /// The number of elements of each group but the last: a multiple of [`Group::unit`] times a power of two.
     GroupLength(usize),
+    /// The number of rows for which the arrays of a band have room; index into [`Schedule::bands`].
+    Rows(usize),
 }
 
 /// A reduction axis that may be cut into groups with one partial result each, so that threads can share it. The cut

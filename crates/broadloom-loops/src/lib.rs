@@ -10,7 +10,8 @@
 //! [`lower`] is the whole pipeline. A [`kernel::Schedule`] prints as text; its grammar:
 //!
 //! ```text
-//! schedule  ::= (input | output | stored) NAME: DTYPE[dims] ..   kernel ..
+//! schedule  ::= (input | output | stored | held) NAME: DTYPE[dims] ..   ([together] kernel) ..
+//! together  ::= together kN, .. : ROWS of SIZE rows at a time     these kernels run for some rows, and then for the next
 //! kernel    ::= kernel kN { stmt .. }
 //! stmt      ::= vN = def : DTYPE                                  a value, where it stands
 //!             | store NAME[access] <- vN                          to an array
@@ -45,6 +46,7 @@
 #![forbid(unsafe_code)]
 
 mod alias;
+mod band;
 mod cost;
 mod flat;
 mod fuse;
@@ -67,7 +69,7 @@ pub use alias::{Hazard, in_place};
 pub use flat::{is_few, most_unrolled};
 pub use fuse::lower;
 pub use target::Target;
-pub use thresholds::{MAX_TRANSPOSED_ROW, MAX_UNROLLED_REDUCTION, MIN_WORD};
+pub use thresholds::{MAX_TRANSPOSED_ROW, MAX_UNROLLED_REDUCTION, MIN_BAND_BYTES, MIN_WORD};
 pub use verify::{Broken, Fault, verify};
 
 use broadloom_ir::SymbolId;

@@ -17,6 +17,7 @@ impl Schedule {
                 }
                 HostSymbol::GroupCount(group) => format!("groups{group}"),
                 HostSymbol::GroupLength(group) => format!("length{group}"),
+                HostSymbol::Rows(band) => format!("rows{band}"),
             })
             .collect();
         let name = |symbol: SymbolId| -> Named<'_> {
@@ -28,20 +29,33 @@ impl Schedule {
         };
         dim.display(&name).to_string()
     }
+
+    /// Returns whether an array holds some rows of a band.
+    pub fn holds(&self, buffer: BufferId) -> bool {
+        self.bands.iter().any(|band| band.held.contains(&buffer))
+    }
 }
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for buffer in &self.buffers {
+        for (index, buffer) in self.buffers.iter().enumerate() {
             let dims: Vec<String> = buffer.shape.iter().map(|dim| self.show(dim)).collect();
             let role = match buffer.role {
                 Role::Input(_) => "input",
                 Role::Output(_) => "output",
+                Role::Temporary if self.holds(BufferId::new(index)) => "held",
                 Role::Temporary => "stored",
             };
             writeln!(f, "{role:6} {}: {}[{}]", buffer.name, buffer.dtype, dims.join(", "))?;
         }
         for (index, kernel) in self.kernels.iter().enumerate() {
+            let begins = |band: &&Band| band.kernels.first().is_some_and(|(first, _)| first.index() == index);
+            if let Some(band) = self.bands.iter().find(begins) {
+                let kernels: Vec<String> =
+                    band.kernels.iter().map(|(kernel, _)| kernel.to_string()).collect();
+                let (rows, all) = (self.show(&Dim::symbol(band.rows)), self.show(&band.extent));
+                writeln!(f, "together {}: {rows} of {all} rows at a time", kernels.join(", "))?;
+            }
             writeln!(f, "kernel {} {{", KernelId::new(index))?;
             Printer { schedule: self, kernel }.body(f, &kernel.body, 1)?;
             writeln!(f, "}}")?;

@@ -65,6 +65,15 @@ pub(crate) const MAX_STORED_BROADCAST: i64 = 1 << 20;
 /// The most reductions nested in one another's bodies before one is stored.
 pub(crate) const MAX_NESTED_REDUCTIONS: usize = 6;
 
+// What runs together, for a few rows at a time.
+
+/// The fewest bytes of arrays for which kernels run together instead of one after the other: less stays in a cache between
+/// them.
+pub const MIN_BAND_BYTES: i64 = 1 << 20;
+
+/// The most kernels that run together: each thread holds the rows of all their arrays.
+pub(crate) const MAX_BAND_KERNELS: usize = 64;
+
 // What is unrolled. Lengths are in elements, and constant.
 
 /// The longest reduction axis that is unrolled into what reads the result.

@@ -48,7 +48,11 @@
 //!     are i64.
 //! 15. An array that may have no elements is read only in loops that then do not run, or by statements that then read
 //!     nothing. Whether the loops around a read can run while the array is empty is decided by examples of sizes.
+//! 16. The kernels of a [`Band`] follow each other, and each has a parallel axis of so many steps per row. No other kernel
+//!     uses the arrays that it holds. If one of its kernels writes an array that another uses, each of their steps uses
+//!     elements of its own row only. This too is checked with examples of sizes.
 
+mod bands;
 mod best;
 mod contraction;
 mod dense;
@@ -128,6 +132,12 @@ pub enum Fault {
     /// Promise 9.
     #[error("{0} may be too long to be counted in 32 bits")]
     Count(AxisId),
+    /// Promise 16.
+    #[error("it does not run together with the kernels beside it")]
+    Together,
+    /// Promise 16.
+    #[error("a step uses elements of {0} that are not in its row")]
+    Rows(BufferId),
     /// Promise 15.
     #[error("access {0} reads an array where it may have no elements")]
     Empty(AccessId),
@@ -157,7 +167,7 @@ pub fn verify(schedule: &Schedule) -> Result<(), Broken> {
         scope.scanned().map_err(broken)?;
         scope.body(&kernel.body).map_err(broken)?;
     }
-    Ok(())
+    bands::bands(schedule)
 }
 
 #[derive(Clone, Copy, PartialEq)]

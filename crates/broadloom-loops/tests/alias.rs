@@ -7,7 +7,7 @@ use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId};
-use broadloom_loops::kernel::{Def, KernelId, Schedule, Stmt, ValueId};
+use broadloom_loops::kernel::{BufferId, Def, KernelId, Schedule, Stmt, ValueId};
 use broadloom_loops::{Hazard, Layout, LowerOptions, in_place, lower};
 
 #[track_caller]
@@ -96,6 +96,32 @@ fn a_writer_comes_after_the_readers_where_it_can() {
         (g.elementwise(Op::Add, &[x, y], here()), vec![("total", total)])
     });
     check(&apart, Ok(()));
+}
+
+#[test]
+fn kernels_that_take_turns_with_the_writer_read_by_rows() {
+    let in_order = |of: fn(&mut Graph, ExprId) -> ExprId| {
+        graph(move |g, x, _| {
+            let of = of(g, x);
+            let sorted = g.sort(of, Some(1), false, here());
+            (g.elementwise(Op::Negative, &[sorted], here()), vec![])
+        })
+    };
+    let of_rows = in_order(|g, x| g.elementwise(Op::Exp, &[x], here()));
+    check(&of_rows, Ok(()));
+    let mut schedule = schedule(&of_rows);
+    assert_eq!(schedule.bands.len(), 1, "{schedule}");
+    // As if it read the element behind, which may be in the next row.
+    let x = Some(BufferId::new(0));
+    let of_x = schedule.kernels[0].accesses.iter_mut().filter(|access| access.buffer == x);
+    of_x.for_each(|access| access.offset = Dim::ONE);
+    assert_eq!(verdict(&of_rows, &schedule), Err(Hazard::Elsewhere(first())), "{schedule}");
+    // A kernel that reads columns runs before the writer, for all rows.
+    let of_columns = in_order(|g, x| {
+        let columns = g.permute_dims(x, &[1, 0], here());
+        g.elementwise(Op::Exp, &[columns], here())
+    });
+    check(&of_columns, Ok(()));
 }
 
 /// The innermost body that stores something.

@@ -142,7 +142,8 @@ pub struct CompileOptions {
     pub vectorize: bool,
     /// The least work worth sharing, in bytes of memory traffic or operations that take as long; a smaller kernel
     /// stays on the calling thread. One thread takes about 20 us for the default of 2 MiB; handing work to others
-    /// and waiting for them takes 10 us.
+    /// and waiting for them takes 10 us. It is also the least number of bytes for which kernels run together, for a few
+    /// rows at a time, if it is less than 1 MiB.
     pub parallel_threshold: usize,
     /// The most values that the loops of one variant may have, for expressions that you do not trust: a loop has a
     /// value for each of its ops, and another for each step that is unrolled. What the compiler tries and gives up

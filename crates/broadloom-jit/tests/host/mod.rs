@@ -50,6 +50,7 @@ impl Host<'_> {
                     Some((extent + self.length(group) - 1).div_euclid(self.length(group)).max(1))
                 }
                 HostSymbol::GroupLength(group) => Some(self.length(group)),
+                HostSymbol::Rows(band) => Some(self.evaluate(&self.schedule.bands[band].extent)),
             }
         })
         .unwrap()

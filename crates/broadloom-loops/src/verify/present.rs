@@ -9,6 +9,9 @@ use broadloom_ir::graph::Demand;
 /// Sizes of the axes that are not empty: the least one, and one that leaves room for slices and windows.
 const SIZES: [i64; 2] = [1, 64];
 
+/// Sizes that meet the assumptions of code for long axes.
+const LONG_SIZES: [i64; 2] = [1000, 100_000];
+
 /// Sizes that a call may have, with at most one symbol that is 0.
 pub(super) struct Example {
     sizes: Vec<i64>,
@@ -28,14 +31,29 @@ impl Example {
         examples.filter(|example| example.is_valid(schedule) && example.empty.contains(&true)).collect()
     }
 
+    /// Returns examples without an empty axis that meet the conditions and assumptions of a schedule. In some of them, all
+    /// symbols differ.
+    pub(super) fn sized(schedule: &Schedule) -> Vec<Example> {
+        let sizes = SIZES.into_iter().chain(LONG_SIZES);
+        let examples = sizes.flat_map(|size| [0, 1].map(|apart| Example::apart(schedule, None, size, apart)));
+        examples.filter(|example| example.is_valid(schedule)).collect()
+    }
+
     fn new(schedule: &Schedule, zero: Option<usize>, size: i64) -> Example {
+        Example::apart(schedule, zero, size, 0)
+    }
+
+    fn apart(schedule: &Schedule, zero: Option<usize>, size: i64, apart: i64) -> Example {
         let of_graph = schedule.symbols.iter().enumerate().map(|(index, symbol)| match zero {
             Some(zero) if zero == index => 0,
-            _ => size.min(symbol.facts.upper.unwrap_or(i64::MAX)).max(symbol.facts.lower),
+            _ => {
+                let size = size.saturating_add(apart.saturating_mul(index as i64));
+                size.min(symbol.facts.upper.unwrap_or(i64::MAX)).max(symbol.facts.lower)
+            }
         });
         // One group of all elements; strides do not matter.
         let of_host = schedule.host_symbols.iter().map(|symbol| match symbol {
-            HostSymbol::Stride { .. } | HostSymbol::GroupCount(_) => 1,
+            HostSymbol::Stride { .. } | HostSymbol::GroupCount(_) | HostSymbol::Rows(_) => 1,
             HostSymbol::GroupLength(_) => i64::MAX,
         });
         let mut example = Example { sizes: of_graph.chain(of_host).collect(), empty: Vec::new() };
@@ -54,7 +72,7 @@ impl Example {
         schedule.conditions.iter().all(meets) && schedule.assumptions.iter().all(holds)
     }
 
-    fn size(&self, dim: &Dim) -> Option<i64> {
+    pub(super) fn size(&self, dim: &Dim) -> Option<i64> {
         let value = |symbol: SymbolId| self.sizes.get(symbol.index()).copied();
         dim.evaluate(&value).ok()
     }

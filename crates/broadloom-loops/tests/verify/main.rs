@@ -1,5 +1,6 @@
 //! Every promise of a schedule, broken: each kind of fault is found.
 
+mod bands;
 mod best;
 #[path = "../../../../tests/cases/expressions.rs"]
 mod expressions;
@@ -541,12 +542,14 @@ fn kind(fault: &Fault) -> &'static str {
         Fault::Shared(_) => "Shared",
         Fault::Count(_) => "Count",
         Fault::Empty(_) => "Empty",
+        Fault::Together => "Together",
+        Fault::Rows(_) => "Rows",
     }
 }
 
 #[test]
 fn every_broken_promise_is_found() {
-    let others = [best::BEST, best::BEST_ROWS, order::ORDER, scans::SCANS, present::PRESENT];
+    let others = [best::BEST, best::BEST_ROWS, order::ORDER, scans::SCANS, present::PRESENT, bands::BANDS];
     let cases = CASES.iter().chain(others.into_iter().flatten());
     let mut found = BTreeSet::new();
     for (expected, name, break_it) in cases {
@@ -558,7 +561,7 @@ fn every_broken_promise_is_found() {
         found.insert(*expected);
     }
     // One more kind, one more arm of `kind`.
-    assert_eq!(found.len(), 17);
+    assert_eq!(found.len(), 19);
 }
 
 #[test]

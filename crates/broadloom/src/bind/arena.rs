@@ -4,6 +4,7 @@ use super::error::BindError;
 use super::sizes::{Values, addressable, count, fits_isize};
 use broadloom_ir::dtype::DType;
 use broadloom_loops::kernel::{Kernel, Role, Schedule};
+use std::ops::Range;
 
 /// Arrays start at multiples of this many bytes.
 const ALIGNMENT: usize = 64;
@@ -29,10 +30,12 @@ fn end(start: usize, bytes: usize) -> Option<usize> {
     start.checked_add(bytes)?.checked_next_multiple_of(ALIGNMENT).filter(|end| fits_isize(*end))
 }
 
-/// Places temporaries in one arena; temporaries that are not alive at the same time may share bytes.
+/// Places temporaries in one arena; temporaries that are not alive at the same time may share bytes. `launched` returns the
+/// kernels that a launch of a kernel runs: these take turns.
 pub(super) fn place_temporaries(
     schedule: &Schedule,
     values: &Values,
+    launched: impl Fn(usize) -> Range<usize>,
 ) -> Result<(Vec<usize>, Arena), BindError> {
     struct Placed {
         first: usize,
@@ -52,6 +55,7 @@ pub(super) fn place_temporaries(
         };
         let Some(first) = schedule.kernels.iter().position(uses) else { continue };
         let last = schedule.kernels.iter().rposition(uses).unwrap_or(first);
+        let (first, last) = (launched(first).start, launched(last).end - 1);
         let elements = count(&buffer.shape, values)?;
         let bytes = addressable(elements, buffer.dtype)? * buffer.dtype.size();
         let too_large = || BindError::TooLarge { elements, dtype: buffer.dtype };

@@ -1,6 +1,7 @@
 //! A call with all numbers evaluated: kernel arguments, ranges, and the places of temporaries.
 
 use super::arena::place_temporaries;
+use super::bands::{launched_with, set_rows};
 use super::destination::{Destination, Destinations, Key};
 use super::error::BindError;
 use super::facts::{ShortSizes, SmallResults, choose_variant};
@@ -102,12 +103,14 @@ pub(crate) fn bind(
         HostSymbol::Stride { buffer, axis } => {
             geometry(schedule.buffers[buffer.index()].role).map(|geometry| geometry.axes[*axis].stride)
         }
-        HostSymbol::GroupCount(_) | HostSymbol::GroupLength(_) => None,
+        HostSymbol::GroupCount(_) | HostSymbol::GroupLength(_) | HostSymbol::Rows(_) => None,
     };
     values.resize(schedule.symbols.len(), None);
     values.extend(schedule.host_symbols.iter().map(host));
     set_groups(schedule, &mut values, division)?;
-    let (temporaries, mut arena) = place_temporaries(schedule, &values)?;
+    let turns = set_rows(schedule, &mut values, division)?;
+    let (temporaries, mut arena) =
+        place_temporaries(schedule, &values, |kernel| launched_with(schedule, &turns, kernel))?;
     let target = |output: usize| match graph.outputs()[output].assigned {
         Some(input) => Base::Input(input.index()),
         None => Base::Output(output),
@@ -131,7 +134,7 @@ pub(crate) fn bind(
         Role::Temporary => Base::Arena(temporary),
     };
     let buffers: Vec<Base> = schedule.buffers.iter().zip(temporaries).map(base).collect();
-    let launches = launches_of(schedule, &values, &buffers, division)?;
+    let launches = launches_of(schedule, &values, &buffers, &turns, division)?;
     let (arena_bytes, work) = (arena.bytes, work_of(schedule, &values)?);
     limits.check_call(arena_bytes, work)?;
     Ok(Binding { key, variant: variant.clone(), values, outputs, launches, copies, arena_bytes, work })

@@ -9,6 +9,7 @@
 //! and strides, so two are kept, and a call that repeats one skips all of this.
 
 mod arena;
+mod bands;
 mod binding;
 mod check;
 mod destination;
@@ -37,4 +38,4 @@ pub(crate) use outputs::{BoundOutput, check_output_type};
 pub(crate) use passed::Passed;
 pub(crate) use rules::SizeRules;
 pub(crate) use sizes::{Given, Values, evaluate};
-pub(crate) use threads::{Division, Launch};
+pub(crate) use threads::{Call, Division, Launch};

@@ -1,6 +1,7 @@
 //! Divides work among threads, and into parts between which a call can stop: groups of reductions, and chunks of the parallel
 //! axis.
 
+use super::bands::Turns;
 use super::binding::Base;
 use super::sizes::{Values, count, evaluate};
 use crate::limits::Work as TotalWork;
@@ -9,7 +10,11 @@ use crate::thresholds::{
     MIN_CHUNK_WORK, MIN_COLUMNS, PACKED_STRIPS, STOPPED_WORK,
 };
 use broadloom_ir::dim::{Dim, DimError};
-use broadloom_loops::kernel::{CONTRACTED_ROWS, Extent, Kernel, KernelId, Role, Schedule, Stmt, Work};
+use broadloom_ir::shape::Shape;
+use broadloom_loops::kernel::{
+    Band, Buffer, CONTRACTED_ROWS, Extent, Kernel, KernelId, Role, Schedule, Stmt, Work,
+};
+use smallvec::{SmallVec, smallvec};
 
 /// What a call is divided for. Calls that differ in it have bindings of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,20 +27,32 @@ pub(crate) struct Division {
     pub(crate) stops: bool,
 }
 
-/// One launch of a kernel.
+/// One launch of a kernel, or of kernels that run together.
 #[derive(Debug)]
 pub(crate) struct Launch {
+    /// The kernels, which run one after the other for each chunk.
+    pub(crate) calls: SmallVec<[Call; 1]>,
+    /// The number of steps of the parallel axis, or of rows.
+    pub(crate) extent: i64,
+    /// The number of steps that a thread takes at once.
+    pub(crate) chunk: i64,
+    /// The most threads that share the chunks; if it is one, the calling thread takes them all.
+    pub(crate) threads: usize,
+}
+
+/// A kernel of a launch.
+#[derive(Debug)]
+pub(crate) struct Call {
     pub(crate) kernel: KernelId,
     /// The params, followed by one distance in bytes for each of `bases`. Pointers that far from the bases replace
     /// the distances.
     pub(crate) arguments: Vec<u64>,
     pub(crate) bases: Vec<Base>,
-    /// The number of steps of the parallel axis.
-    pub(crate) extent: i64,
-    /// The number of steps that a thread takes at once.
-    pub(crate) chunk: i64,
-    /// Whether threads share the chunks; otherwise the calling thread takes them all.
-    pub(crate) is_shared: bool,
+    /// The number of steps of its parallel axis for a step of the launch.
+    pub(crate) steps: i64,
+    /// The pointers to arrays that have room for one chunk of each thread: which argument, and the bytes per step of the
+    /// launch.
+    pub(crate) held: Vec<(usize, i64)>,
     pub(crate) scratch_bytes: usize,
 }
 
@@ -83,18 +100,58 @@ fn partial_bytes(schedule: &Schedule, values: &Values) -> i64 {
     bytes.fold(0, i64::saturating_add)
 }
 
-/// Returns the launches of the kernels for a division. `buffers` holds the places of the schedule's buffers.
+/// Returns the launches of the kernels for a division. `buffers` holds the places of the schedule's buffers, and `turns` how
+/// the schedule's bands run.
 pub(super) fn launches_of(
     schedule: &Schedule,
     values: &Values,
     buffers: &[Base],
+    turns: &[Option<Turns>],
     division: Division,
 ) -> Result<Vec<Launch>, DimError> {
-    let launches =
-        schedule.kernels.iter().enumerate().map(|(index, kernel)| {
-            launch_of(schedule, KernelId::new(index), kernel, values, buffers, division)
-        });
-    launches.collect()
+    let mut launches = Vec::with_capacity(schedule.kernels.len());
+    let mut bands =
+        schedule.bands.iter().zip(turns).filter_map(|(band, turns)| Some((band, (*turns)?))).peekable();
+    let mut next = 0;
+    while next < schedule.kernels.len() {
+        let id = KernelId::new(next);
+        let begins = |(band, _): &(&Band, Turns)| band.kernels.first().is_some_and(|(first, _)| *first == id);
+        let launch = match bands.next_if(begins) {
+            Some((band, turns)) => together(schedule, band, turns, values, buffers)?,
+            None => launch_of(schedule, id, values, buffers, division)?,
+        };
+        next += launch.calls.len();
+        launches.push(launch);
+    }
+    Ok(launches)
+}
+
+/// Returns the launch of kernels that run together.
+fn together(
+    schedule: &Schedule,
+    band: &Band,
+    turns: Turns,
+    values: &Values,
+    buffers: &[Base],
+) -> Result<Launch, DimError> {
+    let mut calls = SmallVec::new();
+    for (id, steps) in &band.kernels {
+        let mut call = call_of(schedule, *id, values, buffers)?;
+        call.steps = evaluate(steps, values)?;
+        let params = call.arguments.len() - call.bases.len();
+        let accesses = &schedule.kernels[id.index()].accesses;
+        for (at, buffer) in accesses.iter().filter_map(|access| access.buffer).enumerate() {
+            if band.held.contains(&buffer) {
+                let Buffer { shape, dtype, .. } = &schedule.buffers[buffer.index()];
+                let of_row: Shape = shape[1..].iter().cloned().collect();
+                let bytes = count(&of_row, values)?.checked_mul(dtype.size() as i64);
+                call.held.push((params + at, bytes.ok_or(DimError::Overflow)?));
+            }
+        }
+        calls.push(call);
+    }
+    let Turns { extent, rows, threads } = turns;
+    Ok(Launch { calls, extent, chunk: rows, threads })
 }
 
 /// Returns the estimated work of all kernels.
@@ -129,7 +186,7 @@ fn bind_groups(
     Ok(())
 }
 
-trait DivCeil {
+pub(super) trait DivCeil {
     fn div_ceil_by(self, divisor: i64) -> i64;
 }
 
@@ -166,7 +223,8 @@ fn total_work(kernel: &Kernel, values: &Values) -> Result<f64, DimError> {
     Ok(time(&kernel.cost.step, values) * extent(kernel, values)? as f64 + time(&kernel.cost.outside, values))
 }
 
-fn time(work: &Work, values: &Values) -> f64 {
+/// Returns the time of work in the unit of [`total_work`].
+pub(super) fn time(work: &Work, values: &Values) -> f64 {
     estimate(&work.bytes, values).max(4.0 * estimate(&work.operations, values))
 }
 
@@ -175,16 +233,9 @@ fn estimate(dim: &Dim, values: &Values) -> f64 {
     evaluate(dim, values).map_or(f64::MAX, |value| value as f64)
 }
 
-fn launch_of(
-    schedule: &Schedule,
-    id: KernelId,
-    kernel: &Kernel,
-    values: &Values,
-    buffers: &[Base],
-    division: Division,
-) -> Result<Launch, DimError> {
-    let work = total_work(kernel, values)?;
-    let threads = if work >= division.threshold as f64 { division.threads } else { 1 };
+/// Returns the call of a kernel for all of its steps.
+fn call_of(schedule: &Schedule, id: KernelId, values: &Values, buffers: &[Base]) -> Result<Call, DimError> {
+    let kernel = &schedule.kernels[id.index()];
     let params = kernel.params.iter().map(|dim| Ok(evaluate(dim, values)?.cast_unsigned()));
     let mut arguments = params.collect::<Result<Vec<u64>, DimError>>()?;
     let mut bases = Vec::new();
@@ -196,6 +247,20 @@ fn launch_of(
             bases.push(buffers[buffer.index()]);
         }
     }
+    let scratch_bytes = kernel.scratch_bytes();
+    Ok(Call { kernel: id, arguments, bases, steps: 1, held: Vec::new(), scratch_bytes })
+}
+
+fn launch_of(
+    schedule: &Schedule,
+    id: KernelId,
+    values: &Values,
+    buffers: &[Base],
+    division: Division,
+) -> Result<Launch, DimError> {
+    let kernel = &schedule.kernels[id.index()];
+    let work = total_work(kernel, values)?;
+    let threads = if work >= division.threshold as f64 { division.threads } else { 1 };
     let extent = extent(kernel, values)?;
     let by_columns = is_by_columns(kernel);
     // Each chunk of columns walks over all rows, and each chunk of a contraction packs what its steps share: make
@@ -226,18 +291,24 @@ fn launch_of(
     let alignment =
         alignments.iter().copied().find(|alignment| chunk >= repetitions * alignment).unwrap_or(1);
     Ok(Launch {
-        kernel: id,
-        arguments,
-        bases,
+        calls: smallvec![call_of(schedule, id, values, buffers)?],
         extent,
         chunk: chunk.div_ceil_by(alignment).saturating_mul(alignment),
-        is_shared: threads > 1,
-        scratch_bytes: kernel.scratch_bytes(),
+        threads,
     })
 }
 
+/// Returns the fewest steps of a kernel that take little longer than as many of all its steps.
+pub(super) fn least_steps(kernel: &Kernel) -> i64 {
+    match () {
+        () if is_contracted(kernel) => CONTRACTED_ROWS as i64,
+        () if is_by_columns(kernel) => MIN_COLUMNS,
+        () => 1,
+    }
+}
+
 /// Returns whether the steps belong to the row axis of a contraction.
-fn is_contracted(kernel: &Kernel) -> bool {
+pub(super) fn is_contracted(kernel: &Kernel) -> bool {
     let is_shared =
         |stmt: &Stmt| matches!(stmt, Stmt::Contract(contract) if Some(contract.rows) == kernel.parallel);
     kernel.statements().any(is_shared)

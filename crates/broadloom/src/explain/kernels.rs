@@ -148,7 +148,8 @@ pub struct TemporaryInfo {
     pub expr: ExprId,
     /// The dtype of the elements: that of the expression, or of its accumulators.
     pub dtype: DType,
-    /// The sizes in symbols. Names such as `groups0` stand for the number of parts of a reduction.
+    /// The sizes in symbols. Names such as `groups0` stand for the number of parts of a reduction, and names such as
+    /// `rows0` for the number of rows that threads hold at one time, if kernels fill and read it a few rows at a time.
     pub sizes: Vec<String>,
     /// Its size in bytes.
     pub bytes: Bytes,

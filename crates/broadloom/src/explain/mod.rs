@@ -12,7 +12,7 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::ops::Op;
 use broadloom_jit::{Registers, Vectors};
-use broadloom_loops::kernel::{Buffer, Kernel, KernelId, Role, Schedule, Stmt, Turn};
+use broadloom_loops::kernel::{Buffer, BufferId, Kernel, KernelId, Role, Schedule, Stmt, Turn};
 use kernels::named;
 use std::fmt;
 use std::sync::Arc;
@@ -138,7 +138,9 @@ impl Explanation {
     }
 
     /// Returns the number of bytes of all arrays stored between kernels, and of results that are computed aside before they
-    /// are [assigned](crate::Tensor::assign): 0 if everything is fused and written in place.
+    /// are [assigned](crate::Tensor::assign): 0 if everything is fused and written in place. Of arrays that kernels fill and
+    /// read a few rows at a time, it counts `rows0` rows (`rows1`, ..): those that all threads hold at one time, which depend on
+    /// the sizes of a call; [`Bound::temporary_bytes`](crate::Bound::temporary_bytes) has the number for a call.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -401,9 +403,11 @@ impl fmt::Display for Explanation {
                 writeln!(f, "  called for strips: {}", named(&info.called))?;
             }
         }
-        for buffer in &schedule.buffers {
+        for (index, buffer) in schedule.buffers.iter().enumerate() {
             if let Some(reason) = buffer.reason {
-                writeln!(f, "{} is stored: {reason}", buffer.name)?;
+                let is_held = schedule.holds(BufferId::new(index));
+                let how = if is_held { "held for some rows" } else { "stored" };
+                writeln!(f, "{} is {how}: {reason}", buffer.name)?;
             }
         }
         for (name, aside) in self.assigned() {

@@ -3,7 +3,7 @@
 
 use super::{RunError, RunOptions};
 use crate::array::{AnyArray, ArrayViewMut, copy_to_array};
-use crate::bind::{Base, Binding, Launch, Ordered};
+use crate::bind::{Base, Binding, Call, Launch, Ordered};
 use crate::cache::lock;
 use crate::compiled::Inner;
 use crate::memory::with_scratch;
@@ -66,17 +66,21 @@ fn run(
         let mut failure = Failure::default();
         for launch in &binding.launches {
             options.check()?;
-            let mut arguments: SmallVec<[u64; 32]> = SmallVec::from_slice(&launch.arguments);
-            let params = arguments.len() - launch.bases.len();
-            for (argument, base) in arguments[params..].iter_mut().zip(&launch.bases) {
-                // Targets are 64-bit, and the distance was checked as bytes of an array, so it fits.
-                let distance = argument.cast_signed() as isize;
-                *argument = pointer(*base).wrapping_offset(distance).expose_provenance() as u64;
-            }
+            let arguments = launch.calls.iter().map(|call| {
+                let mut arguments: Arguments = SmallVec::from_slice(&call.arguments);
+                let params = arguments.len() - call.bases.len();
+                for (argument, base) in arguments[params..].iter_mut().zip(&call.bases) {
+                    // Targets are 64-bit, and the distance was checked as bytes of an array, so it fits.
+                    let distance = argument.cast_signed() as isize;
+                    *argument = pointer(*base).wrapping_offset(distance).expose_provenance() as u64;
+                }
+                arguments
+            });
+            let arguments: SmallVec<[Arguments; 1]> = arguments.collect();
             if launch.chunk < launch.extent {
                 run_chunks(inner, binding, launch, &arguments, options, &mut failure)?;
             } else if launch.extent > 0 {
-                run_range(binding, launch, &arguments, 0..launch.extent, &mut failure)?;
+                run_range(binding, launch, &arguments, (0, 0..launch.extent), options, &mut failure)?;
             }
         }
         options.check()?;
@@ -103,24 +107,26 @@ fn nothing() -> *mut u8 {
     }
 }
 
-/// Runs a kernel chunk by chunk, on several threads if it is shared and there are any. Data without a result are added to
+/// The arguments of a call: params and pointers.
+type Arguments = SmallVec<[u64; 32]>;
+
+/// Runs kernels chunk by chunk, on several threads if these share them and there are any. Data without a result are added to
 /// `failure`.
 fn run_chunks(
     inner: &Inner,
     binding: &Binding,
     launch: &Launch,
-    arguments: &[u64],
+    arguments: &[Arguments],
     options: &RunOptions,
     failure: &mut Failure,
 ) -> Result<(), RunError> {
     let chunks = launch.extent.unsigned_abs().div_ceil(launch.chunk.unsigned_abs()) as usize;
     let trouble = Mutex::new((failure, Ok(())));
-    let run = |index| {
+    let run = |number, index| {
         let start = index as i64 * launch.chunk;
         let range = start..launch.extent.min(start.saturating_add(launch.chunk));
         let mut of_chunk = Failure::default();
-        let result =
-            options.check().and_then(|()| run_range(binding, launch, arguments, range, &mut of_chunk));
+        let result = run_range(binding, launch, arguments, (number, range), options, &mut of_chunk);
         if of_chunk.first.is_some() || result.is_err() {
             let (failure, first) = &mut *lock(&trouble);
             failure.merge(of_chunk);
@@ -130,12 +136,12 @@ fn run_chunks(
         }
     };
     let threads = &inner.options.threads;
-    match launch.is_shared && threads.are_of_this_process() {
+    match launch.threads > 1 && threads.are_of_this_process() {
         true => {
-            let shares = Shares::new(chunks, threads.available());
+            let shares = Shares::new(chunks, threads.available().min(launch.threads));
             threads.share(shares.0.len(), &|number| shares.take(number, run));
         }
-        false => (0..chunks).for_each(run),
+        false => (0..chunks).for_each(|index| run(0, index)),
     }
     trouble.into_inner().unwrap_or_else(PoisonError::into_inner).1
 }
@@ -159,7 +165,7 @@ impl Shares {
     }
 
     /// Runs chunks as long as there are any, first those of the thread with this number.
-    fn take(&self, number: usize, run: impl Fn(usize)) {
+    fn take(&self, number: usize, run: impl Fn(usize, usize)) {
         let (before, from) = self.0.split_at(number.min(self.0.len()));
         for share in from.iter().chain(before) {
             loop {
@@ -169,28 +175,59 @@ impl Shares {
                 if index >= share.end {
                     break;
                 }
-                run(index);
+                run(number, index);
             }
         }
     }
 }
 
+/// Runs the kernels of a launch for a chunk, on the thread with this number among those that share the launch.
 #[inline]
 fn run_range(
     binding: &Binding,
     launch: &Launch,
+    arguments: &[Arguments],
+    (number, range): (usize, Range<i64>),
+    options: &RunOptions,
+    failure: &mut Failure,
+) -> Result<(), RunError> {
+    for (call, arguments) in launch.calls.iter().zip(arguments) {
+        options.check()?;
+        let steps = range.start * call.steps..range.end * call.steps;
+        if call.held.is_empty() {
+            run_call(binding, call, arguments, steps, failure)?;
+            continue;
+        }
+        // The first step of the range uses the first row of those that this thread holds.
+        let rows = number as i64 * launch.chunk - range.start;
+        let mut arguments = arguments.clone();
+        for (pointer, bytes) in &call.held {
+            let distance = rows.wrapping_mul(*bytes).cast_unsigned();
+            arguments[*pointer] = arguments[*pointer].wrapping_add(distance);
+        }
+        run_call(binding, call, &arguments, steps, failure)?;
+    }
+    Ok(())
+}
+
+#[inline]
+fn run_call(
+    binding: &Binding,
+    call: &Call,
     arguments: &[u64],
     range: Range<i64>,
     failure: &mut Failure,
 ) -> Result<(), RunError> {
-    with_scratch(launch.scratch_bytes, |scratch| {
+    with_scratch(call.scratch_bytes, |scratch| {
         // SAFETY: the arguments are the params and base pointers of this kernel as the schedule lists them. The
         // sizes from which they are computed are those of the arrays (checked when `binding` was made), whose
         // elements can be read or written for the duration of the call: inputs and outputs by their borrows,
-        // temporaries by the arena's size. None of them overlap, but an input and the output that is written
-        // in its place, each element of which the schedule reads before it writes it. Ranges of one launch are
-        // disjoint, so that threads never write the same element. Scratch is this thread's, aligned to 64.
-        unsafe { binding.variant.module.run(launch.kernel, arguments, range, scratch, failure) }?;
+        // temporaries by the arena's size. Of temporaries with room for some rows, a step uses only its own row, which
+        // is one of those of this thread: it takes chunks one after the other, and no other has its number. None of them
+        // overlap, but an input and the output that is written in its place, each element of which the schedule reads
+        // before it writes it. Ranges of one launch are disjoint, so that threads never write the same element. Scratch
+        // is this thread's, aligned to 64.
+        unsafe { binding.variant.module.run(call.kernel, arguments, range, scratch, failure) }?;
         Ok(())
     })
 }

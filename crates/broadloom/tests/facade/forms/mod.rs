@@ -1,6 +1,7 @@
 //! Suites of the forms of loops: expressions, sizes and ways to compile, against the interpreter or plain loops.
 
 mod aligned;
+mod bands;
 mod blocks;
 mod contractions;
 mod counts;

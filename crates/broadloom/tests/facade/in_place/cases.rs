@@ -45,6 +45,15 @@ pub const CASES: &[Case] = &[
         None,
     ),
     (
+        "x = running sums of functions of x, in order",
+        false,
+        |g, x| {
+            x.assign((x + matrix(g, "y", false)).abs().cumsum(1).sort(1));
+            vec![]
+        },
+        None,
+    ),
+    (
         "x = x in order",
         false,
         |_, x| {

@@ -1,0 +1,76 @@
+//! Kernels whose threads can share another axis: `sort(x, axis=0)[:5]` reads sorted columns, which are rows of the array that
+//! holds them, in a loop inside the one over its own rows.
+
+use super::{Known, extent, is_by_rows, steps, touches};
+use crate::kernel::*;
+use broadloom_ir::dim::Dim;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Lets threads share the steps of an inner loop of kernels which then use a temporary by rows, as other kernels do.
+pub(crate) fn turn(kernels: &mut [Kernel], buffers: &[Buffer], known: Known<'_>) {
+    // For each temporary, the steps of kernels that use it by rows, and the others.
+    let mut uses: BTreeMap<BufferId, (Vec<Dim>, Vec<usize>)> = BTreeMap::new();
+    for (index, kernel) in kernels.iter().enumerate() {
+        let used: BTreeSet<BufferId> = kernel.accesses.iter().filter_map(|access| access.buffer).collect();
+        for buffer in used {
+            let Buffer { role, shape, .. } = &buffers[buffer.index()];
+            let (Role::Temporary, Ok(elements)) = (role, shape.elements()) else { continue };
+            let (by_rows, others) = uses.entry(buffer).or_default();
+            match steps(kernel).filter(|_| is_by_rows(kernel, buffer, &elements, known)) {
+                Some(steps) => by_rows.push(steps),
+                None => others.push(index),
+            }
+        }
+    }
+    for (buffer, (by_rows, others)) in uses {
+        let Ok(elements) = buffers[buffer.index()].shape.elements() else { continue };
+        for index in others {
+            if by_rows.is_empty() || !is_plain(&kernels[index]) {
+                continue;
+            }
+            let inner = (0..kernels[index].axes.len()).map(AxisId::new);
+            let turned = inner.filter_map(|axis| sharing(&kernels[index], axis, &elements));
+            let found = turned.into_iter().find(|kernel| {
+                let is_alike = steps(kernel).is_some_and(|steps| by_rows.contains(&steps));
+                is_alike && is_by_rows(kernel, buffer, &elements, known)
+            });
+            if let Some(kernel) = found {
+                kernels[index] = kernel;
+            }
+        }
+    }
+}
+
+/// Returns whether a kernel only has loops in loops: no other statement depends on which axis is shared.
+fn is_plain(kernel: &Kernel) -> bool {
+    kernel.statements().all(|stmt| matches!(stmt, Stmt::For { .. } | Stmt::Let(_) | Stmt::Store { .. }))
+}
+
+/// Returns the kernel with another shared axis, if that moves everything it writes. A kernel of as many steps as there are
+/// elements in the array that it reads writes as much itself, in an order that suits memory: it is left as it is.
+fn sharing(kernel: &Kernel, axis: AxisId, elements: &Dim) -> Option<Kernel> {
+    let entry = &kernel.axes[axis.index()];
+    if entry.reduction || Some(axis) == kernel.scanned || Some(axis) == kernel.parallel {
+        return None;
+    }
+    let mut touched = kernel.statements().flat_map(|stmt| touches(kernel, stmt));
+    let is_moved = |access: AccessId| {
+        let stride = kernel.accesses[access.index()].stride(axis);
+        stride.is_some_and(|stride| stride != Stride::Constant(0))
+    };
+    if !touched.all(|touch| !touch.writes || is_moved(touch.access)) {
+        return None;
+    }
+    let (before, after) = (steps(kernel)?, extent(kernel, entry.extent));
+    if before.mul(&after).ok()? == *elements {
+        return None;
+    }
+    let per_step = |work: &Dim| work.mul(&before).ok()?.exact_div(&after);
+    let step = Work {
+        bytes: per_step(&kernel.cost.step.bytes)?,
+        operations: per_step(&kernel.cost.step.operations)?,
+    };
+    let cost = Cost { step, outside: kernel.cost.outside.clone() };
+    let turned = Kernel { parallel: Some(axis), cost, ..kernel.clone() };
+    steps(&turned).map(|_| turned)
+}

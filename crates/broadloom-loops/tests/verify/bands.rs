@@ -1,0 +1,64 @@
+//! The promises of kernels that run together, broken.
+
+use super::Break;
+use broadloom_ir::dim::Dim;
+use broadloom_ir::shape::Shape;
+use broadloom_loops::kernel::*;
+
+const NAME: &str = "sorted rows of what is computed";
+
+/// Changes the access of the last kernel of the first band to an array that the band holds.
+fn reading(schedule: &mut Schedule, act: impl Fn(&mut Access)) {
+    let Band { kernels, held, .. } = &schedule.bands[0];
+    let last = kernels.last().expect("a band has kernels").0;
+    let mut accesses = schedule.kernels[last.index()].accesses.iter_mut();
+    let of_held = |access: &&mut Access| access.buffer.is_some_and(|buffer| held.contains(&buffer));
+    act(accesses.find(of_held).expect("it reads what the band holds"));
+}
+
+pub const BANDS: &[(&str, &str, Break)] = &[
+    // Kernels in another order than that of the schedule.
+    ("Together", NAME, |schedule| schedule.bands[0].kernels.swap(0, 1)),
+    // More steps than there are.
+    ("Together", NAME, |schedule| schedule.bands[0].kernels[0].1 = Dim::constant(2)),
+    // A kernel without an axis for rows.
+    ("Together", NAME, |schedule| {
+        let first = schedule.bands[0].kernels[0].0;
+        let kernel = &mut schedule.kernels[first.index()];
+        let axis = kernel.parallel.expect("threads share it");
+        kernel.axes[axis.index()].groups.push((AxisId::new(0), ParamId::new(0)));
+    }),
+    // A number of rows that nothing determines.
+    ("Together", NAME, |schedule| {
+        schedule.host_symbols.pop();
+    }),
+    // A kernel in two bands.
+    ("Together", NAME, |schedule| {
+        let again = schedule.bands[0].clone();
+        schedule.bands.push(again);
+    }),
+    // A kernel outside reads some rows as if they were all.
+    ("Rows", NAME, |schedule| {
+        schedule.bands[0].kernels.pop();
+    }),
+    // The next row.
+    ("Rows", NAME, |schedule| {
+        reading(schedule, |access| {
+            let (_, row) = access.strides[0];
+            let Stride::Param(_) = row else { panic!("a symbol") };
+            access.offset = Dim::constant(1_000_000);
+        });
+    }),
+    // The element before the row.
+    ("Rows", NAME, |schedule| reading(schedule, |access| access.offset = Dim::constant(-1))),
+    // Every other row.
+    ("Rows", NAME, |schedule| {
+        reading(schedule, |access| access.strides.iter_mut().for_each(|(_, by)| *by = Stride::Constant(2)));
+    }),
+    // Room for shorter rows.
+    ("Rows", NAME, |schedule| {
+        let held = schedule.bands[0].held[0];
+        let rows = schedule.bands[0].rows;
+        schedule.buffers[held.index()].shape = Shape::from(vec![Dim::symbol(rows), Dim::ONE]);
+    }),
+];
