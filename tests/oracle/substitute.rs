@@ -6,7 +6,7 @@ use broadloom::{CheckedGraph, Dim, Graph, Scalar, Shape, SliceItem, Tensor, conc
 use broadloom_ir::dim;
 use broadloom_ir::for_each_dtype;
 use broadloom_ir::graph::{InputInfo, Node, SliceAxis, View};
-use broadloom_ir::reduce::{ReduceOp, SEGMENT_BLOCK};
+use broadloom_ir::reduce::{ReduceOp, SEGMENT_BLOCK, rows_of_table, segment_tables};
 
 /// The graph written anew for values of its symbols, with the outputs of the original.
 pub struct Concrete {
@@ -90,9 +90,10 @@ pub fn substitute(graph: &CheckedGraph, values: &dyn Fn(broadloom_ir::SymbolId) 
             Node::Iota => fresh.iota(Dim::from(shape[0])),
             Node::Size(dim) => fresh.constant(size(dim)),
             Node::Concat { axis, .. } => concat(operands, *axis as i64),
-            Node::Segment { op, compensated, taken, .. } => {
+            Node::Segment { op, compensated, elements, .. } => {
                 let identity = constant(&fresh, op.identity(graph.dtype(expr)));
-                let taken = size(taken);
+                let tables = segment_tables(elements).expect("it was accepted");
+                let taken = size(&rows_of_table(&tables).expect("it was accepted"));
                 segmented(&fresh, (*op, identity), (*compensated, taken), [operands[0], operands[1]], &shape)
             }
             Node::Poison => unreachable!("a checked graph has no mistakes"),

@@ -103,7 +103,7 @@ async fn lists_and_programs() -> Result<()> {
     let context = windowed().await?;
     // Lists of one element stay lists.
     let sql = "SELECT broadloom_agg('sum(v, axis=0)', v) OVER (ORDER BY t ROWS 1 PRECEDING) AS s FROM
-        (SELECT t, arrow_cast(make_array(t), 'FixedSizeList(1, Float64)') AS v FROM w) ORDER BY t";
+        (SELECT t, broadloom('t[:, None] * 1.0', t) AS v FROM w) ORDER BY t";
     let found = joined(context.sql(sql).await?.collect().await?, 0)?;
     let found = found.as_fixed_size_list().values().as_primitive::<Float64Type>().clone();
     let expected: Vec<f64> = (0..200).map(|t| f64::from(t + (t - 1).max(0))).collect();

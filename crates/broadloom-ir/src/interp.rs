@@ -176,11 +176,11 @@ impl Run<'_> {
                 let operands = operands.iter().map(array).collect::<Result<SmallVec<[&Array; 3]>, _>>()?;
                 join::concat(&operands, *axis).map_err(at)
             }
-            Node::Segment { op, compensated, taken, values, ids, initial } => {
+            Node::Segment { op, compensated, elements, values, ids, initial } => {
                 let tables = join::Tables {
                     shape: self.declared_shape(expr)?,
                     compensated: *compensated,
-                    taken: self.sizes.evaluate(taken)?,
+                    elements: self.sizes.evaluate(elements)?,
                     initial: initial.as_ref().map(array).transpose()?,
                 };
                 join::segment(*op, array(values)?, array(ids)?, tables, self.fused).map_err(at)

@@ -31,7 +31,7 @@ use broadloom_ir::dim::{Dim, Facts};
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::graph::{CheckedGraph, Node, Sort, SymbolInfo, TopK};
 use broadloom_ir::ops::Op;
-use broadloom_ir::reduce::ReduceOp;
+use broadloom_ir::reduce::{ReduceOp, rows_of_table, segment_tables};
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::{SmallVec, smallvec};
@@ -564,13 +564,13 @@ impl Flat {
                 let operands = operands.iter().map(|operand| self.memo[operand]).collect();
                 self.concat(operands, *axis)?
             }
-            Node::Segment { op, compensated, taken, values, ids, initial } => {
+            Node::Segment { op, compensated, elements, values, ids, initial } => {
                 let values = self.widened(self.memo[values]);
                 let initial = initial.map(|initial| self.widened(self.memo[&initial]));
                 let kind = Kind::Segment {
                     op: *op,
                     compensated: *compensated,
-                    taken: taken.clone(),
+                    taken: rows_of_table(&segment_tables(elements)?)?,
                     values,
                     ids: self.memo[ids],
                     initial,

@@ -314,7 +314,7 @@ impl<'a> Printer<'a> {
             let mut written = self.write(expr);
             let is_shared = self.uses.get(&expr).is_some_and(|uses| *uses > 1) && written.depth > 0;
             let is_large = written.text.len() > MAX_TEXT || written.depth > MAX_DEPTH;
-            if (is_shared || is_large) && !self.is_part(expr) {
+            if is_shared || is_large {
                 self.definitions += 1;
                 let mut name = format!("v{}", self.definitions);
                 while self.taken.contains(&name) {
@@ -330,11 +330,6 @@ impl<'a> Printer<'a> {
             let value = self.written[&self.same[output.expr.index()]].text.clone();
             self.line(&format!("{keyword} {} = {value}", quoted(&output.name)));
         }
-    }
-
-    /// Whether an expression is printed only as a part of the one that uses it.
-    fn is_part(&self, expr: ExprId) -> bool {
-        matches!(self.node(expr), Node::Segment { .. })
     }
 
     fn get(&self, expr: ExprId) -> &Written {
@@ -391,8 +386,14 @@ impl<'a> Printer<'a> {
                 let items: Vec<&str> = operands.iter().map(|operand| &*self.get(*operand).text).collect();
                 (format!("concat([{}], axis={axis})", items.join(", ")), ATOM)
             }
-            // Printed by the reduction of the partial results, its only user.
-            Node::Segment { .. } | Node::Poison => return Written::atom(""),
+            Node::Segment { op, compensated, elements, values, ids, .. } => {
+                let (x, ids) = (&self.get(*values).text, &self.get(*ids).text);
+                let segments = self.size(&graph.shape(expr)[1]);
+                let compensated = if *compensated { ", compensated=True" } else { "" };
+                let elements = self.size(elements);
+                (format!("segment_tables({x}, {ids}, {segments}, {elements}, '{op}'{compensated})"), ATOM)
+            }
+            Node::Poison => return Written::atom(""),
         };
         Written { text, binds, depth }
     }
@@ -442,10 +443,6 @@ impl<'a> Printer<'a> {
     }
 
     fn reduce(&self, expr: ExprId, op: ReduceOp, operand: ExprId, axes: &[usize], keepdims: bool) -> String {
-        if let Node::Segment { values, ids, .. } = self.node(operand) {
-            let (values, ids) = (&self.get(*values).text, &self.get(*ids).text);
-            return format!("segment_{op}({values}, {ids}, {})", self.size(&self.graph.shape(operand)[1]));
-        }
         let mut text = format!("{op}({}", self.get(operand).text);
         let shape = self.graph.shape(operand);
         match axes {

@@ -266,6 +266,8 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "[segments, ..] for x[n, ..] and ids[n]", "any, and integers for ids; floats, or f64 for integers", "segment_mean(array([1.0, 2.0, 4.0]), [0, 1, 0], 2)" => "[2.5 2. ]";
     "segment_count": "The number of rows in each group.",
         "[segments] for ids[n]", "integers; i64", "segment_count([0, 1, 0], 2)" => "[2 1]";
+    "segment_tables": "The tables that the reductions of groups consist of, as graphs are printed: `op` is 'sum', 'prod', 'min' or 'max', and compensated sums keep what rounding loses. `elements` determine the number of tables.",
+        "[tables, segments, ..] for x[n, ..] and ids[n]; [tables, segments, 2, ..] if compensated", "any, and integers for ids; same as x", "segment_tables(array([1.0, 2.0, 4.0]), [0, 1, 0], 2, 2, 'sum')" => "[[5. 2.]]";
     "arange": "The numbers from start (0 by default) up to, but not including, stop.",
         "[their number], which may be symbolic", "i64, or the dtype of its numbers, or the given dtype", "arange(2, 8, 3)" => "[2 5]";
     "linspace": "`num` evenly spaced numbers (50 by default) from start to stop, both included.",

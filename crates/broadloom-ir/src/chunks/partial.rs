@@ -128,14 +128,14 @@ impl Writer<'_, '_> {
                 self.reduced(*op, *operand, &axes, site)
             }
             Node::TopK { operand, topk } => self.best(*operand, *topk, expr),
-            Node::Segment { op, compensated, taken, values, ids, .. } => {
+            Node::Segment { op, compensated, elements, values, ids, .. } => {
                 let (dtype, shape) = self.splitter().type_of(partial, partial.slot);
                 let initial = carries.then(|| self.slot(partial.slot, dtype, shape.clone(), site));
                 let (values, ids) = (self.image(*values), self.image(*ids));
                 let node = Node::Segment {
                     op: *op,
                     compensated: *compensated,
-                    taken: taken.clone(),
+                    elements: elements.clone(),
                     values,
                     ids,
                     initial,

@@ -82,15 +82,15 @@ pub enum Node {
         axis: usize,
     },
     /// The tables of a segmented reduction: element `[t, s, ..]` combines, in index order from the identity of the
-    /// reduction, the rows `values[i, ..]` that table `t` takes with `ids[i] == s`: `t * taken ..` and up to `taken` in
-    /// each block of [`SEGMENT_BLOCK`](crate::reduce::SEGMENT_BLOCK) rows. An id that is negative or not below the size of axis 1 is reported at run time.
+    /// reduction, the rows `values[i, ..]` that table `t` takes with `ids[i] == s`: in each block of
+    /// [`SEGMENT_BLOCK`](crate::reduce::SEGMENT_BLOCK) rows, the part with its number. An id that is negative or not below the size of axis 1 is reported at run time.
     Segment {
         /// Sum, Prod, Min or Max.
         op: ReduceOp,
         /// Whether the result has an axis of size 2 after that of the segments: sums, and what rounding has lost of them.
         compensated: bool,
-        /// The number of rows that a table takes in a block; so many that the tables take all.
-        taken: Dim,
+        /// The number of elements that determines the number of tables: see [`crate::reduce::segment_tables`].
+        elements: Dim,
         /// Of the accumulator dtype, which is that of the result.
         values: ExprId,
         /// i64, along one axis, the leading one of `values`.
@@ -215,7 +215,7 @@ impl Node {
             Node::View { view: View::Slice(parts), .. } => {
                 parts.iter_mut().for_each(|part| visit(&mut part.start));
             }
-            Node::Size(size) | Node::Segment { taken: size, .. } => visit(size),
+            Node::Size(size) | Node::Segment { elements: size, .. } => visit(size),
             Node::View { .. }
             | Node::Input(_)
             | Node::Constant(_)

@@ -8,7 +8,7 @@ use crate::dtype::{DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::Problem;
-use crate::reduce::{ReduceOp, rows_of_table, segment_tables, used_tables};
+use crate::reduce::{ReduceOp, segment_tables, used_tables};
 use crate::shape::Shape;
 
 /// The reduction of the rows of each segment.
@@ -61,6 +61,45 @@ impl Graph {
         self.settle(result, op.name(), &[values, ids], site)
     }
 
+    /// Returns the tables of a segmented reduction by themselves, [`Node::Segment`], as graphs are printed.
+    #[allow(clippy::too_many_arguments, reason = "the fields of one graph node")]
+    pub fn segment_tables(
+        &mut self,
+        op: ReduceOp,
+        compensated: bool,
+        values: ExprId,
+        ids: ExprId,
+        segments: Dim,
+        elements: Dim,
+        site: Site,
+    ) -> ExprId {
+        let result = self.try_segment_tables(op, compensated, values, ids, segments, elements, site);
+        self.settle(result, "segment_tables", &[values, ids], site)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the fields of one graph node")]
+    fn try_segment_tables(
+        &mut self,
+        op: ReduceOp,
+        compensated: bool,
+        values: ExprId,
+        ids: ExprId,
+        segments: Dim,
+        elements: Dim,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if self.any_poisoned(&[values, ids]) {
+            return Ok(self.poison());
+        }
+        let dtype = self.dtype(values);
+        if op.accumulator(dtype) != dtype || compensated && !(op == ReduceOp::Sum && dtype.is_float()) {
+            return Err(Problem::Argument(
+                "takes the dtype in which it accumulates, and compensates sums of floats only",
+            ));
+        }
+        Ok(self.tables(op, compensated, values, ids, segments, elements, site)?.expr)
+    }
+
     /// Returns the number of rows (`i64`) of each segment.
     pub fn segment_count(&mut self, ids: ExprId, segments: Dim, site: Site) -> ExprId {
         let result = self.try_segment_count(ids, segments, site);
@@ -71,8 +110,7 @@ impl Graph {
         if self.is_poisoned(ids) {
             return Ok(ids);
         }
-        let count = segment_tables(&segments).map_err(Problem::Size)?;
-        let counts = self.counts(ids, segments, count, site)?;
+        let counts = self.counts(ids, segments.clone(), segments, site)?;
         self.combined(counts, site)
     }
 
@@ -90,19 +128,18 @@ impl Graph {
         let dtype = self.dtype(values);
         let rest = self.written(values).iter().skip(1);
         let elements = Dim::product(std::iter::once(&segments).chain(rest)).map_err(Problem::Size)?;
-        let count = segment_tables(&elements).map_err(Problem::Size)?;
         let op = match op {
             SegmentOp::Sum => ReduceOp::Sum,
             SegmentOp::Min => ReduceOp::Min,
             SegmentOp::Max => ReduceOp::Max,
-            SegmentOp::Mean => return self.segment_mean(values, ids, segments, count, site),
+            SegmentOp::Mean => return self.segment_mean(values, ids, segments, elements, site),
         };
         let (work, compensated) = match op {
             ReduceOp::Sum if dtype.is_float() => (DType::F64, dtype == DType::F64),
             _ => (op.accumulator(dtype), false),
         };
         let values = self.convert(values, work, site)?;
-        let tables = self.tables(op, compensated, values, ids, segments, count, site)?;
+        let tables = self.tables(op, compensated, values, ids, segments, elements, site)?;
         let total = self.combined(tables, site)?;
         self.convert(total, op.result_dtype(dtype), site)
     }
@@ -113,7 +150,7 @@ impl Graph {
         values: ExprId,
         ids: ExprId,
         segments: Dim,
-        count: Dim,
+        elements: Dim,
         site: Site,
     ) -> Result<ExprId, Problem> {
         let dtype = self.dtype(values);
@@ -121,8 +158,8 @@ impl Graph {
         let compensated = matches!(dtype, DType::F64 | DType::I64 | DType::U64);
         let values = self.convert(values, DType::F64, site)?;
         let tables =
-            self.tables(ReduceOp::Sum, compensated, values, ids, segments.clone(), count.clone(), site)?;
-        let counts = self.counts(ids, segments, count, site)?;
+            self.tables(ReduceOp::Sum, compensated, values, ids, segments.clone(), elements.clone(), site)?;
+        let counts = self.counts(ids, segments, elements, site)?;
         let total = self.combined(tables, site)?;
         let rows = self.combined(counts, site)?;
         let after: Vec<i64> = (1..self.written(total).rank() as i64).collect();
@@ -186,13 +223,14 @@ impl Graph {
     }
 
     /// Returns the tables of the number of rows.
-    fn counts(&mut self, ids: ExprId, segments: Dim, count: Dim, site: Site) -> Result<Tables, Problem> {
+    fn counts(&mut self, ids: ExprId, segments: Dim, elements: Dim, site: Site) -> Result<Tables, Problem> {
         let one = self.insert_constant(Scalar::I64(1), site)?;
         let ones = self.try_broadcast_to(one, self.written(ids).clone(), site)?;
-        self.tables(ReduceOp::Sum, false, ones, ids, segments, count, site)
+        self.tables(ReduceOp::Sum, false, ones, ids, segments, elements, site)
     }
 
-    /// Returns up to `count` tables of the rows of each segment; `values` have the dtype in which they accumulate.
+    /// Returns tables of the rows of each segment, whose number `elements` determine; `values` have the dtype in which they
+    /// accumulate.
     #[allow(clippy::too_many_arguments, reason = "the fields of one graph node")]
     fn tables(
         &mut self,
@@ -201,7 +239,7 @@ impl Graph {
         values: ExprId,
         ids: ExprId,
         segments: Dim,
-        count: Dim,
+        elements: Dim,
         site: Site,
     ) -> Result<Tables, Problem> {
         let segments = self.symbols.accept(&segments, site)?;
@@ -223,10 +261,11 @@ impl Graph {
         clash.map_err(|clash| self.unequal(&clash, ["`values`".into(), "`ids`".into()]))?;
         let halves = compensated.then_some(Dim::constant(2));
         let obligations = self.require_sizes(&Shape::from_iter([segments.clone()]), &[])?;
-        let taken = rows_of_table(&count).map_err(Problem::Size)?;
-        let count = used_tables(&count, &rows).map_err(Problem::Size)?;
+        let elements = self.symbols.accept(&elements, site)?;
+        let count = segment_tables(&elements).and_then(|tables| used_tables(&tables, &rows));
+        let count = count.map_err(Problem::Size)?;
         let shape = [count, segments].into_iter().chain(halves).chain(rest.iter().cloned()).collect();
-        let node = Node::Segment { op, compensated, taken, values, ids: codes, initial: None };
+        let node = Node::Segment { op, compensated, elements, values, ids: codes, initial: None };
         let expr = self.insert(node, self.dtype(values), shape, obligations, site)?;
         Ok(Tables { expr, op, compensated })
     }

@@ -4,9 +4,10 @@ use super::Array;
 use super::error::{Fault, Rule};
 use super::reduce::apply;
 use super::view::{element_count, with_room};
+use crate::dim::Dim;
 use crate::dtype::Scalar;
 use crate::ops::Op;
-use crate::reduce::{ReduceOp, SEGMENT_BLOCK};
+use crate::reduce::{ReduceOp, SEGMENT_BLOCK, rows_of_table, segment_tables};
 
 /// Concatenates the operands along an axis.
 pub(super) fn concat(operands: &[&Array], axis: usize) -> Result<Array, Fault> {
@@ -37,8 +38,8 @@ pub(super) struct Tables<'a> {
     pub shape: Vec<usize>,
     /// Whether sums keep what rounding loses of them.
     pub compensated: bool,
-    /// The rows that a table takes in a block.
-    pub taken: i64,
+    /// The number of elements that determines the number of tables.
+    pub elements: i64,
     pub initial: Option<&'a Array>,
 }
 
@@ -50,7 +51,7 @@ pub(super) fn segment(
     tables: Tables<'_>,
     fused: bool,
 ) -> Result<Array, Fault> {
-    let Tables { shape, compensated, taken, initial } = tables;
+    let Tables { shape, compensated, elements, initial } = tables;
     let kept = usize::from(compensated);
     let is_sum = op == ReduceOp::Sum && values.dtype.is_float();
     if !matches!(op, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max) || compensated && !is_sum
@@ -67,7 +68,9 @@ pub(super) fn segment(
     if !fits || initial.is_some_and(|initial| initial.shape != shape) {
         return Err(Fault::Unsound(Rule::Axes));
     }
-    let taken = usize::try_from(taken).ok().filter(|taken| *taken > 0).ok_or(Fault::Unsound(Rule::Axes))?;
+    let taken = segment_tables(&Dim::constant(elements)).and_then(|tables| rows_of_table(&tables));
+    let taken = taken.ok().and_then(|taken| usize::try_from(taken.as_constant()?).ok());
+    let taken = taken.filter(|taken| *taken > 0).ok_or(Fault::Unsound(Rule::Axes))?;
     if count.saturating_mul(taken) < rows.min(SEGMENT_BLOCK) {
         return Err(Fault::Unsound(Rule::Axes));
     }

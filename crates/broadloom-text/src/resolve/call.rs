@@ -276,6 +276,7 @@ impl Resolver<'_> {
                 let segment = |graph: &mut Graph, site| graph.segment(op, x, ids, segments, site);
                 return self.build(span, segment).map(Some);
             }
+            Function::SegmentTables => return self.segment_tables(call),
             Function::TopK | Function::ArgTopK => return self.best(function, call),
             Function::Sort { indices } => return self.sort(indices, call),
             Function::Partition { indices } => return self.partition(indices, call),
