@@ -36,7 +36,14 @@ impl Example {
     pub(super) fn sized(schedule: &Schedule) -> Vec<Example> {
         let sizes = SIZES.into_iter().chain(LONG_SIZES);
         let examples = sizes.flat_map(|size| [0, 1].map(|apart| Example::apart(schedule, None, size, apart)));
-        examples.filter(|example| example.is_valid(schedule)).collect()
+        examples.filter(|example| example.is_valid(schedule) && example.fits(schedule)).collect()
+    }
+
+    /// Returns whether memory could hold the arrays: no call has sizes for which a number overflows.
+    fn fits(&self, schedule: &Schedule) -> bool {
+        let has_size = |buffer: &Buffer| buffer.shape.elements().is_ok_and(|size| self.size(&size).is_some());
+        let is_sized = |kernel: &Kernel| kernel.params.iter().all(|param| self.size(param).is_some());
+        schedule.buffers.iter().all(has_size) && schedule.kernels.iter().all(is_sized)
     }
 
     fn new(schedule: &Schedule, zero: Option<usize>, size: i64) -> Example {
