@@ -326,6 +326,18 @@ fn what_needs_other_rows_is_refused() {
         ("output a = searchsorted(y, 1)", "`searchsorted`", "searches among all rows", "with its own size"),
         ("output a = concat([y, y])", "`concat`", "appends rows to other rows", "as further chunks"),
         ("output a = arange(n + 1)", "`arange`", "another way", "run on whole arrays"),
+        (
+            "output a = max(searchsorted(broadcast_to(sum(y), (n + 1,)), y))",
+            "`broadcast_to`",
+            "another way",
+            "run on whole arrays",
+        ),
+        (
+            "output a = y + take(broadcast_to(sum(y), (n + 1,)), ids)",
+            "`broadcast_to`",
+            "another way",
+            "whole arrays",
+        ),
         ("output a = w * 2", "nothing", "no input that the outputs need", "name the symbol"),
     ];
     for (program, op, reason, help) in cases {

@@ -20,6 +20,7 @@ use crate::place::Placement;
 use crate::plan::Reason;
 use crate::rows::near_bytes;
 use crate::thresholds::{MAX_KERNEL_REDUCTIONS, MAX_KERNEL_VALUES};
+use crate::verify::has_examples;
 use crate::{IndexWidth, Layout, LowerError, LowerOptions};
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::Dim;
@@ -540,16 +541,10 @@ impl Fusion {
         let dot = petgraph::dot::Dot::new(&drawn).to_string();
         let mut kernels: Vec<Option<Kernel>> = self.kernels.into_iter().map(Some).collect();
         let kernels = order.iter().filter_map(|kernel| kernels[*kernel].take()).collect();
-        let mut bands = Vec::new();
-        for each in together {
-            let rows = SymbolId::new(self.flat.symbols.len() + self.flat.host_symbols.len());
-            self.flat.host_symbols.push(HostSymbol::Rows(bands.len()));
-            bands.push(each.band(rows, &order, &renumbered, &mut buffers));
-        }
         self.assumptions.append(&mut self.made);
         self.assumptions.sort();
         self.assumptions.dedup();
-        Ok(Schedule {
+        let mut schedule = Schedule {
             symbols: self.flat.symbols,
             host_symbols: self.flat.host_symbols,
             buffers,
@@ -557,10 +552,20 @@ impl Fusion {
             assumptions: self.assumptions,
             conditions,
             groups: self.flat.groups,
-            bands,
+            bands: Vec::new(),
             plan,
             dot,
-        })
+        };
+        // What cannot be verified is not done.
+        if !together.is_empty() && has_examples(&schedule) {
+            for each in together {
+                let rows = SymbolId::new(schedule.symbols.len() + schedule.host_symbols.len());
+                schedule.host_symbols.push(HostSymbol::Rows(schedule.bands.len()));
+                let band = each.band(rows, &order, &renumbered, &mut schedule.buffers);
+                schedule.bands.push(band);
+            }
+        }
+        Ok(schedule)
     }
 }
 

@@ -143,6 +143,11 @@ pub enum Fault {
     Empty(AccessId),
 }
 
+/// Returns whether there are sizes that a call may have with which kernels that run together can be checked.
+pub(crate) fn has_examples(schedule: &Schedule) -> bool {
+    !present::Example::sized(schedule).is_empty()
+}
+
 /// Checks the promises of a schedule.
 ///
 /// # Errors

@@ -197,6 +197,10 @@ impl<'g> Splitter<'g> {
             self.keep(&self.roots_of_each(pass), pass, false);
             self.keep(&self.roots_of_rest(pass), pass + 1, true);
             for expr in self.reachable(&self.roots_of_each(pass), pass, false) {
+                // A chunk has other rows than those that determine such a size.
+                if matches!(self.places[expr.index()], Place::Fixed(_)) && self.has_rows(expr) {
+                    return Err((Some(expr), Refusal::OtherSize));
+                }
                 if self.runs_along_rows(expr) {
                     let slot = self.slot();
                     self.carried.insert((pass, expr), slot);
@@ -262,6 +266,11 @@ impl<'g> Splitter<'g> {
             Place::Fixed(of) => reduced && of > 0 && (of < known || (of == known && !is_rest)),
             Place::Rows { .. } => false,
         }
+    }
+
+    /// Returns whether the number of rows determines a size.
+    fn has_rows(&self, expr: ExprId) -> bool {
+        self.graph.shape(expr).iter().any(|size| size.symbols().contains(&self.rows))
     }
 
     /// Returns whether an expression is a scan along the rows.

@@ -9,7 +9,7 @@ use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::Problem;
 use crate::reduce::{ReduceOp, segment_tables, used_tables};
-use crate::shape::Shape;
+use crate::shape::{MAX_RANK, Shape};
 
 /// The reduction of the rows of each segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,8 @@ pub enum SegmentOp {
     Min,
     /// The greatest element; the identity (minus infinity, or the least integer) for a segment without rows.
     Max,
-    /// Their mean; NaN for a segment without rows. It is computed in `f64`, and lies between the least and the greatest row.
+    /// Their mean; NaN for a segment without rows. It is computed in `f64`, and lies between the least and the greatest row
+    /// unless the sum overflows.
     Mean,
 }
 
@@ -48,7 +49,7 @@ impl Graph {
     /// are integers along one axis, from 0 to below `segments`; others are reported at run time.
     ///
     /// In the result, `segments` replaces the leading axis. Floats are added in `f64`, in a fixed order (see
-    /// [`crate::reduce`]), and sums of `f64` are compensated: they keep what rounding loses.
+    /// [`crate::reduce`]), and sums of `f64` are compensated: each of up to 16 tables keeps what rounding loses of its rows.
     pub fn segment(
         &mut self,
         op: SegmentOp,
@@ -135,13 +136,19 @@ impl Graph {
             SegmentOp::Mean => return self.segment_mean(values, ids, segments, elements, site),
         };
         let (work, compensated) = match op {
-            ReduceOp::Sum if dtype.is_float() => (DType::F64, dtype == DType::F64),
+            // An axis more must be possible.
+            ReduceOp::Sum if dtype.is_float() => (DType::F64, dtype == DType::F64 && self.has_room(values)),
             _ => (op.accumulator(dtype), false),
         };
         let values = self.convert(values, work, site)?;
         let tables = self.tables(op, compensated, values, ids, segments, elements, site)?;
         let total = self.combined(tables, site)?;
         self.convert(total, op.result_dtype(dtype), site)
+    }
+
+    /// Returns whether compensated tables of some rows have no more axes than are possible.
+    fn has_room(&self, values: ExprId) -> bool {
+        self.written(values).rank() + 2 <= MAX_RANK
     }
 
     /// Returns the mean of each segment.
@@ -155,7 +162,7 @@ impl Graph {
     ) -> Result<ExprId, Problem> {
         let dtype = self.dtype(values);
         // `f64` holds all sums of the others that matter.
-        let compensated = matches!(dtype, DType::F64 | DType::I64 | DType::U64);
+        let compensated = matches!(dtype, DType::F64 | DType::I64 | DType::U64) && self.has_room(values);
         let values = self.convert(values, DType::F64, site)?;
         let tables =
             self.tables(ReduceOp::Sum, compensated, values, ids, segments.clone(), elements.clone(), site)?;

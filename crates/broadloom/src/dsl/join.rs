@@ -100,13 +100,14 @@ macro_rules! segments {
 }
 
 segments! {
-    /// Sum of the rows of each segment; 0 for a segment without rows. Floats are added in `f64` and rounded once; the rounding
-    /// errors of a sum of `f64` are added up as well (Knuth's TwoSum).
+    /// Sum of the rows of each segment; 0 for a segment without rows. Floats are added in `f64` and rounded once; up to 16
+    /// partial sums of `f64` keep what rounding loses (Knuth's TwoSum).
     segment_sum = Sum => i64 "result, [6, 0, 12]";
     /// Least element of each segment; infinity, or the greatest integer, for a segment without rows.
     segment_min = Min => i64 "result, [6, i64::MAX, 5]";
     /// Greatest element of each segment; minus infinity, or the least integer, for a segment without rows.
     segment_max = Max => i64 "result, [6, i64::MIN, 7]";
-    /// Mean of each segment; `f64` for integers. It lies between the least and the greatest row. NaN for a segment without rows.
+    /// Mean of each segment; `f64` for integers. It lies between the least and the greatest row, unless the sum overflows. NaN for
+    /// a segment without rows.
     segment_mean = Mean => f64 "format!(\"{result:?}\"), \"[6.0, NaN, 6.0]\"";
 }

@@ -87,6 +87,15 @@ fn sums_of_f64_are_compensated() {
     }
 }
 
+/// An axis for what rounding loses is only added where there is room for it.
+#[test]
+fn sums_of_many_axes() {
+    let g = Graph::new();
+    let x = g.input_dyn("x", DType::F64, vec![Dim::from(1); 31]);
+    let ids = g.input::<i64>("ids", shape![1]);
+    assert!(x.segment_sum(ids, 1).compile().is_ok() && x.segment_mean(ids, 1).compile().is_ok());
+}
+
 /// A mean lies between the least and the greatest row.
 #[test]
 fn means_lie_within_their_rows() {

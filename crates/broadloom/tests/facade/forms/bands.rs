@@ -267,3 +267,20 @@ fn rows_can_be_stopped() {
     let stopped = kernel.run_with(named(), &RunOptions::new().stopped_by(&flag));
     assert!(matches!(stopped, Err(CallError::Run(RunError::Stopped))));
 }
+
+/// Sizes for which the number of elements overflows are those of no call; and a condition that none of the verifier's sizes
+/// meets leaves kernels as they are.
+#[test]
+fn rows_of_any_sizes_compile() {
+    let g = Graph::new();
+    let [a, b, c, d] = g.symbols(["a", "b", "c", "d"]);
+    let x = g.input::<f64>("x", shape![a, b, c, d]);
+    assert!((2.0 * x).sort(-1).compile().is_ok());
+
+    let g = Graph::new();
+    let [n, m, k] = g.symbols(["n", "m", "k"]);
+    let (x, y) = (g.input::<f64>("x", shape![n, m]), g.input::<f64>("y", shape![k]));
+    let first = (2.0 * x.rebind(shape![2 * k, m])).sort(1).slice_axis(1, (0, 1), 1).squeeze(1);
+    let kernel = g.compile([("a", first), ("b", y + 1.0)]).unwrap();
+    assert!(!kernel.explain().to_string().contains("together"));
+}
