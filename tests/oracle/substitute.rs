@@ -38,6 +38,13 @@ pub fn substitute(graph: &CheckedGraph, values: &dyn Fn(broadloom_ir::SymbolId) 
             Node::Elementwise { op, .. } => apply(*op, &operands),
             Node::Select { .. } => select(operands[0], operands[1], operands[2]),
             Node::Cast(_) => operands[0].cast_to(graph.dtype(expr)),
+            // No rows have no tables; what they would hold is the identity.
+            Node::Reduce { op, axes, operand, .. }
+                if op.needs_elements()
+                    && axes.iter().any(|axis| size(&graph.shape(*operand)[*axis]) == 0) =>
+            {
+                constant(&fresh, op.identity(graph.dtype(expr))).broadcast_to(dims())
+            }
             Node::Reduce { op, axes, keepdims, .. } => {
                 let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
                 reduce(*op, operands[0], axes, *keepdims)
