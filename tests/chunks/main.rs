@@ -251,6 +251,7 @@ const PROGRAMS: &[(&str, usize, usize)] = &[
     ),
     ("output a = y - take(segment_mean(y, ids, 5), ids)", 2, 65_536),
     ("output a = segment_max(x, ids, k); output b = sum(y)", 1, 65_536),
+    ("output a = cumsum(broadcast_to(max(y), (n + 1,))); output b = y - max(y)", 2, 1),
     ("output a = where(b, y, -y).sum(); output b2 = concat([x, x * 2], axis=1).max(axis=0)", 1, 1024),
     ("output a = sum(exp(-x ** 2), axis=0) / n; output r = y / n", 2, 1024),
     ("output a = broadcast_to(w, (n, 3)) + 1; output b = y[:, None] * w", 1, 1),

@@ -69,7 +69,7 @@ pub use quantile::{QuantileMethod, Quantiles};
 pub use role::LiteralRole;
 pub use samples::{Overlap, Sliding, Spacing};
 pub use scan::{Running, scan_name};
-pub use segment::SegmentOp;
+pub use segment::{SegmentOp, Segmented};
 pub use solve::Solution;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

@@ -169,16 +169,9 @@ impl Touch {
             })
         };
         let axis = |(axis, stride): &(AxisId, Stride)| {
-            let stride = match stride {
-                Stride::Constant(stride) => Dim::constant(*stride),
-                Stride::Param(param) => common(&kernel.params[param.index()])?,
-            };
+            let stride = common(&kernel.elements(*stride))?;
             let entry = &kernel.axes[axis.index()];
-            let length = match entry.extent {
-                Extent::Constant(length) => Dim::constant(length),
-                Extent::Param(param) => kernel.params[param.index()].clone(),
-            };
-            entry.groups.is_empty().then_some((*axis, stride, length))
+            entry.groups.is_empty().then(|| (*axis, stride, kernel.size(entry.extent)))
         };
         let axes = access.strides.iter().map(axis).collect::<Option<Vec<_>>>()?;
         Some(Address { offset: common(&access.offset)?, delta, axes })

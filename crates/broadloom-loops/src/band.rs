@@ -99,24 +99,10 @@ fn touches(kernel: &Kernel, stmt: &Stmt) -> impl Iterator<Item = Touch> {
     stmt.accesses(&kernel.values).into_iter().map(touch)
 }
 
-fn extent(kernel: &Kernel, extent: Extent) -> Dim {
-    match extent {
-        Extent::Constant(extent) => Dim::constant(extent),
-        Extent::Param(param) => kernel.params[param.index()].clone(),
-    }
-}
-
-fn stride(kernel: &Kernel, stride: Stride) -> Dim {
-    match stride {
-        Stride::Constant(stride) => Dim::constant(stride),
-        Stride::Param(param) => kernel.params[param.index()].clone(),
-    }
-}
-
 /// Returns the number of steps of the parallel axis, unless it is a part of another one.
 fn steps(kernel: &Kernel) -> Option<Dim> {
     let axis = &kernel.axes[kernel.parallel?.index()];
-    (axis.groups.is_empty() && axis.stretched.is_none()).then(|| extent(kernel, axis.extent))
+    (axis.groups.is_empty() && axis.stretched.is_none()).then(|| kernel.size(axis.extent))
 }
 
 /// Returns whether a kernel uses all of an array by rows.
@@ -135,7 +121,7 @@ fn is_in_row(kernel: &Kernel, touch: &Touch, elements: &Dim, known: Known<'_>) -
     let start = access.offset.add(&Dim::constant(touch.delta?)).ok()?;
     let (mut first, mut last) = (start.clone(), start);
     let (row, chosen) = match (access.stride(parallel), touch.chosen) {
-        (Some(by), chosen) => (stride(kernel, by), chosen),
+        (Some(by), chosen) => (kernel.elements(by), chosen),
         // The index tells the row.
         (None, Some(chosen)) => {
             let Position { per_step, first: least, last: greatest } = placed(kernel, chosen, known)?;
@@ -148,9 +134,9 @@ fn is_in_row(kernel: &Kernel, touch: &Touch, elements: &Dim, known: Known<'_>) -
         return None;
     }
     let mut reach = |by: Stride, steps: Extent| {
-        let by = stride(kernel, by);
+        let by = kernel.elements(by);
         // An axis without steps reaches nothing.
-        let reach = by.mul(&extent(kernel, steps).sub(&Dim::ONE).ok()?).ok()?;
+        let reach = by.mul(&kernel.size(steps).sub(&Dim::ONE).ok()?).ok()?;
         let end = match known.is_size(&by) {
             true => &mut last,
             false if known.is_size(&by.neg().ok()?) => &mut first,
@@ -177,8 +163,8 @@ fn is_in_row(kernel: &Kernel, touch: &Touch, elements: &Dim, known: Known<'_>) -
 fn placed(kernel: &Kernel, chosen: Chosen, known: Known<'_>) -> Option<Position> {
     let Chosen { stride: by, size, index } = chosen;
     let (least, greatest) = range(kernel, index?, known)?;
-    let room = extent(kernel, size).sub(&greatest).ok()?.sub(&Dim::ONE).ok()?;
-    let by = stride(kernel, by);
+    let room = kernel.size(size).sub(&greatest).ok()?.sub(&Dim::ONE).ok()?;
+    let by = kernel.elements(by);
     let is_within = [&least, &room, &by].into_iter().all(|size| known.is_size(size));
     is_within.then(|| position(kernel, index?, known)?.times(&by))?
 }

@@ -171,6 +171,22 @@ pub enum Role {
 }
 
 impl Kernel {
+    /// Returns a number of steps as a size.
+    pub fn size(&self, extent: Extent) -> Dim {
+        match extent {
+            Extent::Constant(extent) => Dim::constant(extent),
+            Extent::Param(param) => self.params[param.index()].clone(),
+        }
+    }
+
+    /// Returns a stride as a number of elements.
+    pub fn elements(&self, stride: Stride) -> Dim {
+        match stride {
+            Stride::Constant(stride) => Dim::constant(stride),
+            Stride::Param(param) => self.params[param.index()].clone(),
+        }
+    }
+
     /// Returns the bytes of scratch memory that a thread needs, aligned to 64.
     pub fn scratch_bytes(&self) -> usize {
         self.rows

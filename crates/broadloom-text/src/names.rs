@@ -2,9 +2,11 @@
 //! the nearest name to an unknown one.
 
 mod absent;
+mod aliases;
 mod positions;
 
 use absent::ABSENT;
+use aliases::{ALIASES, KEYWORDS};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Composed, Literal, PLACED_OPS, SegmentOp, Sliding, Triangle};
 use broadloom_ir::ops::Op;
@@ -379,109 +381,6 @@ const ACCUMULATE: &[&str] = &["x", "axis?", "dtype?"];
 const SCAN: &[&str] = &["x", "axis?", "dtype?"];
 const SCAN_FROM_NONE: &[&str] = &["x", "axis?", "dtype?", "include_initial?"];
 const SPREAD: &[&str] = &["x", "axis?", "correction?", "keepdims?", "dtype?", "where?"];
-
-/// Other names of functions: NumPy's, SciPy's, the DSL's.
-const ALIASES: &[(&str, &str)] = &[
-    ("absolute", "abs"),
-    ("power", "pow"),
-    ("true_divide", "divide"),
-    ("mod", "remainder"),
-    ("arcsin", "asin"),
-    ("arccos", "acos"),
-    ("arctan", "atan"),
-    ("arctan2", "atan2"),
-    ("arcsinh", "asinh"),
-    ("arccosh", "acosh"),
-    ("arctanh", "atanh"),
-    ("radians", "deg2rad"),
-    ("degrees", "rad2deg"),
-    ("around", "round"),
-    ("fix", "trunc"),
-    ("invert", "bitwise_invert"),
-    ("bitwise_not", "bitwise_invert"),
-    ("left_shift", "bitwise_left_shift"),
-    ("right_shift", "bitwise_right_shift"),
-    ("bitwise_count", "count_ones"),
-    ("expit", "sigmoid"),
-    ("clamp", "clip"),
-    ("mul", "multiply"),
-    ("sub", "subtract"),
-    ("div", "divide"),
-    ("neg", "negative"),
-    ("eq", "equal"),
-    ("ne", "not_equal"),
-    ("lt", "less"),
-    ("le", "less_equal"),
-    ("gt", "greater"),
-    ("ge", "greater_equal"),
-    ("amin", "min"),
-    ("amax", "max"),
-    ("product", "prod"),
-    ("cumulative_sum", "cumsum"),
-    ("cumulative_prod", "cumprod"),
-    ("concatenate", "concat"),
-    ("select", "where"),
-    ("cast", "astype"),
-    ("bitcast", "view"),
-    ("transpose", "permute_dims"),
-    ("t", "matrix_transpose"),
-    ("unsqueeze", "expand_dims"),
-    ("flatten", "ravel"),
-    ("iota", "arange"),
-    ("asarray", "array"),
-    ("top_k", "topk"),
-    ("identity", "eye"),
-    ("empty", "zeros"),
-    ("empty_like", "zeros_like"),
-    ("gather", "take_along_axis"),
-    ("row_stack", "vstack"),
-    ("trapz", "trapezoid"),
-    ("ascontiguousarray", "copy"),
-    ("asfortranarray", "copy"),
-    ("asanyarray", "copy"),
-    ("asarray_chkfinite", "copy"),
-    ("require", "copy"),
-    ("asmatrix", "copy"),
-];
-
-/// Other names of parameters.
-const KEYWORDS: &[(&str, &str)] = &[
-    ("dim", "axis"),
-    ("axes", "axis"),
-    ("keepdim", "keepdims"),
-    ("ddof", "correction"),
-    ("a", "x"),
-    ("array", "x"),
-    ("a_min", "low"),
-    ("min", "low"),
-    ("a_max", "high"),
-    ("max", "high"),
-    ("newshape", "shape"),
-    ("x1", "x"),
-    ("x2", "y"),
-    ("b", "y"),
-    ("other", "y"),
-    ("num_segments", "segments"),
-    ("mask", "where"),
-    ("weight", "scale"),
-    ("bias", "offset"),
-    ("eps", "epsilon"),
-    ("N", "n"),
-    ("M", "m"),
-    ("value", "fill_value"),
-    ("dimension", "axis"),
-    ("tup", "arrays"),
-    ("arr", "x"),
-    ("m", "x"),
-    ("v", "y"),
-    ("f", "x"),
-    ("ary", "x"),
-    ("indices_or_sections", "sections"),
-    ("element", "x"),
-    ("test_elements", "values"),
-    ("a1", "x"),
-    ("a2", "y"),
-];
 
 /// Named numbers.
 const CONSTANTS: &[(&str, f64)] = &[

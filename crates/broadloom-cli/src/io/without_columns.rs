@@ -38,6 +38,10 @@ impl Columns {
         match *self {}
     }
 
+    pub fn first_rounded(&self, _: usize, _: DType) -> Result<Option<(usize, String)>, Failure> {
+        match *self {}
+    }
+
     pub fn texts(&self, _: usize) -> Result<BTreeSet<Box<str>>, Failure> {
         match *self {}
     }

@@ -163,6 +163,42 @@ fn nulls_are_nan() {
     }
 }
 
+/// Integers beside nulls, and those of a matrix, become f64.
+#[test]
+fn integers_that_f64_rounds_are_told() {
+    const ODD: i64 = (1 << 53) + 1;
+    let folder = Folder::new();
+    // What lies under a null is not told.
+    let hidden = Int64Array::new(vec![ODD, 1, 2, 3].into(), Some(vec![false, true, true, true].into()));
+    let list =
+        FixedSizeListArray::from_iter_primitive::<Int64Type, _, _>([1, 2, ODD, 3].map(|int| Some([Some(int), None])), 2);
+    let rows = || {
+        batch(vec![
+            ("id", Arc::new(Int64Array::from(vec![Some(ODD - 1), None, Some(5), Some(ODD)]))),
+            ("u", Arc::new(UInt64Array::from(vec![Some(1), Some(u64::MAX), None, Some(2)]))),
+            ("full", Arc::new(Int64Array::from(vec![1, 2, ODD, 4]))),
+            ("hidden", Arc::new(hidden.clone())),
+            ("list", Arc::new(list.clone())),
+        ])
+    };
+    write(&folder, &[rows(), rows()]);
+    for format in FORMATS {
+        let table = format!("t.{format}");
+        let told = |input: &str| folder.run(&["eval", "x[:1]", input]).stderr;
+        let column = |name: &str| told(&format!("x={table}:{name}"));
+        let id = column("id");
+        assert!(id.contains("column \"id\", row 4: 9007199254740993 is rounded to f64"), "{id}");
+        assert!(id.contains("write the column without nulls"), "{id}");
+        let unsigned = column("u");
+        assert!(unsigned.contains("row 2: 18446744073709551615 is rounded to f64"), "{unsigned}");
+        assert_eq!((column("full"), column("hidden"), column("list")), Default::default());
+        assert_eq!(folder.output(&["eval", "x[2]", &format!("x={table}:full")]), "9007199254740993\n");
+        let matrix = told(&format!("x={table}:hidden,full"));
+        assert!(matrix.contains("column \"full\", row 3: 9007199254740993 is rounded"), "{matrix}");
+        assert!(!matrix.contains("hidden"), "{matrix}");
+    }
+}
+
 #[test]
 fn text_and_dates_are_read_as_those_of_csv() {
     let folder = Folder::new();

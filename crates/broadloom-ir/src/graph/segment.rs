@@ -9,7 +9,7 @@ use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::Problem;
 use crate::reduce::{ReduceOp, segment_tables, used_tables};
-use crate::shape::{MAX_RANK, Shape};
+use crate::shape::MAX_RANK;
 
 /// The reduction of the rows of each segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,12 +36,24 @@ impl SegmentOp {
     }
 }
 
-/// The tables of a segmented reduction: see [`Node::Segment`].
-#[derive(Clone, Copy)]
-struct Tables {
-    expr: ExprId,
-    op: ReduceOp,
-    compensated: bool,
+/// What the tables of a segmented reduction hold: see [`Node::Segment`].
+#[derive(Debug, Clone)]
+pub struct Segmented {
+    /// Sum, Prod, Min or Max.
+    pub op: ReduceOp,
+    /// Whether sums keep what rounding loses of them.
+    pub compensated: bool,
+    /// The number of segments.
+    pub segments: Dim,
+    /// The number of elements that determines the number of tables.
+    pub elements: Dim,
+}
+
+impl Segmented {
+    /// The number of rows of each segment, in as many tables.
+    fn counts(&self) -> Segmented {
+        Segmented { op: ReduceOp::Sum, compensated: false, ..self.clone() }
+    }
 }
 
 impl Graph {
@@ -62,43 +74,31 @@ impl Graph {
         self.settle(result, op.name(), &[values, ids], site)
     }
 
-    /// Returns the tables of a segmented reduction by themselves, [`Node::Segment`], as graphs are printed.
-    #[allow(clippy::too_many_arguments, reason = "the fields of one graph node")]
-    pub fn segment_tables(
-        &mut self,
-        op: ReduceOp,
-        compensated: bool,
-        values: ExprId,
-        ids: ExprId,
-        segments: Dim,
-        elements: Dim,
-        site: Site,
-    ) -> ExprId {
-        let result = self.try_segment_tables(op, compensated, values, ids, segments, elements, site);
-        self.settle(result, "segment_tables", &[values, ids], site)
+    /// Returns the tables of a segmented reduction by themselves, [`Node::Segment`], as graphs are printed. The operands are
+    /// the values, in the dtype in which they accumulate, and the ids.
+    pub fn segment_tables(&mut self, of: &Segmented, operands: [ExprId; 2], site: Site) -> ExprId {
+        let result = self.try_segment_tables(of, operands, site);
+        self.settle(result, "segment_tables", &operands, site)
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the fields of one graph node")]
     fn try_segment_tables(
         &mut self,
-        op: ReduceOp,
-        compensated: bool,
-        values: ExprId,
-        ids: ExprId,
-        segments: Dim,
-        elements: Dim,
+        of: &Segmented,
+        operands: [ExprId; 2],
         site: Site,
     ) -> Result<ExprId, Problem> {
-        if self.any_poisoned(&[values, ids]) {
+        if self.any_poisoned(&operands) {
             return Ok(self.poison());
         }
-        let dtype = self.dtype(values);
-        if op.accumulator(dtype) != dtype || compensated && !(op == ReduceOp::Sum && dtype.is_float()) {
+        let dtype = self.dtype(operands[0]);
+        if of.op.accumulator(dtype) != dtype
+            || of.compensated && !(of.op == ReduceOp::Sum && dtype.is_float())
+        {
             return Err(Problem::Argument(
                 "takes the dtype in which it accumulates, and compensates sums of floats only",
             ));
         }
-        Ok(self.tables(op, compensated, values, ids, segments, elements, site)?.expr)
+        self.tables(of, operands, site)
     }
 
     /// Returns the number of rows (`i64`) of each segment.
@@ -111,8 +111,10 @@ impl Graph {
         if self.is_poisoned(ids) {
             return Ok(ids);
         }
-        let counts = self.counts(ids, segments.clone(), segments, site)?;
-        self.combined(counts, site)
+        let elements = segments.clone();
+        let of = Segmented { op: ReduceOp::Sum, compensated: false, segments, elements };
+        let counts = self.counts(&of, ids, site)?;
+        self.combined(&of, counts, site)
     }
 
     pub(super) fn try_segment(
@@ -129,75 +131,70 @@ impl Graph {
         let dtype = self.dtype(values);
         let rest = self.written(values).iter().skip(1);
         let elements = Dim::product(std::iter::once(&segments).chain(rest)).map_err(Problem::Size)?;
-        let op = match op {
-            SegmentOp::Sum => ReduceOp::Sum,
-            SegmentOp::Min => ReduceOp::Min,
-            SegmentOp::Max => ReduceOp::Max,
-            SegmentOp::Mean => return self.segment_mean(values, ids, segments, elements, site),
+        // An axis more must be possible.
+        let has_room = self.written(values).rank() + 2 <= MAX_RANK;
+        // `f64` holds all sums of the others that matter.
+        let is_long = match op {
+            SegmentOp::Sum => dtype == DType::F64,
+            SegmentOp::Mean => matches!(dtype, DType::F64 | DType::I64 | DType::U64),
+            SegmentOp::Min | SegmentOp::Max => false,
         };
-        let (work, compensated) = match op {
-            // An axis more must be possible.
-            ReduceOp::Sum if dtype.is_float() => (DType::F64, dtype == DType::F64 && self.has_room(values)),
-            _ => (op.accumulator(dtype), false),
+        let (reduction, work) = match op {
+            SegmentOp::Sum if dtype.is_float() => (ReduceOp::Sum, DType::F64),
+            SegmentOp::Sum => (ReduceOp::Sum, ReduceOp::Sum.accumulator(dtype)),
+            SegmentOp::Min => (ReduceOp::Min, dtype),
+            SegmentOp::Max => (ReduceOp::Max, dtype),
+            SegmentOp::Mean => (ReduceOp::Sum, DType::F64),
         };
+        let of = Segmented { op: reduction, compensated: is_long && has_room, segments, elements };
         let values = self.convert(values, work, site)?;
-        let tables = self.tables(op, compensated, values, ids, segments, elements, site)?;
-        let total = self.combined(tables, site)?;
-        self.convert(total, op.result_dtype(dtype), site)
+        let tables = self.tables(&of, [values, ids], site)?;
+        let total = self.combined(&of, tables, site)?;
+        match op {
+            SegmentOp::Mean => {
+                let mean = self.mean_of_total(&of, [tables, ids], total, site)?;
+                self.convert(mean, ReduceOp::Mean.result_dtype(dtype), site)
+            }
+            _ => self.convert(total, reduction.result_dtype(dtype), site),
+        }
     }
 
-    /// Returns whether compensated tables of some rows have no more axes than are possible.
-    fn has_room(&self, values: ExprId) -> bool {
-        self.written(values).rank() + 2 <= MAX_RANK
-    }
-
-    /// Returns the mean of each segment.
-    fn segment_mean(
+    /// Returns the mean of each segment from its total.
+    fn mean_of_total(
         &mut self,
-        values: ExprId,
-        ids: ExprId,
-        segments: Dim,
-        elements: Dim,
+        of: &Segmented,
+        [tables, ids]: [ExprId; 2],
+        total: ExprId,
         site: Site,
     ) -> Result<ExprId, Problem> {
-        let dtype = self.dtype(values);
-        // `f64` holds all sums of the others that matter.
-        let compensated = matches!(dtype, DType::F64 | DType::I64 | DType::U64) && self.has_room(values);
-        let values = self.convert(values, DType::F64, site)?;
-        let tables =
-            self.tables(ReduceOp::Sum, compensated, values, ids, segments.clone(), elements.clone(), site)?;
-        let counts = self.counts(ids, segments, elements, site)?;
-        let total = self.combined(tables, site)?;
-        let rows = self.combined(counts, site)?;
+        let counts = self.counts(of, ids, site)?;
+        let rows = self.combined(&of.counts(), counts, site)?;
         let after: Vec<i64> = (1..self.written(total).rank() as i64).collect();
         let rows = self.try_expand_dims(rows, &after, site)?;
         let rows = self.convert(rows, DType::F64, site)?;
         let mean = self.try_elementwise(Op::Divide, &[total, rows], site)?;
-        let mean = match compensated {
-            true => {
-                let rest = self.rest_of_mean(tables, counts, mean, site)?;
-                let rest = self.try_elementwise(Op::Divide, &[rest, rows], site)?;
-                let exact = self.try_elementwise(Op::Add, &[mean, rest], site)?;
-                // Infinities less infinities are not a rest.
-                let is_finite = self.try_elementwise(Op::Isfinite, &[exact], site)?;
-                self.try_select([is_finite, exact, mean], site)?
-            }
-            false => mean,
-        };
-        self.convert(mean, ReduceOp::Mean.result_dtype(dtype), site)
+        if !of.compensated {
+            return Ok(mean);
+        }
+        let rest = self.rest_of_mean(tables, counts, mean, site)?;
+        let rest = self.try_elementwise(Op::Divide, &[rest, rows], site)?;
+        let exact = self.try_elementwise(Op::Add, &[mean, rest], site)?;
+        // Infinities less infinities are not a rest.
+        let is_finite = self.try_elementwise(Op::Isfinite, &[exact], site)?;
+        self.try_select([is_finite, exact, mean], site)
     }
 
     /// Returns what sums exceed the mean times their number of rows by: first for each table, where most of both cancels.
     fn rest_of_mean(
         &mut self,
-        tables: Tables,
-        counts: Tables,
+        tables: ExprId,
+        counts: ExprId,
         mean: ExprId,
         site: Site,
     ) -> Result<ExprId, Problem> {
-        let [sums, lost] = self.sums_and_lost(tables.expr, site)?;
+        let [sums, lost] = self.sums_and_lost(tables, site)?;
         let after: Vec<i64> = (2..self.written(sums).rank() as i64).collect();
-        let counts = self.try_expand_dims(counts.expr, &after, site)?;
+        let counts = self.try_expand_dims(counts, &after, site)?;
         let counts = self.convert(counts, DType::F64, site)?;
         let counts = self.try_elementwise(Op::Negative, &[counts], site)?;
         let rest = self.try_elementwise(Op::Fma, &[counts, mean, sums], site)?;
@@ -215,41 +212,32 @@ impl Graph {
     }
 
     /// Returns the combination of all tables.
-    fn combined(&mut self, tables: Tables, site: Site) -> Result<ExprId, Problem> {
-        let expr = match tables.compensated {
+    fn combined(&mut self, of: &Segmented, tables: ExprId, site: Site) -> Result<ExprId, Problem> {
+        let combined = match of.compensated {
             true => {
-                let [sums, lost] = self.sums_and_lost(tables.expr, site)?;
+                let [sums, lost] = self.sums_and_lost(tables, site)?;
                 let exact = self.try_elementwise(Op::Add, &[sums, lost], site)?;
                 // What rounding loses of an infinite sum is not a number.
                 let is_finite = self.try_elementwise(Op::Isfinite, &[sums], site)?;
                 self.try_select([is_finite, exact, sums], site)?
             }
-            false => tables.expr,
+            false => tables,
         };
-        self.try_reduce(tables.op, expr, Some(&[0]), false, Empty::Identity, site)
+        self.try_reduce(of.op, combined, Some(&[0]), false, Empty::Identity, site)
     }
 
-    /// Returns the tables of the number of rows.
-    fn counts(&mut self, ids: ExprId, segments: Dim, elements: Dim, site: Site) -> Result<Tables, Problem> {
+    /// Returns the tables of the number of rows, as many as those of a reduction.
+    fn counts(&mut self, of: &Segmented, ids: ExprId, site: Site) -> Result<ExprId, Problem> {
         let one = self.insert_constant(Scalar::I64(1), site)?;
         let ones = self.try_broadcast_to(one, self.written(ids).clone(), site)?;
-        self.tables(ReduceOp::Sum, false, ones, ids, segments, elements, site)
+        self.tables(&of.counts(), [ones, ids], site)
     }
 
-    /// Returns tables of the rows of each segment, whose number `elements` determine; `values` have the dtype in which they
-    /// accumulate.
-    #[allow(clippy::too_many_arguments, reason = "the fields of one graph node")]
-    fn tables(
-        &mut self,
-        op: ReduceOp,
-        compensated: bool,
-        values: ExprId,
-        ids: ExprId,
-        segments: Dim,
-        elements: Dim,
-        site: Site,
-    ) -> Result<Tables, Problem> {
-        let segments = self.symbols.accept(&segments, site)?;
+    /// Returns the tables of values, in the dtype in which they accumulate, by ids.
+    fn tables(&mut self, of: &Segmented, [values, ids]: [ExprId; 2], site: Site) -> Result<ExprId, Problem> {
+        let Segmented { op, compensated, segments, elements } = of;
+        let (op, compensated) = (*op, *compensated);
+        let segments = self.symbols.accept(segments, site)?;
         let codes = self.as_index(ids, site)?;
         let rows = self.length_of(ids, "`ids`")?;
         let shape = self.written(values).clone();
@@ -267,13 +255,14 @@ impl Graph {
         });
         clash.map_err(|clash| self.unequal(&clash, ["`values`".into(), "`ids`".into()]))?;
         let halves = compensated.then_some(Dim::constant(2));
-        let obligations = self.require_sizes(&Shape::from_iter([segments.clone()]), &[])?;
-        let elements = self.symbols.accept(&elements, site)?;
+        let elements = self.symbols.accept(elements, site)?;
+        // Fewer than no elements would have more tables than rows of a block.
+        let sizes: Vec<Dim> = std::iter::once(&segments).chain(rest).cloned().collect();
+        let obligations = self.require_sizes(&[segments.clone(), elements.clone()], &sizes)?;
         let count = segment_tables(&elements).and_then(|tables| used_tables(&tables, &rows));
         let count = count.map_err(Problem::Size)?;
         let shape = [count, segments].into_iter().chain(halves).chain(rest.iter().cloned()).collect();
         let node = Node::Segment { op, compensated, elements, values, ids: codes, initial: None };
-        let expr = self.insert(node, self.dtype(values), shape, obligations, site)?;
-        Ok(Tables { expr, op, compensated })
+        self.insert(node, self.dtype(values), shape, obligations, site)
     }
 }

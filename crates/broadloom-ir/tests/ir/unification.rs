@@ -3,8 +3,9 @@
 use crate::support::{dim, here, input, text};
 use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Problem;
+use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, Graph, InputDim, Product, SegmentOp};
+use broadloom_ir::graph::{CheckedGraph, Graph, InputDim, Product, SegmentOp, Segmented};
 use broadloom_ir::interp::{Array, interpret};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
@@ -208,12 +209,19 @@ fn ops_that_are_refused_late_infer_nothing() {
     let sum = graph.elementwise(Op::Add, &[n, n], here());
     let ids = graph.cast(n, DType::I64, here());
     let minus_two = dim(&mut graph, "-2");
-    let ops: [&dyn Fn(&mut Graph) -> ExprId; 4] = [
+    let of = |elements: &Dim| Segmented {
+        op: ReduceOp::Sum,
+        compensated: false,
+        segments: Dim::ONE,
+        elements: elements.clone(),
+    };
+    let ops: [&dyn Fn(&mut Graph) -> ExprId; 5] = [
         // Too many elements.
         &|graph| graph.elementwise(Op::Add, &[w, x], here()),
         // The sum could be computed, but its destination is no input.
         &|graph| graph.assign_op(Op::Add, sum, v, here()),
         &|graph| graph.segment(SegmentOp::Sum, v, ids, minus_two.clone(), here()),
+        &|graph| graph.segment_tables(&of(&minus_two), [v, ids], here()),
         // The number of elements would do.
         &|graph| graph.reshape(v, &[Some(minus_two.clone()), Some(minus_two.clone())], here()),
     ];

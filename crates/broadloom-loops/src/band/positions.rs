@@ -1,6 +1,6 @@
 //! The positions that kernels compute in order to read an array there, as in `take_along_axis` and medians of some elements.
 
-use super::{Known, extent, steps};
+use super::{Known, steps};
 use crate::kernel::*;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
@@ -73,7 +73,7 @@ fn position_of(kernel: &Kernel, value: ValueId, known: Known<'_>, depth: usize) 
         Def::Index(axis) => {
             let Axis { extent: steps, groups, stretched, .. } = &kernel.axes[axis.index()];
             let is_whole = groups.is_empty() && stretched.is_none();
-            let last = extent(kernel, *steps).sub(&Dim::ONE).ok()?;
+            let last = kernel.size(*steps).sub(&Dim::ONE).ok()?;
             is_whole.then(|| Position::between(Dim::ZERO, last))
         }
         // An index out of range becomes one in range.

@@ -1,7 +1,7 @@
 //! Kernels whose threads can share another axis: `sort(x, axis=0)[:5]` reads sorted columns, which are rows of the array that
 //! holds them, in a loop inside the one over its own rows.
 
-use super::{Known, extent, is_by_rows, steps, touches};
+use super::{Known, is_by_rows, steps, touches};
 use crate::kernel::*;
 use broadloom_ir::dim::Dim;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,7 +61,7 @@ fn sharing(kernel: &Kernel, axis: AxisId, elements: &Dim) -> Option<Kernel> {
     if !touched.all(|touch| !touch.writes || is_moved(touch.access)) {
         return None;
     }
-    let (before, after) = (steps(kernel)?, extent(kernel, entry.extent));
+    let (before, after) = (steps(kernel)?, kernel.size(entry.extent));
     if before.mul(&after).ok()? == *elements {
         return None;
     }

@@ -15,42 +15,42 @@ impl Resolver<'_> {
             self.flag(call, "stable")?;
         }
         let descending = self.flag(call, "descending")?;
-        let axis = match call.get("axis") {
-            Some(_) => self.axis(call)?,
-            None => Some(-1),
-        };
-        let Some(x) = self.operand(call, "x")? else { return Ok(None) };
-        let sorted = self.build(call.span, |graph, site| match indices {
-            true => graph.argsort(x, axis, descending, site),
-            false => graph.sort(x, axis, descending, site),
-        });
-        sorted.map(Some)
+        let sorted = self.sorted(indices, descending, call)?;
+        Ok(sorted.map(|(sorted, _)| sorted))
     }
 
     /// Resolves `partition(x, 3)`, `argpartition(x, (1, -2), axis=0)`: sorts, which puts every position in its place.
     pub(super) fn partition(&mut self, indices: bool, call: &Call) -> Outcome<Option<ExprId>> {
         self.meaning_of(call, "kind", [("introselect", ())])?;
         let positions = self.integers(call.all("kth"))?;
-        let axis = match call.get("axis") {
-            Some(_) => self.axis(call)?,
-            None => Some(-1),
-        };
-        let Some(x) = self.operand(call, "x")? else { return Ok(None) };
-        let sorted = self.build(call.span, |graph, site| match indices {
-            true => graph.argsort(x, axis, false, site),
-            false => graph.sort(x, axis, false, site),
-        })?;
-        let along = axis.unwrap_or(0);
+        let Some((sorted, axis)) = self.sorted(indices, false, call)? else { return Ok(None) };
         let shape = self.graph.shape(sorted);
+        // Without an axis, the result has only one.
+        let along = axis.unwrap_or(0);
         let along = if along < 0 { along + shape.rank() as i64 } else { along };
         let length = usize::try_from(along).ok().and_then(|along| shape.get(along)?.as_constant());
-        let is_outside = |kth: &&i64| length.is_some_and(|length| !(-length..length).contains(kth));
-        match positions.iter().find(is_outside) {
-            Some(kth) => {
-                call.refuse(format!("has no position {kth} among {} elements", length.unwrap_or_default()))
-            }
-            None => Ok(Some(sorted)),
+        if let Some(length) = length
+            && let Some(kth) = positions.iter().find(|kth| !(-length..length).contains(*kth))
+        {
+            return call.refuse(format!("has no position {kth} among {length} elements"));
         }
+        Ok(Some(sorted))
+    }
+
+    /// Returns the elements of the call in order, or their positions, and the axis along which they are.
+    fn sorted(
+        &mut self,
+        indices: bool,
+        descending: bool,
+        call: &Call,
+    ) -> Outcome<Option<(ExprId, Option<i64>)>> {
+        let axis = if call.get("axis").is_some() { self.axis(call)? } else { Some(-1) };
+        let Some(x) = self.operand(call, "x")? else { return Ok(None) };
+        let sorted = self.build(call.span, |graph, site| match indices {
+            true => graph.argsort(x, axis, descending, site),
+            false => graph.sort(x, axis, descending, site),
+        });
+        sorted.map(|sorted| Some((sorted, axis)))
     }
 
     /// Resolves `searchsorted(bounds, x, side='right')`.

@@ -14,7 +14,7 @@ use crate::{Given, TextList};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Literal, Node};
+use broadloom_ir::graph::{Literal, Node, Segmented};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use std::collections::{BTreeSet, HashMap};
@@ -245,24 +245,24 @@ impl Resolver<'_> {
         )))
     }
 
-    /// The number of groups, which is known for a column of text.
     /// Resolves the tables of which reductions of groups are printed.
     pub(super) fn segment_tables(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let ops = [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Min, ReduceOp::Max].map(|op| (op.name(), op));
-        let op = self.meaning_of(call, "op", ops)?.unwrap_or(ReduceOp::Sum);
-        let compensated = self.flag(call, "compensated")?;
+        let Some(op) = self.meaning_of(call, "op", ops)? else { return call.refuse("needs `op`") };
+        let Some(elements) = call.get("elements") else { return call.refuse("needs `elements`") };
         let (Some(x), Some(ids)) = (self.operand(call, "x")?, self.operand(call, "ids")?) else {
             return Ok(None);
         };
-        let segments = self.segments(call, ids)?;
-        let Some(elements) = call.get("elements") else { return call.refuse("needs `elements`") };
-        let elements = self.size(elements)?;
-        self.build(call.span, |graph, site| {
-            graph.segment_tables(op, compensated, x, ids, segments, elements, site)
-        })
-        .map(Some)
+        let of = Segmented {
+            op,
+            compensated: self.flag(call, "compensated")?,
+            segments: self.segments(call, ids)?,
+            elements: self.size(elements)?,
+        };
+        self.build(call.span, |graph, site| graph.segment_tables(&of, [x, ids], site)).map(Some)
     }
 
+    /// The number of groups, which is known for a column of text.
     pub(super) fn segments(&self, call: &Call, ids: ExprId) -> Outcome<Dim> {
         match (call.get("segments"), self.texts.list(ids)) {
             (Some(segments), _) => self.size(segments),

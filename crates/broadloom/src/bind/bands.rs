@@ -8,7 +8,7 @@ use crate::thresholds::{
 use broadloom_ir::dim::DimError;
 use broadloom_ir::shape::Shape;
 use broadloom_loops::MIN_BAND_BYTES;
-use broadloom_loops::kernel::{AxisId, Band, Extent, Kernel, PACKED_STEPS, Schedule};
+use broadloom_loops::kernel::{AxisId, Band, Kernel, PACKED_STEPS, Schedule};
 use std::ops::Range;
 
 /// How the kernels of a band run.
@@ -101,10 +101,8 @@ fn turns_of(
 
 /// Returns the bytes of arrays of which a kernel reads the same elements in each step.
 fn packed_bytes(kernel: &Kernel, values: &Values) -> i64 {
-    let length = |axis: AxisId| match kernel.axes[axis.index()].extent {
-        Extent::Constant(length) => length,
-        Extent::Param(param) => evaluate(&kernel.params[param.index()], values).unwrap_or(i64::MAX),
-    };
+    let length =
+        |axis: AxisId| evaluate(&kernel.size(kernel.axes[axis.index()].extent), values).unwrap_or(i64::MAX);
     let is_same = |axis: AxisId| Some(axis) != kernel.parallel;
     let arrays = kernel.accesses.iter().filter(|access| access.buffer.is_some());
     let same = arrays.filter(|access| access.strides.iter().all(|(axis, _)| is_same(*axis)));

@@ -11,9 +11,7 @@ use crate::thresholds::{
 };
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::shape::Shape;
-use broadloom_loops::kernel::{
-    Band, Buffer, CONTRACTED_ROWS, Extent, Kernel, KernelId, Role, Schedule, Stmt, Work,
-};
+use broadloom_loops::kernel::{Band, Buffer, CONTRACTED_ROWS, Kernel, KernelId, Role, Schedule, Stmt, Work};
 use smallvec::{SmallVec, smallvec};
 
 /// What a call is divided for. Calls that differ in it have bindings of their own.
@@ -209,10 +207,7 @@ fn group_length(extent: i64, unit: i64, most: i64) -> i64 {
 /// Returns the number of steps of the parallel axis.
 fn extent(kernel: &Kernel, values: &Values) -> Result<i64, DimError> {
     let Some(axis) = kernel.parallel else { return Ok(1) };
-    match kernel.axes[axis.index()].extent {
-        Extent::Constant(extent) => Ok(extent),
-        Extent::Param(param) => evaluate(&kernel.params[param.index()], values),
-    }
+    evaluate(&kernel.size(kernel.axes[axis.index()].extent), values)
 }
 
 /// Returns the work of a kernel, in bytes of memory traffic or operations that take as long: vector code does one

@@ -161,6 +161,29 @@ impl Columns {
         Ok(false)
     }
 
+    /// The row, counted from 1, and the digits of the first integer that f64 rounds to another one. `dtype` is that of
+    /// the column's elements.
+    ///
+    /// # Errors
+    /// Returns an error if the file is damaged.
+    pub fn first_rounded(&self, column: usize, dtype: DType) -> Result<Option<(usize, String)>, Failure> {
+        if !matches!(dtype, DType::I64 | DType::U64) {
+            return Ok(None);
+        }
+        let mut before = 0;
+        for batch in self.batches(&[column])? {
+            let batch = batch?;
+            if let (Some(field), [array]) = (batch.schema_ref().fields().first(), batch.columns()) {
+                let found = first_rounded(field, array).map_err(|what| damaged(&self.content, &what))?;
+                if let Some((row, integer)) = found {
+                    return Ok(Some((before + row + 1, integer.to_string())));
+                }
+            }
+            before += batch.num_rows();
+        }
+        Ok(None)
+    }
+
     /// The distinct texts of a column of text; a null is the empty text.
     ///
     /// # Errors
@@ -430,6 +453,22 @@ fn numbers(field: &Field, array: &ArrayRef, to: &mut Elements) -> Result<(), Str
         to.set_nan(start, row * each..(row + 1) * each);
     }
     Ok(())
+}
+
+/// The first integer that f64 rounds to another one, and its row. What lies under a null is no integer of the column.
+fn first_rounded(field: &Field, array: &ArrayRef) -> Result<Option<(usize, i128)>, String> {
+    let column = Column::new(field, array).map_err(|error| error.to_string())?;
+    let elements = column.to_array().map_err(|error| error.to_string())?;
+    let integers: Box<dyn Iterator<Item = i128>> = match (elements.as_slice::<i64>(), elements.as_slice::<u64>()) {
+        (Some(integers), _) => Box::new(integers.iter().copied().map(i128::from)),
+        (None, Some(integers)) => Box::new(integers.iter().copied().map(i128::from)),
+        (None, None) => return Ok(None),
+    };
+    let each = column.kind().elements();
+    let mut found = integers.enumerate().map(|(at, integer)| (at / each, integer)).filter(|(row, integer)| {
+        (*integer as f64) as i128 != *integer && column.nulls().is_none_or(|nulls| nulls.is_valid(*row))
+    });
+    Ok(found.next())
 }
 
 /// The elements as f64.

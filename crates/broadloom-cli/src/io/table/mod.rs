@@ -187,14 +187,16 @@ impl Table {
                 return Err(self.refusal(name, column));
             }
         };
-        let dtype = match &self.origin {
+        let read_as = match &self.origin {
             Origin::Text(_) => dtype,
             Origin::Columns(columns) => columns.dtype(column, dtype)?,
         };
-        let part = Part { columns: Rc::from([column]), reads: Reads::Numbers, dtype, row, names: None };
-        let mut opened = self.opened(name, part, &profile::numbers(class, dtype));
-        let rounded = rounded.as_ref().filter(|_| dtype == DType::F64);
-        opened.warnings.extend(rounded.map(|found| self.rounds(name, column, found)));
+        let part =
+            Part { columns: Rc::from([column]), reads: Reads::Numbers, dtype: read_as, row, names: None };
+        let mut opened = self.opened(name, part, &profile::numbers(class, read_as));
+        if read_as == DType::F64 {
+            opened.warnings.extend(self.rounds(name, column, dtype, rounded.as_ref())?);
+        }
         Ok(opened)
     }
 
@@ -209,15 +211,31 @@ impl Table {
         format!("{name} = {}:{}: {read}", self.content.path().display(), self.names[column])
     }
 
-    /// The warning that an integer is not exact in f64.
-    fn rounds(&self, name: &str, column: usize, found: &Found) -> [String; 2] {
-        let Found { row, line, text } = found;
+    /// The warning that an integer of a column of some dtype is not exact in f64, if one is not. `found` is the first
+    /// such integer of a text.
+    fn rounds(
+        &self,
+        name: &str,
+        column: usize,
+        dtype: DType,
+        found: Option<&Found>,
+    ) -> Result<Option<[String; 2]>, Failure> {
         let (file, title) = (self.content.path().display(), &self.names[column]);
-        let headline = format!("{file}: column {title:?}, row {row} (line {line}): {text} is rounded to f64");
-        [
-            headline,
-            format!("if it is a name and not a count, read the column as text: '{name}={file}:{title}:text'"),
-        ]
+        let (place, integer, help) = match &self.origin {
+            Origin::Text(_) => {
+                let Some(Found { row, line, text }) = found else { return Ok(None) };
+                let as_text = format!(
+                    "if it is a name and not a count, read the column as text: '{name}={file}:{title}:text'"
+                );
+                (format!("row {row} (line {line})"), text.clone(), as_text)
+            }
+            Origin::Columns(columns) => {
+                let Some((row, integer)) = columns.first_rounded(column, dtype)? else { return Ok(None) };
+                let help = "to keep all digits, write the column without nulls, and read it alone";
+                (format!("row {row}"), integer, help.to_owned())
+            }
+        };
+        Ok(Some([format!("{file}: column {title:?}, {place}: {integer} is rounded to f64"), help]))
     }
 
     /// Whether a column can be one of a matrix.
@@ -269,7 +287,7 @@ impl Table {
             if let Kind::Numbers { class, dtype, rounded, .. } = &self.kinds[*column] {
                 let read = profile::numbers(*class, *dtype);
                 described.push(self.describe(&format!("{name}[:, {at}]"), *column, &read));
-                warnings.extend(rounded.iter().map(|found| self.rounds(name, *column, found)));
+                warnings.extend(self.rounds(name, *column, *dtype, rounded.as_ref())?);
             }
         }
         let row = vec![columns.len()];

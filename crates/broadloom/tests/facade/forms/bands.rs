@@ -277,10 +277,14 @@ fn rows_of_any_sizes_compile() {
     let x = g.input::<f64>("x", shape![a, b, c, d]);
     assert!((2.0 * x).sort(-1).compile().is_ok());
 
-    let g = Graph::new();
-    let [n, m, k] = g.symbols(["n", "m", "k"]);
-    let (x, y) = (g.input::<f64>("x", shape![n, m]), g.input::<f64>("y", shape![k]));
-    let first = (2.0 * x.rebind(shape![2 * k, m])).sort(1).slice_axis(1, (0, 1), 1).squeeze(1);
-    let kernel = g.compile([("a", first), ("b", y + 1.0)]).unwrap();
-    assert!(!kernel.explain().to_string().contains("together"));
+    // Twice the computed pairs of f64: before and after they are sorted.
+    for (is_tied, bytes) in [(true, "32*m*k"), (false, "16*m*rows0")] {
+        let g = Graph::new();
+        let [n, m, k] = g.symbols(["n", "m", "k"]);
+        let (x, y) = (g.input::<f64>("x", shape![n, m]), g.input::<f64>("y", shape![k]));
+        let x = if is_tied { x.rebind(shape![2 * k, m]) } else { x };
+        let first = (2.0 * x).sort(1).slice_axis(1, (0, 1), 1).squeeze(1);
+        let kernel = g.compile([("a", first), ("b", y + 1.0)]).unwrap();
+        assert_eq!(kernel.explain().materialized_bytes().to_string(), bytes);
+    }
 }
