@@ -27,6 +27,7 @@ impl Covered {
             Node::Select { .. } => format!("select of {}", graph.dtype(output)),
             Node::Take { .. } => format!("take of {}", graph.dtype(output)),
             Node::Concat { .. } => format!("concat of {}", graph.dtype(output)),
+            Node::Set { .. } => format!("set of {}", graph.dtype(output)),
             Node::TopK { topk, operand } => format!("{} of {}", topk.name(), graph.dtype(*operand)),
             Node::Sort { sort, operand } => format!("{} of {}", sort.name(), graph.dtype(*operand)),
             Node::Search { table, .. } => format!("{SEARCH} of {}", graph.dtype(*table)),

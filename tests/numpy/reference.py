@@ -8,6 +8,7 @@ See `cases.py` for the format of the table, and `meaning.py` for where Broadloom
 import pathlib
 import sys
 
+import changes
 import compositions
 import contractions
 import elementwise
@@ -39,6 +40,7 @@ def main():
     compositions.write(cases)
     special.write(cases)
     suites.write(cases)
+    changes.write(cases)
     cases.close()
     # A difference that decides nothing is one that is no more.
     stale = [name for name in meaning.DIFFERENCES if not meaning.applied[name]]

@@ -135,6 +135,7 @@ impl Builder {
             Kind::Reduce => self.reduction(draw),
             Kind::Permute => self.permuted(draw),
             Kind::Slice => self.sliced(draw),
+            Kind::Change => self.changed(draw),
             Kind::Reshape => self.reshaped(draw),
             // No kind of its own, for which there would be fewer of the others: some forms of loops are rare.
             Kind::Axes if draw.next(2) == 0 => self.ordered(draw),
@@ -366,6 +367,32 @@ impl Builder {
             }
             (1.., 1) => x.flip(draw.next(x.rank())),
             _ => x.slice(items),
+        }
+    }
+
+    /// Other elements in a region, or where a mask holds.
+    fn changed(&mut self, draw: &mut Draw) -> Tensor {
+        let x = self.pick(draw);
+        if draw.next(6) == 0 && x.rank() > 0 {
+            let axes = draw.next(x.rank() + 1);
+            let mask = self.like(x, &x.shape()[..axes].to_vec().into(), draw).cast_to(DType::Bool);
+            let value = self.like(x, &x.shape()[axes..].to_vec().into(), draw).cast_to(dtype_of(x));
+            return x.at(mask).set(value);
+        }
+        let items: Vec<SliceItem> = x.shape().iter().map(|dim| slice_item(*dim, draw)).collect();
+        let region = x.slice(&items);
+        let at = x.at(items.clone());
+        match draw.next(4) {
+            // The region is read where it is written.
+            0 if dtype_of(x) != DType::Bool => at.add(region),
+            1 => at.set(region),
+            _ => {
+                let value = self.like(x, &region.shape(), draw).cast_to(dtype_of(x));
+                // Two changes in turn, of regions that may overlap.
+                let changed = at.set(value);
+                let others: Vec<SliceItem> = x.shape().iter().map(|dim| slice_item(*dim, draw)).collect();
+                if draw.next(2) == 0 { changed } else { changed.at(others.clone()).set(x.slice(&others)) }
+            }
         }
     }
 

@@ -68,6 +68,10 @@ fn expressions(graph: &CheckedGraph, forms: &mut BTreeSet<String>) {
             Node::Iota => "iota".to_string(),
             Node::Size(_) => "size".to_string(),
             Node::Concat { axis, .. } => format!("concat along axis {axis}"),
+            Node::Set { region, .. } => {
+                let has_steps = region.iter().any(|part| part.step != 1);
+                format!("set of {} axes{}", region.len(), if has_steps { " with steps" } else { "" })
+            }
             Node::TopK { topk, .. } => format!("{}: {dtype}", topk.name()),
             Node::Sort { operand, sort } => format!("{}: {}", sort.name(), graph.dtype(*operand)),
             Node::Search { table, .. } => format!("{SEARCH}: {}", graph.dtype(*table)),
@@ -435,6 +439,11 @@ const OTHERS: &[&str] = &[
     "concat along axis 0",
     "concat along axis 1",
     "concat along axis 2",
+    "set of 1 axes",
+    "set of 1 axes with steps",
+    "set of 2 axes",
+    "set of 2 axes with steps",
+    "set of 3 axes",
     "groups of a reduction",
     "iota",
     "merged axes",

@@ -97,6 +97,11 @@ pub fn substitute(graph: &CheckedGraph, values: &dyn Fn(broadloom_ir::SymbolId) 
             Node::Iota => fresh.iota(Dim::from(shape[0])),
             Node::Size(dim) => fresh.constant(size(dim)),
             Node::Concat { axis, .. } => concat(operands, *axis as i64),
+            Node::Set { value, region, .. } => {
+                let counts: Vec<i64> = graph.shape(*value).iter().map(size).collect();
+                let parts = region.iter().zip(&counts).map(|(part, count)| slice(part, *count, &size));
+                operands[0].at(parts.collect::<Vec<SliceItem>>()).set(operands[1])
+            }
             Node::Segment { op, compensated, elements, .. } => {
                 let identity = constant(&fresh, op.identity(graph.dtype(expr)));
                 let tables = segment_tables(elements).expect("it was accepted");

@@ -13,6 +13,7 @@
 mod arrange;
 mod assign;
 mod bins;
+mod change;
 mod checked;
 mod compose;
 mod composed;

@@ -22,7 +22,7 @@ mod view;
 pub use error::{InterpretError, Rule};
 
 use crate::dtype::{Class, DType, Element, Scalar};
-use crate::graph::{CheckedGraph, Node, View};
+use crate::graph::{CheckedGraph, Node, SliceAxis, View};
 use crate::ids::{ExprId, InputId};
 use crate::ops::Op;
 use bind::Sizes;
@@ -176,6 +176,11 @@ impl Run<'_> {
                 let operands = operands.iter().map(array).collect::<Result<SmallVec<[&Array; 3]>, _>>()?;
                 join::concat(&operands, *axis).map_err(at)
             }
+            Node::Set { base, value, region } => {
+                let value = array(value)?;
+                let picked = self.picked(region, &value.shape, expr)?;
+                view::set(array(base)?, &picked, value).map_err(at)
+            }
             Node::Segment { op, compensated, elements, values, ids, initial } => {
                 let tables = join::Tables {
                     shape: self.declared_shape(expr)?,
@@ -242,18 +247,26 @@ impl Run<'_> {
                 view::windows(operand, *axis, width).map_err(at)
             }
             View::Slice(axes) => {
-                let shape = self.declared_shape(expr)?;
-                if shape.len() != axes.len() {
-                    return Err(at(Fault::Unsound(Rule::Axes)));
-                }
-                let mut picked = Vec::with_capacity(axes.len());
-                for (axis, size) in axes.iter().zip(shape) {
-                    let start = self.sizes.evaluate(&axis.start)?;
-                    picked.push(view::Picked { start, step: axis.step, size });
-                }
+                let picked = self.picked(axes, &self.declared_shape(expr)?, expr)?;
                 view::slice(operand, &picked).map_err(at)
             }
         }
+    }
+
+    /// Returns the elements on each axis of a region with the given shape.
+    fn picked(
+        &self,
+        axes: &[SliceAxis],
+        shape: &[usize],
+        expr: ExprId,
+    ) -> Result<Vec<view::Picked>, InterpretError> {
+        if shape.len() != axes.len() {
+            return Err(Fault::Unsound(Rule::Axes).at(expr));
+        }
+        let pick = |(axis, size): (&SliceAxis, &usize)| {
+            Ok(view::Picked { start: self.sizes.evaluate(&axis.start)?, step: axis.step, size: *size })
+        };
+        axes.iter().zip(shape).map(pick).collect()
     }
 
     fn iota(&self, expr: ExprId) -> Result<Array, InterpretError> {

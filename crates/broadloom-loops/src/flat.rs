@@ -19,6 +19,7 @@
 
 mod order;
 mod reductions;
+mod set;
 mod views;
 
 pub use reductions::{is_few, most_unrolled};
@@ -563,6 +564,9 @@ impl Flat {
             Node::Concat { operands, axis } => {
                 let operands = operands.iter().map(|operand| self.memo[operand]).collect();
                 self.concat(operands, *axis)?
+            }
+            Node::Set { base, value, region } => {
+                return self.set(self.memo[base], self.memo[value], region, 0, expr);
             }
             Node::Segment { op, compensated, elements, values, ids, initial } => {
                 let values = self.widened(self.memo[values]);

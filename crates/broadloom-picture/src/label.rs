@@ -4,7 +4,7 @@ use crate::drawing::Kind;
 use broadloom::{CheckedGraph, DType, Op};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
-use broadloom_ir::graph::{Node, SEARCH, View, scan_name};
+use broadloom_ir::graph::{Node, SEARCH, SliceAxis, View, scan_name};
 use unicode_width::UnicodeWidthChar;
 
 /// The longest line in a node, in columns.
@@ -81,6 +81,10 @@ pub fn expression(graph: &CheckedGraph, expr: ExprId) -> (Kind, String) {
             (Kind::Reduction, format!("{op} over {}{kept}", axes(over)))
         }
         Node::View { view, operand } => (Kind::View, viewed(graph, view, expr, *operand)),
+        Node::Set { value, region, .. } => (
+            Kind::View,
+            format!("set {}", region_text(graph, region, graph.shape(expr), graph.shape(*value))),
+        ),
         Node::Take { axis, .. } => (Kind::Op, format!("take along axis {axis}")),
         Node::Iota => (Kind::Op, "iota".to_string()),
         Node::Concat { axis, .. } => (Kind::View, format!("concat along axis {axis}")),
@@ -128,22 +132,24 @@ fn viewed(graph: &CheckedGraph, view: &View, expr: ExprId, operand: ExprId) -> S
         View::Permute(permutation) => format!("{} {}", view.name(), axes(permutation)),
         View::Windows(axis) => format!("{} {}", view.name(), axes(&[*axis])),
         View::ExpandDims(over) | View::Squeeze(over) => format!("{} {}", view.name(), axes(over)),
-        View::Slice(parts) => {
-            let (from, to) = (graph.shape(operand), graph.shape(expr));
-            let part = |(axis, part): (usize, &broadloom_ir::graph::SliceAxis)| {
-                let (have, get) = (from.get(axis), to.get(axis));
-                let start = if part.start.is_zero() { String::new() } else { size(graph, &part.start) };
-                let end = get.and_then(|get| part.start.add(get).ok()).filter(|_| part.step == 1);
-                match (part.step, end) {
-                    (1, Some(end)) if have == Some(&end) => format!("{start}:"),
-                    (1, Some(end)) => format!("{start}:{}", size(graph, &end)),
-                    (step, _) => format!("{start}::{step}"),
-                }
-            };
-            let parts: Vec<String> = parts.iter().enumerate().map(part).collect();
-            format!("[{}]", parts.join(", "))
-        }
+        View::Slice(parts) => region_text(graph, parts, graph.shape(operand), graph.shape(expr)),
     }
+}
+
+/// A region of a tensor, as it is written in brackets.
+fn region_text(graph: &CheckedGraph, parts: &[SliceAxis], from: &[Dim], to: &[Dim]) -> String {
+    let part = |(axis, part): (usize, &SliceAxis)| {
+        let (have, get) = (from.get(axis), to.get(axis));
+        let start = if part.start.is_zero() { String::new() } else { size(graph, &part.start) };
+        let end = get.and_then(|get| part.start.add(get).ok()).filter(|_| part.step == 1);
+        match (part.step, end) {
+            (1, Some(end)) if have == Some(&end) => format!("{start}:"),
+            (1, Some(end)) => format!("{start}:{}", size(graph, &end)),
+            (step, _) => format!("{start}::{step}"),
+        }
+    };
+    let parts: Vec<String> = parts.iter().enumerate().map(part).collect();
+    format!("[{}]", parts.join(", "))
 }
 
 /// The name of the operand at a position, if the operands have different meanings.
@@ -157,6 +163,7 @@ pub fn operand(graph: &CheckedGraph, node: &Node, position: usize) -> Option<&'s
         Node::Select { .. } => &["if", "then", "else"],
         Node::Take { .. } => &["table", "at"],
         Node::Segment { .. } => &["values", "ids"],
+        Node::Set { .. } => &["base", "value"],
         Node::Elementwise { op, operands } if operands.len() > 1 && !is_symmetric(*op) => {
             if operands.windows(2).all(|pair| pair[0] == pair[1]) {
                 return None;

@@ -386,6 +386,11 @@ impl<'a> Printer<'a> {
                 let items: Vec<&str> = operands.iter().map(|operand| &*self.get(*operand).text).collect();
                 (format!("concat([{}], axis={axis})", items.join(", ")), ATOM)
             }
+            Node::Set { base, value, region } => {
+                let items: Vec<String> = (0..region.len()).map(|axis| self.range(expr, axis)).collect();
+                let (base, value) = (self.get(*base).within(ATOM), &self.literals(&[*value, *base])[0].text);
+                (format!("{base}.at[{}].set({value})", items.join(", ")), ATOM)
+            }
             Node::Segment { op, compensated, elements, values, ids, .. } => {
                 let (x, ids) = (&self.get(*values).text, &self.get(*ids).text);
                 let segments = self.size(&graph.shape(expr)[1]);

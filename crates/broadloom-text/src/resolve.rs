@@ -6,6 +6,7 @@
 
 mod arrange;
 mod call;
+mod change;
 mod declare;
 mod fold;
 mod index;
@@ -20,6 +21,7 @@ mod several;
 mod sort;
 mod text;
 mod ufunc;
+mod value;
 
 use crate::Resolved;
 use crate::error::{Limit, Mistake, Mistakes, NameOf, Problem};
@@ -39,51 +41,7 @@ pub use session::{Defined, Session};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use text::{TextKind, Texts};
-
-/// The value of an expression.
-#[derive(Debug, Clone, PartialEq)]
-enum Value {
-    /// The result of a mistake; using it reports nothing more.
-    Poison,
-    Tensor(ExprId),
-    /// A number that takes the dtype of the other operands.
-    Literal(Literal),
-    /// Arithmetic on symbols.
-    Size(Dim),
-    /// Any other result computed from numbers and sizes: a tensor of rank 0 that acts as a number beside other
-    /// operands.
-    Number(ExprId),
-    /// A shape.
-    Sizes(Vec<Dim>),
-    /// `n % 8`, which only `assume` leaves as it is.
-    Modulo(Dim, i64),
-    List(Vec<Id>),
-    /// The results of a function that has several.
-    Several(Vec<ExprId>),
-    DType(DType),
-    None,
-    Ellipsis,
-    Text(Box<str>, TextKind),
-}
-
-impl Value {
-    fn describe(&self) -> &'static str {
-        match self {
-            Value::Poison => "a mistake",
-            Value::Tensor(_) => "a tensor",
-            Value::Literal(Literal::Bool(_)) => "`True` or `False`",
-            Value::Literal(_) | Value::Number(_) => "a number",
-            Value::Sizes(_) => "a shape",
-            Value::Size(_) | Value::Modulo(..) => "a size",
-            Value::List(_) => "a list",
-            Value::Several(_) => "several results",
-            Value::DType(_) => "a dtype",
-            Value::None => "`None`",
-            Value::Ellipsis => "`...`",
-            Value::Text(..) => "text",
-        }
-    }
-}
+use value::{Region, Value};
 
 /// The name of the result of a program that is one expression.
 const RESULT: &str = "result";
@@ -265,6 +223,7 @@ impl<'a> Resolver<'a> {
         match &self.values[id.0 as usize] {
             Value::Tensor(expr) | Value::Number(expr) => self.graph.is_poisoned(*expr),
             Value::Several(results) => results.iter().any(|result| self.graph.is_poisoned(*result)),
+            Value::At(tensor) | Value::Region(Region { tensor, .. }) => self.graph.is_poisoned(*tensor),
             value => *value == Value::Poison,
         }
     }
@@ -551,6 +510,7 @@ impl<'a> Resolver<'a> {
             Value::List(_) if let Some(array) = self.numbers(id, None)? => array,
             Value::Text(text, kind) => return Err(self.stray_text(text, kind, span)),
             Value::Several(_) => return self.stray_results(span),
+            Value::At(_) | Value::Region(_) => return self.stray_region(span),
             other @ (Value::List(_) | Value::Sizes(_) | Value::DType(_) | Value::None | Value::Ellipsis) => {
                 let problem = Problem::Kind { expected: "a tensor or a number", found: other.describe() };
                 let mistake = Mistake::new(problem, span);

@@ -60,8 +60,9 @@ pub use bind::{
 };
 pub use chunks::{ChunkError, ChunkRun, Chunked};
 pub use dsl::{
-    Dim, Filtered, Graph, IntoAxes, IntoAxis, IntoFractions, IntoNewShape, IntoPairs, NewSize, Operand,
-    Padding, RangeNumber, Shape, SliceItem, Spacing, Symbol, Tensor, concat, einsum, meshgrid, select, stack,
+    At, Chosen, Dim, Filtered, Graph, IntoAxes, IntoAxis, IntoFractions, IntoNewShape, IntoPairs, NewSize,
+    Operand, Padding, RangeNumber, Shape, SliceItem, Spacing, Symbol, Tensor, concat, einsum, meshgrid,
+    select, stack,
 };
 #[doc(inline)]
 pub use eval::{EvalError, eval};

@@ -170,8 +170,10 @@ fn integers_that_f64_rounds_are_told() {
     let folder = Folder::new();
     // What lies under a null is not told.
     let hidden = Int64Array::new(vec![ODD, 1, 2, 3].into(), Some(vec![false, true, true, true].into()));
-    let list =
-        FixedSizeListArray::from_iter_primitive::<Int64Type, _, _>([1, 2, ODD, 3].map(|int| Some([Some(int), None])), 2);
+    let list = FixedSizeListArray::from_iter_primitive::<Int64Type, _, _>(
+        [1, 2, ODD, 3].map(|int| Some([Some(int), None])),
+        2,
+    );
     let rows = || {
         batch(vec![
             ("id", Arc::new(Int64Array::from(vec![Some(ODD - 1), None, Some(5), Some(ODD)]))),

@@ -43,6 +43,8 @@ pub enum Refusal {
     Reshape,
     /// Some rows are cut out, or their order changes.
     Slice,
+    /// Rows at fixed positions change.
+    Set,
     /// Rows are looked up by number.
     Take,
     /// Rows are sorted.
@@ -174,6 +176,18 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
                 (None, None) if !mentioned => Ok(here),
                 (Some(from), Some(to)) if from == to && whole(from) && !mentioned => Ok(here),
                 _ => Err(Refusal::Slice),
+            }
+        }
+        Node::Set { base, value, region } => {
+            let is_whole = |axis: usize| region[axis].step == 1 && region[axis].start == Dim::ZERO;
+            let others = region.iter().enumerate().filter(|(axis, _)| Some(*axis) != found);
+            let mentioned = others.flat_map(|(_, part)| part.start.symbols()).any(|symbol| symbol == rows);
+            match (rows_of(*base), rows_of(*value)) {
+                (None, None) if !mentioned => Ok(here),
+                (Some(from), Some(to)) if from == to && is_whole(from) && !mentioned => Ok(here),
+                // The rows of a base that is the same for all of them.
+                (None, Some(to)) if found == Some(to) && is_whole(to) && !mentioned => Ok(here),
+                _ => Err(Refusal::Set),
             }
         }
         Node::View { view: View::Windows(axis), operand } => match (rows_of(*operand), found) {

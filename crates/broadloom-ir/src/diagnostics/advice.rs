@@ -169,6 +169,10 @@ fn assign_otherwise(problem: &Problem, op: &str, operands: &[Operand], helps: &m
         Problem::AssignedStretched { .. } => {
             certain("declare that axis without `#`, or assign to a separate input", None)
         }
+        // The value of a changed region.
+        Problem::OtherKind { target: dtype, .. } if op != "assign" && !op.ends_with('_') => {
+            certain("to convert it anyway:", Some(format!("{other}.cast::<{dtype}>()")))
+        }
         Problem::OtherKind { target: dtype, .. } => {
             let value = if op == "assign" { value } else { format!("({value})") };
             let code = format!("{target}.assign({value}.cast::<{dtype}>())");

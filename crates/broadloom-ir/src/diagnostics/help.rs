@@ -152,6 +152,7 @@ fn made(graph: &Graph, expr: ExprId) -> Made {
         Node::Iota => Made::Op { op: "iota", of: None },
         Node::Size(_) => Made::Op { op: "size", of: None },
         Node::Concat { .. } => Made::Op { op: "concat", of: None },
+        Node::Set { base, .. } => op("set", base),
         Node::Segment { values, .. } => op("segment", values),
         Node::TopK { operand, topk } => op(topk.name(), operand),
         Node::Sort { operand, sort } => op(sort.name(), operand),

@@ -91,7 +91,7 @@ impl Graph {
 }
 
 /// Tests NumPy's casting rule `same_kind`: to the same kind, or to a later one of bool, unsigned, signed, float.
-fn is_same_kind(from: DType, to: DType) -> bool {
+pub(super) fn is_same_kind(from: DType, to: DType) -> bool {
     let kind = |dtype: DType| match dtype.class() {
         Class::Bool => 0,
         Class::Int if !dtype.is_signed_integer() => 1,
@@ -123,6 +123,7 @@ impl CheckedGraph {
             | Node::Iota
             | Node::Size(_)
             | Node::Concat { .. }
+            | Node::Set { .. }
             | Node::TopK { .. }
             | Node::Sort { .. }
             | Node::Search { .. }

@@ -270,6 +270,9 @@ impl Graph {
             entry.node.renumber(|expr| numbered(&number, expr));
             found.apply_to(&mut entry.shape);
             entry.node.visit_dims(&mut |dim| *dim = found.apply(dim));
+            let shape_of =
+                |operand: ExprId| entries.get(operand.index()).map_or(&[][..], |entry: &Entry| &entry.shape);
+            entry.node.settle_parts(&entry.shape, shape_of);
             let next = ExprId::new(entries.len());
             // Nodes that were written differently may be equal once inferred sizes are known.
             let expr = match found.is_empty() {

@@ -81,6 +81,16 @@ pub enum Node {
         /// The axis.
         axis: usize,
     },
+    /// The base, in whose region the elements are those of the value: element `j` of the value's axis replaces element
+    /// `start + j * step` of the base's axis. The shape is that of the base.
+    Set {
+        /// Of the dtype of the result.
+        base: ExprId,
+        /// Of the dtype and the rank of the result; its sizes are those of the region.
+        value: ExprId,
+        /// The start and the step on each axis. No position occurs twice.
+        region: Box<[SliceAxis]>,
+    },
     /// The tables of a segmented reduction: element `[t, s, ..]` combines, in index order from the identity of the
     /// reduction, the rows `values[i, ..]` that table `t` takes with `ids[i] == s`: in each block of
     /// [`SEGMENT_BLOCK`](crate::reduce::SEGMENT_BLOCK) rows, the part with its number. An id that is negative or not below the size of axis 1 is reported at run time.
@@ -176,6 +186,18 @@ pub struct SliceAxis {
     pub step: i64,
 }
 
+impl SliceAxis {
+    /// Returns the axis as every graph writes it, if it has this size. If at most one element is taken, every step takes
+    /// the same.
+    pub(super) fn of_size(self, size: &Dim) -> SliceAxis {
+        match size.as_constant() {
+            Some(0) => SliceAxis { start: Dim::ZERO, step: 1 },
+            Some(1) => SliceAxis { step: 1, ..self },
+            _ => self,
+        }
+    }
+}
+
 impl Node {
     /// Returns the operands in order.
     pub fn operands(&self) -> Operands {
@@ -185,6 +207,7 @@ impl Node {
             Node::Segment { values, ids, initial, .. } => {
                 [*values, *ids].into_iter().chain(*initial).collect()
             }
+            Node::Set { base, value, .. } => smallvec![*base, *value],
             Node::Select { condition, on_true, on_false } => smallvec![*condition, *on_true, *on_false],
             Node::Cast(operand)
             | Node::Reduce { operand, .. }
@@ -212,7 +235,7 @@ impl Node {
     /// Visits the sizes stored in the node itself.
     pub(super) fn visit_dims(&mut self, visit: &mut dyn FnMut(&mut Dim)) {
         match self {
-            Node::View { view: View::Slice(parts), .. } => {
+            Node::View { view: View::Slice(parts), .. } | Node::Set { region: parts, .. } => {
                 parts.iter_mut().for_each(|part| visit(&mut part.start));
             }
             Node::Size(size) | Node::Segment { elements: size, .. } => visit(size),
@@ -234,6 +257,19 @@ impl Node {
         }
     }
 
+    /// Writes the parts of axes as the builder does where it knows the sizes. `shape` is that of the node, and `shape_of`
+    /// returns those of operands.
+    pub(super) fn settle_parts<'s>(&mut self, shape: &'s [Dim], shape_of: impl FnOnce(ExprId) -> &'s [Dim]) {
+        let (parts, sizes) = match self {
+            Node::View { view: View::Slice(parts), .. } => (parts, shape),
+            Node::Set { value, region, .. } => (region, shape_of(*value)),
+            _ => return,
+        };
+        for (part, size) in parts.iter_mut().zip(sizes) {
+            *part = part.clone().of_size(size);
+        }
+    }
+
     /// Replaces each operand.
     pub fn renumber(&mut self, id: impl Fn(ExprId) -> ExprId) {
         let operands: &mut [&mut ExprId] = match self {
@@ -250,6 +286,7 @@ impl Node {
             | Node::Sort { operand, .. } => &mut [operand],
             Node::Take { table, indices, .. } => &mut [table, indices],
             Node::Search { table, values, .. } => &mut [table, values],
+            Node::Set { base, value, .. } => &mut [base, value],
             Node::Scan { operand, initial, .. } => {
                 *operand = id(*operand);
                 *initial = initial.map(id);

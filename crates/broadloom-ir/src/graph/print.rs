@@ -27,6 +27,7 @@ impl CheckedGraph {
             Node::Iota => f.write_str("iota"),
             Node::Size(size) => write!(f, "size {}", size.display(&|symbol| self.named(symbol))),
             Node::Concat { .. } => f.write_str("concat"),
+            Node::Set { .. } => f.write_str("set"),
             Node::Segment { op, .. } => write!(f, "segment_{op}"),
             Node::TopK { topk, .. } => f.write_str(topk.name()),
             Node::Sort { sort, .. } => f.write_str(sort.name()),
@@ -45,7 +46,7 @@ impl CheckedGraph {
             Node::View { view: View::ExpandDims(axes) | View::Squeeze(axes), .. } => {
                 write!(f, " axes={:?}", axes.as_slice())
             }
-            Node::View { view: View::Slice(parts), .. } => {
+            Node::View { view: View::Slice(parts), .. } | Node::Set { region: parts, .. } => {
                 for (axis, part) in parts.iter().enumerate() {
                     let start = part.start.display(&|symbol| self.named(symbol)).to_string();
                     write!(f, "{}{start}..:{}", if axis == 0 { " [" } else { ", " }, part.step)?;

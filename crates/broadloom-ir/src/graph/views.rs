@@ -32,6 +32,26 @@ pub enum SliceSpec {
     NewAxis,
 }
 
+/// The part of a tensor that slices describe.
+#[derive(Debug, Default)]
+pub(super) struct Region {
+    /// For each axis of the tensor.
+    pub parts: Vec<SliceAxis>,
+    /// The size on each axis of the tensor.
+    pub sizes: Vec<Dim>,
+    /// The axes of one element that an index removes.
+    pub dropped: Vec<i64>,
+    /// The axes that are added, by their positions in the result.
+    pub new: Vec<i64>,
+    /// The demands on sizes.
+    pub obligations: Vec<(Dim, Requirement)>,
+}
+
+/// Whether a region of some sizes is all of a tensor of the shape `source`, in its order.
+pub(super) fn is_whole(parts: &[SliceAxis], sizes: &Shape, source: &Shape) -> bool {
+    sizes == source && parts.iter().all(|part| part.start.is_zero() && part.step == 1)
+}
+
 impl Graph {
     /// Returns the same elements in row-major order under other sizes. One size (`None`) may be inferred.
     pub fn reshape(&mut self, operand: ExprId, dims: &[Option<Dim>], site: Site) -> ExprId {
@@ -316,6 +336,23 @@ impl Graph {
             return Ok(operand);
         }
         let source = self.written(operand).clone();
+        let Region { parts, sizes, dropped, new, obligations } = self.region(&source, slices, site)?;
+        let shape = Shape::from(sizes);
+        let sliced = match is_whole(&parts, &shape, &source) {
+            true => operand,
+            false => self.insert_view(View::Slice(parts.into()), operand, shape, obligations, site)?,
+        };
+        let squeezed = self.try_squeeze(sliced, &dropped, site)?;
+        self.try_expand_dims(squeezed, &new, site)
+    }
+
+    /// Returns the region of a tensor of the shape `source` that slices describe.
+    pub(super) fn region(
+        &mut self,
+        source: &Shape,
+        slices: &[SliceSpec],
+        site: Site,
+    ) -> Result<Region, Problem> {
         let given = slices.iter().filter(|slice| **slice != SliceSpec::NewAxis).count();
         if given > source.rank() {
             return Err(Problem::TooManyIndices { given, rank: source.rank() });
@@ -323,33 +360,22 @@ impl Graph {
         if slices.len() > 2 * MAX_RANK {
             return Err(Problem::RankTooLarge { rank: slices.len() - given });
         }
-        let mut obligations = Vec::new();
-        let mut parts = Vec::new();
-        let mut sizes = Vec::new();
-        let mut dropped = Vec::new();
-        let mut new = Vec::new();
+        let mut region = Region::default();
         let whole = std::iter::repeat_n(&SliceSpec::All, source.rank() - given);
         for slice in slices.iter().chain(whole) {
-            let axis = parts.len();
+            let axis = region.parts.len();
             if *slice == SliceSpec::NewAxis {
-                new.push((axis - dropped.len() + new.len()) as i64);
+                region.new.push((axis - region.dropped.len() + region.new.len()) as i64);
                 continue;
             }
-            let (part, size) = self.slice_axis(slice, axis, &source[axis], &mut obligations, site)?;
+            let (part, size) = self.slice_axis(slice, axis, &source[axis], &mut region.obligations, site)?;
             if matches!(slice, SliceSpec::At(_)) {
-                dropped.push(axis as i64);
+                region.dropped.push(axis as i64);
             }
-            parts.push(part);
-            sizes.push(size);
+            region.parts.push(part);
+            region.sizes.push(size);
         }
-        let shape = Shape::from(sizes);
-        let is_whole = shape == source && parts.iter().all(|part| part.start.is_zero() && part.step == 1);
-        let sliced = match is_whole {
-            true => operand,
-            false => self.insert_view(View::Slice(parts.into()), operand, shape, obligations, site)?,
-        };
-        let squeezed = self.try_squeeze(sliced, &dropped, site)?;
-        self.try_expand_dims(squeezed, &new, site)
+        Ok(region)
     }
 
     /// Returns start, step and size of the part taken of an axis of size `whole`.
@@ -409,13 +435,7 @@ impl Graph {
                 }
                 let size = stop.sub(&start).and_then(|span| span.ceil_div(stride)).map_err(Problem::Size)?;
                 let first = if *step > 0 { start } else { stop.sub(&Dim::ONE).map_err(Problem::Size)? };
-                // If at most one element is taken, every step gives the same view.
-                let part = match size.as_constant() {
-                    Some(0) => SliceAxis { start: Dim::ZERO, step: 1 },
-                    Some(1) => SliceAxis { start: first, step: 1 },
-                    _ => SliceAxis { start: first, step: *step },
-                };
-                Ok((part, size))
+                Ok((SliceAxis { start: first, step: *step }.of_size(&size), size))
             }
         }
     }

@@ -176,18 +176,18 @@ pub(super) struct Picked {
     pub(super) size: usize,
 }
 
-/// Returns the elements picked on every axis.
-pub(super) fn slice(array: &Array, picked: &[Picked]) -> Result<Array, Fault> {
-    if picked.len() != array.shape.len() {
+/// Returns a walk over the elements of an array of this shape that are picked on every axis; `None` if there are none.
+fn walk(shape: &[usize], picked: &[Picked]) -> Result<Option<Walk>, Fault> {
+    if picked.len() != shape.len() {
         return Err(Fault::Unsound(Rule::Axes));
     }
-    let shape: Vec<usize> = picked.iter().map(|axis| axis.size).collect();
-    if element_count(&shape)? == 0 {
-        // An empty slice may start after the last element.
-        return Ok(Array { dtype: array.dtype, shape, elements: Vec::new() });
+    let sizes: Vec<usize> = picked.iter().map(|axis| axis.size).collect();
+    if element_count(&sizes)? == 0 {
+        // An empty region may start after the last element.
+        return Ok(None);
     }
     let (mut start, mut steps) = (0_usize, Vec::new());
-    for ((axis, &size), step) in picked.iter().zip(&array.shape).zip(row_major(&array.shape)) {
+    for ((axis, &size), step) in picked.iter().zip(shape).zip(row_major(shape)) {
         let first = i128::from(axis.start);
         // This cannot overflow: a list has fewer than 2^63 elements, and the magnitude of a step is less than 2^64.
         let last = first + (axis.size as i128 - 1) * i128::from(axis.step);
@@ -197,8 +197,29 @@ pub(super) fn slice(array: &Array, picked: &[Picked]) -> Result<Array, Fault> {
         start = start.wrapping_add((axis.start as usize).wrapping_mul(step));
         steps.push((axis.step as usize).wrapping_mul(step));
     }
-    let elements = gather(&array.elements, &shape, start, steps)?;
+    Walk::new(&sizes, start, steps).map(Some)
+}
+
+/// Returns the elements picked on every axis.
+pub(super) fn slice(array: &Array, picked: &[Picked]) -> Result<Array, Fault> {
+    let shape: Vec<usize> = picked.iter().map(|axis| axis.size).collect();
+    let mut elements = with_room(&shape)?;
+    for position in walk(&array.shape, picked)?.into_iter().flatten() {
+        elements.push(*array.elements.get(position).ok_or(Fault::Unsound(Rule::Slice))?);
+    }
     Ok(Array { dtype: array.dtype, shape, elements })
+}
+
+/// Returns the base with the elements picked on every axis replaced by those of the value, in order.
+pub(super) fn set(base: &Array, picked: &[Picked], value: &Array) -> Result<Array, Fault> {
+    if base.dtype != value.dtype {
+        return Err(Fault::Unsound(Rule::Types));
+    }
+    let mut changed = base.clone();
+    for (position, element) in walk(&base.shape, picked)?.into_iter().flatten().zip(&value.elements) {
+        *changed.elements.get_mut(position).ok_or(Fault::Unsound(Rule::Slice))? = *element;
+    }
+    Ok(changed)
 }
 
 /// Returns windows of `width` elements along an axis, which then counts positions; the elements of a window lie

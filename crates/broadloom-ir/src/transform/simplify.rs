@@ -23,10 +23,11 @@
 use super::{Rewriter, Rewritten};
 use crate::dtype::{Class, DType, Scalar};
 use crate::graph::reduction::factors;
-use crate::graph::{CheckedGraph, Graph, Node, Operands};
+use crate::graph::{CheckedGraph, Graph, Node, Operands, View};
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::reduce::ReduceOp;
+use crate::shape::Shape;
 
 /// A simplification.
 pub struct Rule {
@@ -117,6 +118,20 @@ pub static RULES: &[Rule] = &[
         _ => None,
     }),
     rule("cast of a cast that loses nothing = cast", |term| term.direct_cast()),
+    rule("x.at[r].set(v)[r] = v", |term| {
+        let Node::View { view: View::Slice(parts), operand } = term.node else { return None };
+        let Node::Set { base, value, region } = term.graph.node(*operand) else { return None };
+        let is_same = parts == region && term.shape[..] == *term.graph.shape(*value);
+        if is_same { term.drops(*base, *value) } else { None }
+    }),
+    rule("x.at[r].set(u).at[r].set(v) = x.at[r].set(v)", |term| {
+        let Node::Set { base, value, region } = term.node else { return None };
+        let Node::Set { base: first, value: dropped, region: other } = term.graph.node(*base) else {
+            return None;
+        };
+        let is_same = region == other && term.graph.shape(*dropped) == term.graph.shape(*value);
+        (is_same && !term.known.can_fail(*dropped)).then_some(Simpler::Set(*first))
+    }),
     rule("select(c, x, x) = x, select(true, x, y) = x", |term| match term.node {
         Node::Select { condition, on_true, on_false } => {
             if on_true == on_false {
@@ -162,6 +177,8 @@ enum Simpler {
     Product(ExprId, Scalar),
     /// An operand where a condition holds, else zero.
     Where(ExprId, ExprId),
+    /// The same change of another base.
+    Set(ExprId),
 }
 
 /// An expression to simplify; its operands are already simplified.
@@ -170,7 +187,7 @@ struct Term<'a> {
     known: &'a Known,
     node: &'a Node,
     dtype: DType,
-    rank: usize,
+    shape: &'a Shape,
 }
 
 impl Term<'_> {
@@ -221,7 +238,7 @@ impl Term<'_> {
     /// Returns the value of an op on constants. Larger tensors of one value stay ops: a sum may take the product of
     /// two of them without rounding it.
     fn folded(&self) -> Option<Simpler> {
-        if self.rank > 0 {
+        if self.shape.rank() > 0 {
             return None;
         }
         let values = |operands: &[ExprId]| -> Option<Vec<Scalar>> {
@@ -357,6 +374,7 @@ impl Known {
             }
             Node::Take { table, .. } => self.is_natural(*table),
             Node::Concat { operands, .. } => all(operands),
+            Node::Set { base, value, .. } => all(&[*base, *value]),
             Node::Input(_) | Node::Segment { .. } | Node::Poison => false,
         }
     }
@@ -369,7 +387,7 @@ pub fn simplify(graph: &CheckedGraph) -> Rewritten {
         known.learn(rewriter.graph());
         let node = rewriter.node(expr);
         let (dtype, shape, site) = (graph.dtype(expr), graph.shape(expr), graph.site(expr));
-        let term = Term { graph: rewriter.graph(), known: &known, node: &node, dtype, rank: shape.rank() };
+        let term = Term { graph: rewriter.graph(), known: &known, node: &node, dtype, shape };
         let image = match RULES.iter().find_map(|rule| (rule.apply)(&term)) {
             Some(Simpler::Is(other)) => other,
             Some(Simpler::Constant(value)) => rewriter.builder().constant(value, site),
@@ -381,6 +399,14 @@ pub fn simplify(graph: &CheckedGraph) -> Rewritten {
             Some(Simpler::Where(condition, chosen)) => {
                 let zero = rewriter.builder().constant(Scalar::I64(0).cast(dtype), site);
                 rewriter.builder().select(condition, chosen, zero, site)
+            }
+            Some(Simpler::Set(base)) => {
+                let Node::Set { value, region, .. } = node.clone() else {
+                    return copied(rewriter, expr, node);
+                };
+                let node = Node::Set { base, value, region };
+                let call = graph.call(expr);
+                rewriter.builder().place_node(node, dtype, shape.clone(), call, site)
             }
             None => return copied(rewriter, expr, node),
         };

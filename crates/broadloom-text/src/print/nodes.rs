@@ -2,7 +2,7 @@
 
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::Scalar;
-use broadloom_ir::graph::{CheckedGraph, Node, SymbolKind, View};
+use broadloom_ir::graph::{CheckedGraph, Node, SliceAxis, SymbolKind, View};
 use broadloom_ir::{ExprId, SymbolId};
 use std::collections::HashMap;
 
@@ -40,7 +40,9 @@ pub(super) fn used_symbols(graph: &CheckedGraph) -> Vec<SymbolId> {
         graph.shape(expr).iter().for_each(&mut mark);
         match graph.node(expr) {
             Node::Size(size) => mark(size),
-            Node::View { view: View::Slice(parts), .. } => parts.iter().for_each(|part| mark(&part.start)),
+            Node::View { view: View::Slice(parts), .. } | Node::Set { region: parts, .. } => {
+                parts.iter().for_each(|part| mark(&part.start));
+            }
             _ => {}
         }
     }
@@ -66,26 +68,18 @@ pub(super) fn unified(graph: &CheckedGraph) -> (Vec<Node>, Vec<ExprId>) {
         {
             node = Node::Constant(Scalar::I64(size));
         }
-        if let Node::View { view: View::Slice(parts), .. } = &mut node {
-            // As the builder does if it knows the sizes: with one element, every step gives the same view.
-            for (part, size) in parts.iter_mut().zip(shape) {
-                match size.as_constant() {
-                    Some(0) => (part.start, part.step) = (Dim::ZERO, 1),
-                    Some(1) => part.step = 1,
-                    _ => {}
-                }
-            }
-        }
+        let is_all = |parts: &[SliceAxis]| parts.iter().all(|part| part.start.is_zero() && part.step == 1);
         let is_operand = |view: &View, operand: ExprId| {
             let is_whole = match view {
                 View::Reshape | View::BroadcastTo | View::Rebind => true,
-                View::Slice(parts) => parts.iter().all(|part| part.start.is_zero() && part.step == 1),
+                View::Slice(parts) => is_all(parts),
                 View::Permute(_) | View::ExpandDims(_) | View::Squeeze(_) | View::Windows(_) => false,
             };
             is_whole && graph.shape(operand) == shape
         };
         same.push(match &node {
             Node::View { view, operand } if is_operand(view, *operand) => *operand,
+            Node::Set { value, region, .. } if is_all(region) && graph.shape(*value) == shape => *value,
             _ => *known.entry((node.clone(), graph.dtype(expr), shape.clone())).or_insert(expr),
         });
         nodes.push(node);

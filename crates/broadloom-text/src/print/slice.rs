@@ -6,6 +6,7 @@
 use super::Printer;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{Node, SliceAxis, View};
+use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, SymbolId};
 
 /// The most constants to try as a bound.
@@ -19,12 +20,26 @@ struct Bounds {
 }
 
 impl Printer<'_> {
+    /// The starts and steps of the region that a slice takes, or that a change replaces; the shape that it is a part of,
+    /// and its own.
+    fn region(&self, expr: ExprId) -> Option<(&[SliceAxis], &Shape, &Shape)> {
+        match self.node(expr) {
+            Node::View { view: View::Slice(parts), operand } => {
+                Some((parts, self.graph.shape(*operand), self.graph.shape(expr)))
+            }
+            Node::Set { value, region, .. } => {
+                Some((region, self.graph.shape(expr), self.graph.shape(*value)))
+            }
+            _ => None,
+        }
+    }
+
     /// The item of an axis that is indexed by its only element, if an index makes exactly the demands of the
     /// expression.
     pub(super) fn index(&self, slice: ExprId, axis: usize) -> Option<String> {
-        let Node::View { view: View::Slice(parts), operand } = self.node(slice) else { return None };
+        let (parts, whole, _) = self.region(slice)?;
         let start = &parts[axis].start;
-        let spare = self.graph.shape(*operand)[axis].sub(start).and_then(|rest| rest.sub(&Dim::ONE)).ok()?;
+        let spare = whole[axis].sub(start).and_then(|rest| rest.sub(&Dim::ONE)).ok()?;
         let is_right = self.is_demanded(slice, start) && self.is_demanded(slice, &spare);
         is_right.then(|| self.size(start))
     }
@@ -38,11 +53,8 @@ impl Printer<'_> {
 
     /// The item of an axis as a range; `:` for the whole axis.
     pub(super) fn range(&self, slice: ExprId, axis: usize) -> String {
-        let Node::View { view: View::Slice(parts), operand } = self.node(slice) else {
-            return String::new();
-        };
-        let (part, whole, size) =
-            (&parts[axis], &self.graph.shape(*operand)[axis], &self.graph.shape(slice)[axis]);
+        let Some((parts, whole, sizes)) = self.region(slice) else { return String::new() };
+        let (part, whole, size) = (&parts[axis], &whole[axis], &sizes[axis]);
         let Some(Bounds { start, stop, step }) = self.bounds(slice, part, whole, size) else {
             return ":".to_owned();
         };

@@ -1,6 +1,6 @@
 //! Calls: assigns arguments to parameters, and turns functions into calls of the graph builder.
 
-use super::{Outcome, Resolver, Value, mistake, refused};
+use super::{Outcome, Resolver, Value, change, mistake, refused};
 use crate::absent;
 use crate::error::{Mistake, NameOf, Problem};
 use crate::names::{self, Function, OUT, bare};
@@ -75,6 +75,10 @@ impl Resolver<'_> {
                 let permute = self.build(span, |graph, site| graph.permute_dims(operand, &axes, site));
                 permute.map(Value::Tensor)
             }
+            "at" => {
+                let tensor = self.tensor(base, DType::Bool)?;
+                Ok(tensor.map_or(Value::Poison, Value::At))
+            }
             "shape" => self.property(Function::Shape, base),
             "size" => self.property(Function::Size, base),
             "ndim" => self.property(Function::Ndim, base),
@@ -100,9 +104,22 @@ impl Resolver<'_> {
     ) -> Outcome<Value> {
         let mut operands = receiver.into_iter().chain(arguments.iter().map(|argument| argument.value));
         let is_poisoned = operands.any(|operand| self.is_poisoned(operand));
+        if let Some((receiver, Value::Region(region))) =
+            receiver.map(|receiver| (receiver, self.value(receiver)))
+        {
+            let region = region.clone();
+            return match is_poisoned {
+                true => Ok(Value::Poison),
+                false => self.change(region, name, receiver, arguments, span),
+            };
+        }
         let Some((function, own_name, parameters)) = names::function(&name.text) else {
             if let (None, Some(dtype)) = (receiver, names::dtype(&name.text)) {
                 return if is_poisoned { Ok(Value::Poison) } else { self.convert(dtype, arguments, span) };
+            }
+            // A region that is a mistake.
+            if receiver.is_some_and(|receiver| self.is_poisoned(receiver)) && change::method(name).is_some() {
+                return Ok(Value::Poison);
             }
             return Err(missing(if receiver.is_some() { NameOf::Method } else { NameOf::Function }, name));
         };
@@ -150,7 +167,7 @@ impl Resolver<'_> {
 
     /// Assigns arguments to parameters, which have marks as in [`names`]. Positions are those of NumPy's `order` if the first
     /// argument that it has elsewhere is one that only NumPy has there.
-    fn bind(
+    pub(super) fn bind(
         &self,
         function: &'static str,
         parameters: &[&'static str],

@@ -20,7 +20,7 @@ fn spelled(text: &str) -> Option<String> {
 }
 
 /// An item of an index, by its effect.
-enum Part {
+pub(super) enum Part {
     Slice(SliceSpec),
     /// All axes without an item.
     Rest,
@@ -45,13 +45,10 @@ impl Resolver<'_> {
         if let Value::Several(results) = self.value(base) {
             return self.one_of(results, items, span);
         }
+        if let Value::At(tensor) = *self.value(base) {
+            return self.region(tensor, items);
+        }
         let Some(operand) = self.tensor(base, DType::Bool)? else { return Ok(Value::Poison) };
-        let shape = self.graph.shape(operand);
-        // Count the items that take an axis, to know the axis of each.
-        let takes_axis = |resolver: &Self, item: &Item| match item {
-            Item::Range { .. } => true,
-            Item::At(id) => !matches!(resolver.values[id.0 as usize], Value::None | Value::Ellipsis),
-        };
         for (item, item_span) in items {
             if let Item::At(id) = item
                 && let Value::Tensor(condition) = *self.value(*id)
@@ -60,13 +57,32 @@ impl Resolver<'_> {
                 return Err(self.chosen_by_condition(index, [base, *id], *item_span, items.len() == 1));
             }
         }
+        match self.parts(operand, items)? {
+            Some((parts, rest)) => self.take_parts(operand, parts, rest, span),
+            None => Ok(Value::Poison),
+        }
+    }
+
+    /// The effects of the items, and the number of axes without one; `None` if one is poisoned.
+    #[expect(clippy::type_complexity, reason = "a list and a number")]
+    pub(super) fn parts(
+        &mut self,
+        operand: ExprId,
+        items: &[(Item, Span)],
+    ) -> Outcome<Option<(Vec<(Part, Span)>, usize)>> {
+        let shape = self.graph.shape(operand);
+        // Count the items that take an axis, to know the axis of each.
+        let takes_axis = |resolver: &Self, item: &Item| match item {
+            Item::Range { .. } => true,
+            Item::At(id) => !matches!(resolver.values[id.0 as usize], Value::None | Value::Ellipsis),
+        };
         let taken = items.iter().filter(|(item, _)| takes_axis(self, item)).count();
         let rest = shape.rank().saturating_sub(taken);
         let mut axis = 0;
         let mut parts = Vec::new();
         for (item, item_span) in items {
             let whole = shape.get(axis).cloned().unwrap_or(Dim::ZERO);
-            let Some(mut part) = self.part(item, &whole, *item_span)? else { return Ok(Value::Poison) };
+            let Some(mut part) = self.part(item, &whole, *item_span)? else { return Ok(None) };
             if let (Part::Slice(spec), Some(size)) = (&mut part, whole.as_constant())
                 && cut_off(spec, size)
             {
@@ -80,7 +96,7 @@ impl Resolver<'_> {
             };
             parts.push((part, *item_span));
         }
-        self.take_parts(operand, parts, rest, span)
+        Ok(Some((parts, rest)))
     }
 
     /// The mistake `x[x > 0]`, with a replacement that depends on how the result is used.

@@ -39,6 +39,58 @@ fn ranges_are_pythons() {
     }
 }
 
+/// `x.at[r].set(v)` against assignment to a list.
+#[test]
+fn changes_are_pythons() {
+    let array = Array::new(&[10], &[0_i32, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    for (range, positions) in RANGES {
+        for size in ["10", "n"] {
+            let text = |method: &str| format!("input x: i32[{size}]\nx.at[{range}].{method}");
+            let changed = |new: &dyn Fn(usize, i32) -> i32| -> Vec<f64> {
+                let mut want: Vec<i32> = (0..10).collect();
+                for (place, position) in positions.iter().enumerate() {
+                    want[*position as usize] = new(place, *position);
+                }
+                want.into_iter().map(f64::from).collect()
+            };
+            let arrays = std::slice::from_ref(&array);
+            assert_eq!(run(&text("set(-1)"), arrays), changed(&|_, _| -1), "{range} of {size}");
+            assert_eq!(run(&text("add(10)"), arrays), changed(&|_, old| old + 10), "{range} of {size}");
+            let from_end = format!("set(x[{range}][::-1])");
+            let want = changed(&|place, _| positions[positions.len() - 1 - place]);
+            assert_eq!(run(&text(&from_end), arrays), want, "{range} of {size}");
+        }
+    }
+}
+
+/// What does not fit a region, and what is offered for it.
+#[test]
+fn changes_that_do_not_fit_are_explained() {
+    for (expression, parts) in [
+        ("x.at[1:].set(y)", &["set", "n-1", "m"][..]),
+        ("x.at[0].set(x)", &["set"]),
+        ("x.at[1:]", &["expected a tensor or a number, found elements to change", "`x.at[..].set(v)`"]),
+        ("x.at + 1", &["found elements to change"]),
+        ("x.at[1:].put(y)", &["unknown method or attribute `put`", "`.set(v)`"]),
+        ("x.at[1:].sett(0)", &["did you mean `set`?"]),
+        ("x.at[1:].set()", &["set", "value"]),
+        ("x.at[i].set(0)", &["takes ranges, integers and one condition"]),
+        ("x.at[0, 0, 0].set(0)", &["3", "2"]),
+        ("i.at[0].set(0.5)", &["i64", "f64"]),
+        ("x.at[:, 5].set(0)", &["axis 1"]),
+        ("x.at[m[:3]].set(0)", &["the mask"]),
+        ("x.at[m].set(x)", &["set"]),
+    ] {
+        let text = format!(
+            "input x: f32[n, 3]\ninput y: f32[m, 3]\ninput i: i64[n]\ninput m: bool[n]\noutput z = {expression}"
+        );
+        let mistakes = Program::parse("text", &text).and_then(|program| program.resolve()).unwrap_err();
+        let message = format!("{mistakes:#}");
+        assert!(parts.iter().all(|part| message.contains(part)), "{expression}\n{message}");
+        assert_eq!(mistakes.as_slice().len(), 1, "{message}");
+    }
+}
+
 /// What is done with the elements that a condition chooses, and what is offered for it.
 #[test]
 fn conditions_are_answered_by_what_is_meant() {

@@ -114,7 +114,7 @@ impl Random<'_, '_> {
         let (x, y, z) = (self.expr(), self.expr(), self.expr());
         let (dtype, site) = (self.graph.dtype(x), here());
         let keepdims = self.choices.below(2) == 1;
-        match self.choices.below(26) {
+        match self.choices.below(28) {
             0..=5 => {
                 let op = self.choices.of(Op::ALL);
                 self.graph.elementwise(op, &[x, y, z][..op.arity()], site)
@@ -212,6 +212,16 @@ impl Random<'_, '_> {
                     0 => self.graph.iota(size, site),
                     1 => self.graph.linspace(0.5, 2.0, size, site),
                     _ => self.graph.size_value(size, site),
+                }
+            }
+            25 | 26 => {
+                let shape = self.graph.shape(x);
+                let count = self.choices.below(3) + 1;
+                let specs: Vec<SliceSpec> = (0..count).map(|axis| self.spec(shape.get(axis))).collect();
+                let value = self.graph.cast(y, dtype, site);
+                match keepdims {
+                    true => self.graph.set(x, &specs, value, site),
+                    false => self.graph.set_op(Op::Maximum, x, &specs, value, site),
                 }
             }
             _ => {
@@ -322,7 +332,7 @@ fn kinds(graph: &CheckedGraph) -> impl Iterator<Item = String> {
 /// that it is empty. In Python's ranges -1 is the last element.
 fn is_degenerate(graph: &CheckedGraph) -> bool {
     graph.exprs().any(|expr| match graph.node(expr) {
-        Node::View { view: View::Slice(parts), .. } => {
+        Node::View { view: View::Slice(parts), .. } | Node::Set { region: parts, .. } => {
             parts.iter().any(|part| part.start.as_constant().is_some_and(|start| start < 0))
         }
         _ => false,
@@ -349,7 +359,7 @@ fn random_graphs() {
     });
     result.unwrap_or_else(|error| panic!("{error}"));
     // Every kind of node but poison, and every kind of view.
-    assert!(met.len() == 18 && met.values().all(|count| *count >= 20), "{met:#?}");
+    assert!(met.len() == 19 && met.values().all(|count| *count >= 20), "{met:#?}");
 }
 
 /// Programs as people write them, and what is printed of them.

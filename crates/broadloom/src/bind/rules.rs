@@ -65,7 +65,7 @@ impl SizeRules {
             }
             match graph.node(expr) {
                 Node::Input(input) => read[input.index()] = true,
-                Node::View { view: View::Slice(parts), .. } => {
+                Node::View { view: View::Slice(parts), .. } | Node::Set { region: parts, .. } => {
                     needed.extend(parts.iter().flat_map(|part| part.start.symbols()));
                 }
                 Node::Take { table, indices, axis } => takes.push(Take {

@@ -131,6 +131,7 @@ impl ChunkError {
                 Node::Iota => "arange".to_owned(),
                 Node::Size(_) => "size".to_owned(),
                 Node::Concat { .. } => "concat".to_owned(),
+                Node::Set { .. } => "set".to_owned(),
                 Node::Segment { op, .. } => format!("segment_{}", op.name()),
                 Node::TopK { topk, .. } => topk.name().to_owned(),
                 Node::Sort { sort, .. } => sort.name().to_owned(),
@@ -226,6 +227,7 @@ fn reason(rows: &str, refusal: Refusal) -> String {
         Refusal::OtherSize => format!("its result has a size that depends on `{rows}` in another way"),
         Refusal::Reshape => "it mixes rows with another axis".to_owned(),
         Refusal::Slice => "it cuts out rows, or changes their order".to_owned(),
+        Refusal::Set => "it changes rows at fixed positions".to_owned(),
         Refusal::Take => "it looks up rows by their position".to_owned(),
         Refusal::Sort => "it sorts all rows".to_owned(),
         Refusal::Search => "it searches among all rows".to_owned(),
@@ -249,6 +251,9 @@ fn help(refusal: Refusal) -> &'static str {
         }
         Refusal::Reshape => "keep the rows as the leading axis, and reshape each row",
         Refusal::Slice => "compute all rows and slice the result, or run on whole arrays",
+        Refusal::Set => {
+            "change the rows with a condition on an input, as in where(first, 0, x), or run on whole arrays"
+        }
         Refusal::Take => "pass the table to look up in whole, as an input with its own size",
         Refusal::Sort => {
             "for the k best of all rows, write `topk(x, k, axis=0)`; to sort all rows, run on whole arrays"

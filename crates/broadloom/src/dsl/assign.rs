@@ -1,11 +1,10 @@
 //! Inputs as destinations: values that a run writes back to the arrays that were passed.
 
 use super::graph::Graph;
-use super::operand::{Kind, Operand};
+use super::operand::Operand;
 use super::registry;
 use super::tensor::Tensor;
-use broadloom_ir::ExprId;
-use broadloom_ir::graph::{self as ir, Site};
+use broadloom_ir::graph::Site;
 use broadloom_ir::ops::Op;
 
 /// Assignment to inputs: a run writes them.
@@ -66,20 +65,12 @@ fn assign(target: Tensor, value: Operand, site: Site, op: Option<Op>) -> Tensor 
     let mut tensors = vec![target];
     tensors.extend(value.as_tensor());
     registry::build(registry::home(&tensors), &tensors, &[], site, |graph, _| {
-        let value = expr(graph, target.expr, value, site);
+        let value = value.beside(graph, target.expr, site);
         match op {
             Some(op) => graph.assign_op(op, target.expr, value, site),
             None => graph.assign(target.expr, value, site),
         }
     })
-}
-
-/// Returns the expression of an operand, which takes part in an op with the target.
-fn expr(graph: &mut ir::Graph, target: ExprId, operand: Operand, site: Site) -> ExprId {
-    match operand.0 {
-        Kind::Tensor(tensor) => tensor.expr,
-        Kind::Literal(literal) => graph.literal(literal, graph.dtype(target), site),
-    }
 }
 
 macro_rules! updates {

@@ -8,6 +8,7 @@ mod arrange;
 mod assign;
 mod axes;
 mod call;
+mod change;
 mod dims;
 mod elementwise;
 mod filtered;
@@ -29,6 +30,7 @@ mod views;
 
 pub use arrange::{Padding, meshgrid};
 pub use axes::{IntoAxes, IntoAxis};
+pub use change::{At, Chosen};
 pub use dims::{Dim, Shape, Symbol};
 pub use elementwise::select;
 pub use filtered::Filtered;

@@ -1,7 +1,8 @@
 //! Operands of an expression: tensors and numbers.
 
 use super::Tensor;
-use broadloom_ir::graph::Literal;
+use broadloom_ir::ExprId;
+use broadloom_ir::graph::{Graph, Literal, Site};
 use half::{bf16, f16};
 
 /// A tensor, or a number that takes the dtype of the tensors it meets.
@@ -31,6 +32,14 @@ pub(super) enum Kind {
 }
 
 impl Operand {
+    /// Returns the expression; a number meets the dtype of a tensor.
+    pub(super) fn beside(self, graph: &mut Graph, tensor: ExprId, site: Site) -> ExprId {
+        match self.0 {
+            Kind::Tensor(tensor) => tensor.expr,
+            Kind::Literal(literal) => graph.literal(literal, graph.dtype(tensor), site),
+        }
+    }
+
     pub(super) fn as_tensor(&self) -> Option<Tensor> {
         if let Kind::Tensor(tensor) = self.0 { Some(tensor) } else { None }
     }

@@ -7,9 +7,9 @@ use super::dims::{Dim, Shape, Symbol};
 use super::registry;
 use super::tensor::Tensor;
 use broadloom_ir::diagnostics::Problem;
-use broadloom_ir::dim;
-use broadloom_ir::graph::{Site, SliceSpec};
+use broadloom_ir::graph::{self as ir, Site, SliceSpec};
 use broadloom_ir::shape;
+use broadloom_ir::{ExprId, dim};
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
 /// A size in [`Tensor::reshape`]: a [`Dim`], or `-1` for the size that follows from the others.
@@ -440,35 +440,47 @@ impl Tensor {
     }
 
     fn take_slice(self, name: &str, items: &[SliceItem], site: Site) -> Tensor {
-        let bounds: Vec<Dim> = items
-            .iter()
-            .flat_map(|item| match item.0 {
-                Item::Range { start, stop, .. } => [start, stop],
-                Item::At(index) => [Some(index), None],
-                Item::NewAxis | Item::Rest => [None, None],
-            })
-            .flatten()
-            .collect();
-        registry::build(self.graph, &[self], &bounds, site, |graph, bounds| {
-            let rank = graph.shape(self.expr).rank();
-            let named = items.iter().filter(|item| !matches!(item.0, Item::NewAxis | Item::Rest)).count();
-            let mut bounds = bounds.into_iter();
-            let mut specs = Vec::with_capacity(items.len());
-            for item in items {
-                match item.0 {
-                    Item::Range { start, stop, step } => {
-                        let start = start.and_then(|_| bounds.next());
-                        let stop = stop.and_then(|_| bounds.next());
-                        specs.push(SliceSpec::Range { start, stop, step });
-                    }
-                    Item::At(_) => specs.extend(bounds.next().map(SliceSpec::At)),
-                    Item::NewAxis => specs.push(SliceSpec::NewAxis),
-                    Item::Rest => specs.extend((named..rank).map(|_| SliceSpec::All)),
-                }
-            }
+        registry::build(self.graph, &[self], &bounds(items), site, |graph, bounds| {
+            let specs = specs(graph, self.expr, items, bounds);
             graph.slice_as(name, self.expr, &specs, site)
         })
     }
+}
+
+/// The sizes in indices, in order.
+pub(super) fn bounds(items: &[SliceItem]) -> Vec<Dim> {
+    let bounds = items.iter().flat_map(|item| match item.0 {
+        Item::Range { start, stop, .. } => [start, stop],
+        Item::At(index) => [Some(index), None],
+        Item::NewAxis | Item::Rest => [None, None],
+    });
+    bounds.flatten().collect()
+}
+
+/// The indices of a tensor in the graph's form, with their sizes there.
+pub(super) fn specs(
+    graph: &ir::Graph,
+    operand: ExprId,
+    items: &[SliceItem],
+    bounds: Vec<dim::Dim>,
+) -> Vec<SliceSpec> {
+    let rank = graph.shape(operand).rank();
+    let named = items.iter().filter(|item| !matches!(item.0, Item::NewAxis | Item::Rest)).count();
+    let mut bounds = bounds.into_iter();
+    let mut specs = Vec::with_capacity(items.len());
+    for item in items {
+        match item.0 {
+            Item::Range { start, stop, step } => {
+                let start = start.and_then(|_| bounds.next());
+                let stop = stop.and_then(|_| bounds.next());
+                specs.push(SliceSpec::Range { start, stop, step });
+            }
+            Item::At(_) => specs.extend(bounds.next().map(SliceSpec::At)),
+            Item::NewAxis => specs.push(SliceSpec::NewAxis),
+            Item::Rest => specs.extend((named..rank).map(|_| SliceSpec::All)),
+        }
+    }
+    specs
 }
 
 /// Shapes for [`Tensor::reshape`]: arrays of sizes in which `-1` stands for the size that follows, or a [`Shape`].

@@ -459,15 +459,17 @@ fn numbers(field: &Field, array: &ArrayRef, to: &mut Elements) -> Result<(), Str
 fn first_rounded(field: &Field, array: &ArrayRef) -> Result<Option<(usize, i128)>, String> {
     let column = Column::new(field, array).map_err(|error| error.to_string())?;
     let elements = column.to_array().map_err(|error| error.to_string())?;
-    let integers: Box<dyn Iterator<Item = i128>> = match (elements.as_slice::<i64>(), elements.as_slice::<u64>()) {
-        (Some(integers), _) => Box::new(integers.iter().copied().map(i128::from)),
-        (None, Some(integers)) => Box::new(integers.iter().copied().map(i128::from)),
-        (None, None) => return Ok(None),
-    };
+    let integers: Box<dyn Iterator<Item = i128>> =
+        match (elements.as_slice::<i64>(), elements.as_slice::<u64>()) {
+            (Some(integers), _) => Box::new(integers.iter().copied().map(i128::from)),
+            (None, Some(integers)) => Box::new(integers.iter().copied().map(i128::from)),
+            (None, None) => return Ok(None),
+        };
     let each = column.kind().elements();
-    let mut found = integers.enumerate().map(|(at, integer)| (at / each, integer)).filter(|(row, integer)| {
-        (*integer as f64) as i128 != *integer && column.nulls().is_none_or(|nulls| nulls.is_valid(*row))
-    });
+    let mut found =
+        integers.enumerate().map(|(at, integer)| (at / each, integer)).filter(|(row, integer)| {
+            (*integer as f64) as i128 != *integer && column.nulls().is_none_or(|nulls| nulls.is_valid(*row))
+        });
     Ok(found.next())
 }
 

@@ -5,8 +5,9 @@ use super::data::{
 };
 use crate::support::here;
 use broadloom_ir::ExprId;
+use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::graph::Graph;
+use broadloom_ir::graph::{Graph, SliceSpec};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
@@ -259,6 +260,31 @@ const CASES: &[Case] = &[
             g.cast(wide, from, here())
         },
         "input",
+    ),
+    Case(
+        "x.at[r].set(v)[r] = v",
+        &[FLOATS, INTEGERS, BOOL],
+        |g, x, y| {
+            let from_second = [SliceSpec::Range { start: Some(Dim::ONE), stop: None, step: 1 }];
+            let value = g.slice(y, &from_second, here());
+            let changed = g.set(x, &from_second, value, here());
+            g.slice(changed, &from_second, here())
+        },
+        "slice",
+    ),
+    Case(
+        "x.at[r].set(u).at[r].set(v) = x.at[r].set(v)",
+        &[FLOATS, INTEGERS, BOOL],
+        |g, x, y| {
+            let from_second = [SliceSpec::Range { start: Some(Dim::ONE), stop: None, step: 1 }];
+            let value = g.slice(y, &from_second, here());
+            let twice = op(g, Op::Equal, &[x, y]);
+            let twice = g.cast(twice, g.dtype(x), here());
+            let first = g.slice(twice, &from_second, here());
+            let changed = g.set(x, &from_second, first, here());
+            g.set(changed, &from_second, value, here())
+        },
+        "set",
     ),
     Case(
         "select(c, x, x) = x, select(true, x, y) = x",

@@ -1,7 +1,6 @@
 //! What the tests share.
 #![allow(dead_code, reason = "each test uses a part")]
 
-use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::AnyNumber;
 use broadloom_ir::graph::{CheckedGraph, Demand, Node, SliceAxis, View};
@@ -78,15 +77,7 @@ pub fn canonical(graph: &CheckedGraph) -> String {
     let printed: Vec<String> = graph.to_string().lines().map(str::to_owned).collect();
     let mut number: Vec<Option<usize>> = vec![None; graph.len()];
     let mut known: HashMap<String, usize> = HashMap::new();
-    // Start and step; of at most one element, every step is the same view.
-    let slice = |parts: &[SliceAxis], axis: usize, expr: ExprId| {
-        let part = &parts[axis];
-        match graph.shape(expr)[axis].as_constant() {
-            Some(0) => (Dim::ZERO, 1),
-            Some(1) => (part.start.clone(), 1),
-            _ => (part.start.clone(), part.step),
-        }
-    };
+    let is_all = |parts: &[SliceAxis]| parts.iter().all(|part| part.start.is_zero() && part.step == 1);
     let mut stack: Vec<_> = graph.outputs().iter().rev().map(|output| (output.expr, false)).collect();
     while let Some((expr, ready)) = stack.pop() {
         if number[expr.index()].is_some() {
@@ -100,7 +91,7 @@ pub fn canonical(graph: &CheckedGraph) -> String {
         if let Node::View { view, operand } = graph.node(expr) {
             let is_whole = match view {
                 View::Reshape | View::BroadcastTo | View::Rebind => true,
-                View::Slice(parts) => (0..parts.len()).all(|axis| slice(parts, axis, expr) == (Dim::ZERO, 1)),
+                View::Slice(parts) => is_all(parts),
                 _ => false,
             };
             if is_whole && graph.shape(expr) == graph.shape(*operand) {
@@ -108,18 +99,15 @@ pub fn canonical(graph: &CheckedGraph) -> String {
                 continue;
             }
         }
+        if let Node::Set { value, region, .. } = graph.node(expr)
+            && is_all(region)
+            && graph.shape(expr) == graph.shape(*value)
+        {
+            number[expr.index()] = number[value.index()];
+            continue;
+        }
         let (_, meaning) = printed[expr.index()].split_once(" = ").unwrap();
-        let line = match graph.node(expr) {
-            Node::View { view: View::Slice(parts), operand } => {
-                let parts: Vec<String> = (0..parts.len())
-                    .map(|axis| slice(parts, axis, expr))
-                    .map(|(start, step)| format!("{}:{step}", size(&start)))
-                    .collect();
-                let sizes: Vec<String> = graph.shape(expr).iter().map(size).collect();
-                format!("slice %{:?} {parts:?} {sizes:?}", number[operand.index()])
-            }
-            _ => renumbered(meaning, &number),
-        };
+        let line = renumbered(meaning, &number);
         let next = known.len();
         number[expr.index()] = Some(*known.entry(line.clone()).or_insert_with(|| {
             lines.push(format!("%{next} = {line}"));

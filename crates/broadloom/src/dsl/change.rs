@@ -1,0 +1,149 @@
+//! Changed tensors: `x.at(region).set(value)`.
+
+use super::operand::Operand;
+use super::registry;
+use super::tensor::Tensor;
+use super::views::{SliceItem, bounds, specs};
+use broadloom_ir::graph::Site;
+use broadloom_ir::ops::Op;
+
+/// The elements of a tensor in a region, or where a mask holds. Its methods return a tensor with other elements there; see
+/// [`Tensor::at`].
+#[derive(Debug, Clone)]
+#[must_use = "it changes nothing by itself: call `set`, `add` or another method"]
+pub struct At {
+    tensor: Tensor,
+    place: Place,
+}
+
+#[derive(Debug, Clone)]
+enum Place {
+    Region(Vec<SliceItem>),
+    Mask(Tensor),
+}
+
+/// What chooses the elements of [`Tensor::at`]: indices, as [`slice!`](crate::slice) makes them, or a mask.
+#[derive(Debug, Clone)]
+pub struct Chosen(Place);
+
+impl<const N: usize> From<[SliceItem; N]> for Chosen {
+    fn from(items: [SliceItem; N]) -> Self {
+        Chosen(Place::Region(items.into()))
+    }
+}
+
+impl From<&[SliceItem]> for Chosen {
+    fn from(items: &[SliceItem]) -> Self {
+        Chosen(Place::Region(items.into()))
+    }
+}
+
+impl From<Vec<SliceItem>> for Chosen {
+    fn from(items: Vec<SliceItem>) -> Self {
+        Chosen(Place::Region(items))
+    }
+}
+
+impl From<Tensor> for Chosen {
+    fn from(mask: Tensor) -> Self {
+        Chosen(Place::Mask(mask))
+    }
+}
+
+/// Changed elements.
+impl Tensor {
+    /// Returns the elements that indices or a mask choose, to change them. Tensors do not change: a method of the result
+    /// returns a new tensor, and [`Tensor::assign`] writes it to the array of an input.
+    ///
+    /// Indices are those of [`slice!`](crate::slice), with its bounds. A mask (bool) has the leading axes of the tensor. A
+    /// value stretches to the chosen region; beside a mask, to the axes after those of the mask. As for assignments, a
+    /// value is converted within the same kind.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let ends: Vec<f32> = eval(&[1.0f32, 2.0, 3.0, 4.0], |x| x.at(slice![1..-1]).set(0.0))?;
+    /// assert_eq!(ends, [1.0, 0.0, 0.0, 4.0]);
+    /// let reversed: Vec<i32> = eval(&[1, 2, 3, 4], |x| x.at(slice![..;2]).set(x.slice(slice![..;-2])))?;
+    /// assert_eq!(reversed, [4, 2, 2, 4]);
+    /// let positive: Vec<f32> = eval(&[-1.0f32, 2.0, -3.0], |x| x.at(x.less(0.0)).set(0.0))?;
+    /// assert_eq!(positive, [0.0, 2.0, 0.0]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    pub fn at(self, chosen: impl Into<Chosen>) -> At {
+        At { tensor: self, place: chosen.into().0 }
+    }
+}
+
+impl At {
+    /// Returns the tensor with the chosen elements replaced.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let first: Vec<i32> = eval(&[1, 2, 3], |x| x.at(slice![0]).set(x.sum(0)))?;
+    /// assert_eq!(first, [6, 2, 3]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn set(self, value: impl Into<Operand>) -> Tensor {
+        self.change(None, value.into(), Site::caller())
+    }
+
+    fn change(self, op: Option<Op>, value: Operand, site: Site) -> Tensor {
+        let At { tensor, place } = self;
+        let mut tensors = vec![tensor];
+        tensors.extend(value.as_tensor());
+        match place {
+            Place::Region(items) => {
+                registry::build(registry::home(&tensors), &tensors, &bounds(&items), site, |graph, bounds| {
+                    let specs = specs(graph, tensor.expr, &items, bounds);
+                    let value = value.beside(graph, tensor.expr, site);
+                    match op {
+                        Some(op) => graph.set_op(op, tensor.expr, &specs, value, site),
+                        None => graph.set(tensor.expr, &specs, value, site),
+                    }
+                })
+            }
+            Place::Mask(mask) => {
+                tensors.push(mask);
+                registry::build(registry::home(&tensors), &tensors, &[], site, |graph, _| {
+                    let value = value.beside(graph, tensor.expr, site);
+                    match op {
+                        Some(op) => graph.set_op_where(op, tensor.expr, mask.expr, value, site),
+                        None => graph.set_where(tensor.expr, mask.expr, value, site),
+                    }
+                })
+            }
+        }
+    }
+}
+
+macro_rules! updates {
+    ($($name:ident = $op:ident $symbol:literal => $result:literal;)*) => {
+        /// Changes computed from the chosen elements.
+        impl At {
+            $(
+                #[doc = concat!(
+                    "Returns the tensor with the chosen elements replaced by the result of ", $symbol,
+                    " on them and another operand.\n\n",
+                    "```\n# use broadloom::prelude::*;\n",
+                    "let result: Vec<f64> = eval(&[1.0, 2.0, 3.0], |x| x.at(slice![1..]).",
+                    stringify!($name), "(2.5))?;\n",
+                    "assert_eq!(result, ", $result, ");\n",
+                    "# Ok::<(), broadloom::EvalError>(())\n```"
+                )]
+                #[track_caller]
+                pub fn $name(self, other: impl Into<Operand>) -> Tensor {
+                    self.change(Some(Op::$op), other.into(), Site::caller())
+                }
+            )*
+        }
+    };
+}
+updates! {
+    add = Add "`+`" => "[1.0, 4.5, 5.5]";
+    subtract = Subtract "`-`" => "[1.0, -0.5, 0.5]";
+    multiply = Multiply "`*`" => "[1.0, 5.0, 7.5]";
+    divide = Divide "`/`" => "[1.0, 0.8, 1.2]";
+    minimum = Minimum "`minimum`" => "[1.0, 2.0, 2.5]";
+    maximum = Maximum "`maximum`" => "[1.0, 2.5, 3.0]";
+}
