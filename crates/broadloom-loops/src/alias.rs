@@ -12,6 +12,10 @@
 //!
 //! * in an earlier kernel that runs together with the writer, for a few rows at a time, it reads by rows.
 //!
+//! An output that starts as its input is written in pieces, by one kernel or several. There every read is compared with every
+//! store. A read that is not in an earlier kernel must be of the same element in the same step, as above, or in another part
+//! of the array: before all elements of the store, after them, or beside them on an axis.
+//!
 //! Several stores may write the elements of short rows, one after the other, by the same access: each read belongs to
 //! the store of the same element of the row. The stores reach every element once, so equal addresses mean equal steps of
 //! the common loops. This proves elementwise updates safe, and updates of whole rows of a table such as a softmax. It does
@@ -23,6 +27,9 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::{InputId, SymbolId};
 use std::collections::BTreeMap;
 use std::fmt;
+
+/// How many rows apart the parts of an array are compared.
+const ROWS_APART: i64 = 3;
 
 /// The reason why an output is not written over its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +69,9 @@ pub fn in_place(schedule: &Schedule, output: usize, input: InputId) -> Result<()
     let strides = equal_strides(schedule, target, source);
     let walks: Vec<Walk<'_>> =
         schedule.kernels.iter().map(|kernel| Walk::of(kernel, target, source)).collect();
+    if schedule.buffers[target.index()].starts_as.is_some() {
+        return in_pieces(schedule, [source, target], &walks, &strides);
+    }
     let mut writers = (0..walks.len()).filter(|kernel| !walks[*kernel].stores.is_empty());
     let (Some(writer), None) = (writers.next(), writers.next()) else { return Err(Hazard::Pieces) };
     if let Some(later) = (writer + 1..walks.len()).find(|kernel| !walks[*kernel].reads.is_empty()) {
@@ -108,6 +118,51 @@ pub fn in_place(schedule: &Schedule, output: usize, input: InputId) -> Result<()
         }
         if read.position > *position {
             return Err(Hazard::Again(id));
+        }
+    }
+    Ok(())
+}
+
+/// Checks whether kernels may write pieces of an array over an array that they read.
+fn in_pieces(
+    schedule: &Schedule,
+    [source, target]: [BufferId; 2],
+    walks: &[Walk<'_>],
+    strides: &[(SymbolId, SymbolId)],
+) -> Result<(), Hazard> {
+    let contents = BTreeMap::new();
+    let known = Known { symbols: &schedule.symbols, conditions: &schedule.conditions, contents: &contents };
+    for (writer, written) in walks.iter().enumerate() {
+        for store in &written.stores {
+            let address = store.address(written.kernel, strides).ok_or(Hazard::Pieces)?;
+            for (reader, read) in walks.iter().enumerate() {
+                let (from, to) = (KernelId::new(reader), KernelId::new(writer));
+                let takes_turns = reader != writer
+                    && schedule.bands.iter().any(|band| band.with(to).any(|other| other == from));
+                let by_rows = |(kernel, array)| is_by_rows_of(schedule, kernel, array);
+                match reader < writer {
+                    true if !takes_turns || [(from, source), (to, target)].into_iter().all(by_rows) => continue,
+                    _ => {}
+                }
+                for each in &read.reads {
+                    let hazard = if reader > writer { Hazard::Later(from) } else { Hazard::Elsewhere(from) };
+                    let place = each.address(read.kernel, strides).ok_or(hazard)?;
+                    if address.is_apart_from(&place, known) {
+                        continue;
+                    }
+                    let common = each.loops.iter().filter(|around| store.loops.contains(around));
+                    let common: Vec<AxisId> =
+                        common.map(|(_, axis)| *axis).chain(written.kernel.parallel).collect();
+                    let around = store.loops.iter().map(|(_, axis)| *axis).chain(written.kernel.parallel);
+                    let is_moved = around.into_iter().all(|axis| address.stride(axis).is_some());
+                    if reader != writer || !is_moved || !place.within(&address, &common) {
+                        return Err(hazard);
+                    }
+                    if each.position > store.position {
+                        return Err(Hazard::Again(from));
+                    }
+                }
+            }
         }
     }
     Ok(())
@@ -181,6 +236,48 @@ impl Touch {
 impl Address {
     fn stride(&self, axis: AxisId) -> Option<&Dim> {
         self.axes.iter().find(|(of, ..)| *of == axis).map(|(_, stride, _)| stride)
+    }
+
+    /// Returns the least and the greatest number that some axes and the start add, if their strides are not negative.
+    fn span(&self, axes: impl Fn(&Dim) -> bool, known: Known<'_>) -> Option<[Dim; 2]> {
+        let first = self.offset.add(&Dim::constant(self.delta)).ok()?;
+        let mut last = first.clone();
+        for (_, stride, length) in self.axes.iter().filter(|(_, stride, _)| axes(stride)) {
+            if !known.is_size(stride) {
+                return None;
+            }
+            last = last.add(&stride.mul(&length.sub(&Dim::ONE).ok()?).ok()?).ok()?;
+        }
+        Some([first, last])
+    }
+
+    /// Returns whether two addresses are never the same, in any steps: one is before the other, or they are beside each
+    /// other in the rows of an axis, which is a number of elements that both move by.
+    fn is_apart_from(&self, other: &Address, known: Known<'_>) -> bool {
+        let is_less = |x: &Dim, y: &Dim| {
+            let more = y.sub(x).and_then(|more| more.sub(&Dim::ONE));
+            more.is_ok_and(|more| known.is_size(&more))
+        };
+        let is_before = |[_, last]: &[Dim; 2], [first, _]: &[Dim; 2]| is_less(last, first);
+        let spans = (self.span(|_| true, known), other.span(|_| true, known));
+        if let (Some(one), Some(two)) = &spans
+            && (is_before(one, two) || is_before(two, one))
+        {
+            return true;
+        }
+        self.axes.iter().any(|(_, row, _)| {
+            let is_within = |stride: &Dim| stride.exact_div(row).is_none();
+            let (Some([a, b]), Some([c, d])) = (self.span(is_within, known), other.span(is_within, known)) else {
+                return false;
+            };
+            let (Ok(least), Ok(greatest)) = (a.sub(&d), b.sub(&c)) else { return false };
+            // Some multiple of the row is below all differences, and the next one above them.
+            (-ROWS_APART..ROWS_APART).any(|rows| {
+                let multiples = [row.scale(rows), row.scale(rows + 1)];
+                let [Ok(below), Ok(above)] = multiples else { return false };
+                is_less(&below, &least) && is_less(&greatest, &above)
+            })
+        })
     }
 
     /// Returns whether `written` also takes this address in the same step of all `common` axes, for every step.

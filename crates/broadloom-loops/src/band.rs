@@ -42,7 +42,7 @@ impl Known<'_> {
     }
 
     /// Returns whether a number is certainly not negative.
-    fn is_size(self, dim: &Dim) -> bool {
+    pub fn is_size(self, dim: &Dim) -> bool {
         let is_more = |demand: &Demand| match demand {
             Demand::NonNegative(size) => dim.sub(size).is_ok_and(|rest| self.interval_starts_at_zero(&rest)),
             Demand::Equal(..) => false,

@@ -37,7 +37,7 @@ use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::{SmallVec, smallvec};
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 define_ids! {
     /// A node of the flat graph.
@@ -295,6 +295,8 @@ pub(crate) struct Flat {
     pub groups: Vec<Group>,
     /// Nodes that must be stored, whatever uses them.
     pub stored: Vec<FlatId>,
+    /// What replaces regions of other tensors.
+    pub replacements: Vec<FlatId>,
     /// Copies of arrays with one of their axes innermost.
     pub packs: HashMap<FlatId, Pack>,
     /// Whether the numerics level has fma.
@@ -340,6 +342,7 @@ impl Flat {
             host_symbols: Vec::new(),
             groups: Vec::new(),
             stored: Vec::new(),
+            replacements: Vec::new(),
             packs: HashMap::new(),
             fused: options.fused,
             long_rows: options.long_rows,
@@ -420,7 +423,7 @@ impl Flat {
                 self.strides.insert((id, axis), symbol);
             }
         }
-        self.buffers.push(Buffer { name: name.to_string(), role, dtype, shape, holds: None, reason: None });
+        self.buffers.push(Buffer { name: name.to_string(), role, dtype, shape, holds: None, reason: None, starts_as: None });
         self.layouts.push(layout);
         id
     }
@@ -495,8 +498,22 @@ impl Flat {
         self.packs.values().any(|pack| pack.copy == id)
     }
 
+    /// Returns all nodes that a node is computed from.
+    pub fn below(&self, node: FlatId) -> BTreeSet<FlatId> {
+        let mut below = BTreeSet::new();
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            for operand in self.node(node).kind.operands() {
+                if below.insert(operand) {
+                    stack.push(operand);
+                }
+            }
+        }
+        below
+    }
+
     /// Stores a node: from here on it counts as an array.
-    fn store(&mut self, id: FlatId) {
+    pub fn store(&mut self, id: FlatId) {
         if !self.stored.contains(&id) {
             self.stored.push(id);
         }
@@ -566,6 +583,7 @@ impl Flat {
                 self.concat(operands, *axis)?
             }
             Node::Set { base, value, region } => {
+                self.replacements.push(self.memo[value]);
                 return self.set(self.memo[base], self.memo[value], region, 0, expr);
             }
             Node::Segment { op, compensated, elements, values, ids, initial } => {

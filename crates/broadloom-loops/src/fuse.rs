@@ -20,6 +20,7 @@ use crate::place::Placement;
 use crate::plan::Reason;
 use crate::rows::near_bytes;
 use crate::thresholds::{MAX_KERNEL_REDUCTIONS, MAX_KERNEL_VALUES};
+use crate::update::{Update, hazardous};
 use crate::verify::has_examples;
 use crate::{IndexWidth, Layout, LowerError, LowerOptions};
 use broadloom_ir::SymbolId;
@@ -34,10 +35,35 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Returns an error if an offset or a stride of the graph cannot be expressed.
 pub fn lower(graph: &CheckedGraph, options: &LowerOptions) -> Result<Schedule, LowerError> {
     let graph = &graph.with_sizes(&options.sizes)?;
+    let schedule = scheduled(graph, options, Update::Directly, &BTreeSet::new())?;
+    let arrays = hazardous(&schedule);
+    if arrays.is_empty() {
+        return Ok(schedule);
+    }
+    let schedule = scheduled(graph, options, Update::Stored, &arrays)?;
+    match hazardous(&schedule) {
+        arrays if arrays.is_empty() => Ok(schedule),
+        arrays => scheduled(graph, options, Update::Whole, &arrays),
+    }
+}
+
+/// Returns the schedule of a graph that updates some arrays in a certain way, and others directly.
+fn scheduled(
+    graph: &CheckedGraph,
+    options: &LowerOptions,
+    update: Update,
+    arrays: &BTreeSet<BufferId>,
+) -> Result<Schedule, LowerError> {
     let mut flat = Flat::new(graph, options)?;
+    let mut updated = flat.updated(&assigned(graph, &flat.buffers));
+    match update {
+        Update::Directly => {}
+        Update::Stored => flat.store_replacements(arrays),
+        Update::Whole => updated.retain(|_, input| !arrays.contains(input)),
+    }
     let (plan, assumptions) = Materialization::new(&mut flat, options)?;
     let (stored, kernels) = (HashMap::new(), Vec::new());
-    let mut fusion = Fusion { flat, plan, stored, kernels, made: Vec::new(), assumptions };
+    let mut fusion = Fusion { flat, plan, stored, updated, kernels, made: Vec::new(), assumptions };
     for node in fusion.plan.materialized().collect::<Vec<_>>() {
         fusion.store(node);
     }
@@ -61,6 +87,8 @@ struct Fusion {
     flat: Flat,
     plan: Materialization,
     stored: HashMap<FlatId, BufferId>,
+    /// The inputs whose elements outputs have where these do not change.
+    updated: BTreeMap<FlatId, BufferId>,
     kernels: Vec<Kernel>,
     assumptions: Vec<Assumption>,
     /// The assumptions of the kernels made so far.
@@ -128,20 +156,6 @@ impl Fusion {
         None
     }
 
-    /// Returns all nodes that a node is computed from.
-    fn below(&self, node: FlatId) -> BTreeSet<FlatId> {
-        let mut below = BTreeSet::new();
-        let mut stack = vec![node];
-        while let Some(node) = stack.pop() {
-            for operand in self.flat.node(node).kind.operands() {
-                if below.insert(operand) {
-                    stack.push(operand);
-                }
-            }
-        }
-        below
-    }
-
     fn run(&mut self, graph: &CheckedGraph, options: &LowerOptions) -> Result<(), LowerError> {
         let name = |dim: &Dim| axis_name(dim, graph);
         let outputs: BTreeSet<FlatId> = self.flat.outputs.iter().copied().collect();
@@ -151,7 +165,7 @@ impl Fusion {
         while let Some(last) = self.next(&pending) {
             let mut roots = self.group(last, &pending)?;
             roots.truncate(most_roots);
-            let mut waiting = self.pieces_by_kernel(last)?;
+            let mut waiting = self.pieces_by_kernel(&roots)?;
             let mut kernels = Vec::new();
             let mut refused = None;
             while let Some(pieces) = waiting.pop() {
@@ -226,13 +240,27 @@ impl Fusion {
         Ok(())
     }
 
-    /// Returns the pieces of a node by kernels. Partial results of segments, results of walks and sorted rows are a
-    /// single piece and are not cut.
-    fn pieces_by_kernel(&self, root: FlatId) -> Result<Vec<Vec<Piece>>, LowerError> {
-        if matches!(self.flat.node(root).kind, Kind::Segment { .. } | Kind::TopK { .. } | Kind::Sort { .. }) {
+    /// Returns the pieces to compute of nodes by kernels. Partial results of segments, results of walks and sorted rows are
+    /// a single piece and are not cut. Pieces that do not change are left out.
+    fn pieces_by_kernel(&self, roots: &[FlatId]) -> Result<Vec<Vec<Piece>>, LowerError> {
+        let first = roots[0];
+        if matches!(self.flat.node(first).kind, Kind::Segment { .. } | Kind::TopK { .. } | Kind::Sort { .. }) {
             return Ok(vec![Vec::new()]);
         }
-        Ok(by_kernels(self.pieces(root)?))
+        let mut pieces = Vec::new();
+        for piece in self.pieces(first)? {
+            let mut is_kept = true;
+            for root in roots {
+                is_kept &= match self.updated.get(root) {
+                    Some(input) => self.flat.is_piece_of(*root, *input, &piece)?,
+                    None => false,
+                };
+            }
+            if !is_kept {
+                pieces.push(piece);
+            }
+        }
+        Ok(by_kernels(pieces))
     }
 
     fn pieces(&self, root: FlatId) -> Result<Vec<Piece>, LowerError> {
@@ -386,7 +414,7 @@ impl Fusion {
 
     /// Returns the reductions that a kernel of these roots would run as loops.
     fn reductions_below(&self, roots: &[FlatId]) -> Vec<FlatId> {
-        let below: BTreeSet<FlatId> = roots.iter().flat_map(|root| self.below(*root)).collect();
+        let below: BTreeSet<FlatId> = roots.iter().flat_map(|root| self.flat.below(*root)).collect();
         let is_loop = |node: &FlatId| {
             let kind = &self.flat.node(*node).kind;
             matches!(kind, Kind::Reduce(reduction) if !self.flat.unrolls(reduction))
@@ -404,7 +432,7 @@ impl Fusion {
         if !segmented(last) {
             return Some(last);
         }
-        let below: BTreeSet<FlatId> = pending.iter().flat_map(|node| self.below(*node)).collect();
+        let below: BTreeSet<FlatId> = pending.iter().flat_map(|node| self.flat.below(*node)).collect();
         let other = pending.iter().rev().find(|node| !segmented(**node) && !below.contains(node));
         Some(other.copied().unwrap_or(last))
     }
@@ -431,7 +459,7 @@ impl Fusion {
             return Ok(roots);
         }
         let pieces = self.pieces(last)?;
-        let mut below = self.below(last);
+        let mut below = self.flat.below(last);
         for &node in pending.iter().rev().filter(|node| **node != last && !is_alone(**node)) {
             let stored = self.stored.contains_key(&node);
             let waits = stored && below.contains(&node);
@@ -450,9 +478,9 @@ impl Fusion {
             if waits || !like {
                 continue;
             }
-            let read_later = |other: &FlatId| !roots.contains(other) && self.below(*other).contains(&node);
+            let read_later = |other: &FlatId| !roots.contains(other) && self.flat.below(*other).contains(&node);
             if !stored || !pending.iter().any(read_later) {
-                below.extend(self.below(node));
+                below.extend(self.flat.below(node));
                 roots.push(node);
             }
         }
@@ -465,6 +493,11 @@ impl Fusion {
 
     /// Returns the schedule in launch order, without arrays that turned out to be unnecessary.
     fn finish(mut self, graph: &CheckedGraph) -> Result<Schedule, LowerError> {
+        for (node, input) in &self.updated {
+            for output in self.flat.output_buffers(*node) {
+                self.flat.buffers[output.index()].starts_as = Some(*input);
+            }
+        }
         let plan = self.plan.planned(&self.flat);
         let mut dag: DiGraph<usize, BufferId> = DiGraph::new();
         let nodes: Vec<NodeIndex> = (0..self.kernels.len()).map(|kernel| dag.add_node(kernel)).collect();

@@ -157,6 +157,9 @@ pub struct Buffer {
     pub holds: Option<ExprId>,
     /// The reason why it is stored, if a kernel of the schedule reads what another kernel wrote to it.
     pub reason: Option<Reason>,
+    /// The input whose elements it has when the kernels start. They write only those that differ; they write every element
+    /// of other arrays.
+    pub starts_as: Option<BufferId>,
 }
 
 /// The owner of a buffer's array.

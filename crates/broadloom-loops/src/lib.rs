@@ -10,7 +10,8 @@
 //! [`lower`] is the whole pipeline. A [`kernel::Schedule`] prints as text; its grammar:
 //!
 //! ```text
-//! schedule  ::= (input | output | stored | held) NAME: DTYPE[dims] ..   ([together] kernel) ..
+//! schedule  ::= array ..   ([together] kernel) ..
+//! array     ::= (input | output | stored | held) NAME: DTYPE[dims] [, starts as input NAME]
 //! together  ::= together kN, .. : ROWS of SIZE rows at a time     these kernels run for some rows, and then for the next
 //! kernel    ::= kernel kN { stmt .. }
 //! stmt      ::= vN = def : DTYPE                                  a value, where it stands
@@ -63,6 +64,7 @@ mod print;
 mod rows;
 mod target;
 mod thresholds;
+mod update;
 mod verify;
 
 pub use alias::{Hazard, in_place};

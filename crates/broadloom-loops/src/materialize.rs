@@ -237,6 +237,7 @@ impl Planner<'_> {
                 Kind::TopK { .. } => Reason::Best,
                 Kind::Sort { .. } => Reason::Sorted,
                 Kind::Reduce(reduction) if reduction.group.is_some() => Reason::Partials,
+                _ if flat.replacements.contains(&id) => Reason::Replaces,
                 _ => Reason::Nested,
             });
         }

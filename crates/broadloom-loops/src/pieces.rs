@@ -144,7 +144,7 @@ impl Flat {
     }
 
     /// Returns the map of a piece of a node; its loop axes are numbered like its ranges.
-    fn map_of(&self, root: FlatId, piece: &Piece) -> Result<AffineMap, LowerError> {
+    pub fn map_of(&self, root: FlatId, piece: &Piece) -> Result<AffineMap, LowerError> {
         let mut ranges = piece.ranges.iter().enumerate();
         let shape = &self.node(root).shape;
         let index = |dim: &Dim| match if dim.is_one() { None } else { ranges.next() } {

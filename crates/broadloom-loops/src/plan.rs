@@ -63,6 +63,8 @@ pub enum Reason {
     Scanned,
     /// Reductions are nested too deeply.
     Nested,
+    /// It replaces elements of an array from which it is computed, in another order.
+    Replaces,
     /// The loops of its reader, in the order that suits memory, would recompute it repeatedly.
     Loops,
     /// It is reduced from a contraction, which takes strips of an axis that its reader reduces.
@@ -105,6 +107,7 @@ impl fmt::Display for Reason {
             Reason::Sorted => f.write_str("sorted a whole row at a time"),
             Reason::Scanned => f.write_str("running results that are read in another order"),
             Reason::Nested => f.write_str("reductions are nested too deeply"),
+            Reason::Replaces => f.write_str("all of it is computed before it replaces elements of its input"),
             Reason::Loops => f.write_str("the loops that read it would recompute it"),
             Reason::Contracted => f.write_str("computed in strips of the axis that its reader reduces"),
             Reason::Large => f.write_str("the kernel would be too large"),

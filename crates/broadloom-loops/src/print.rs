@@ -46,7 +46,11 @@ impl fmt::Display for Schedule {
                 Role::Temporary if self.holds(BufferId::new(index)) => "held",
                 Role::Temporary => "stored",
             };
-            writeln!(f, "{role:6} {}: {}[{}]", buffer.name, buffer.dtype, dims.join(", "))?;
+            write!(f, "{role:6} {}: {}[{}]", buffer.name, buffer.dtype, dims.join(", "))?;
+            match buffer.starts_as {
+                Some(input) => writeln!(f, ", starts as input {}", self.buffers[input.index()].name)?,
+                None => writeln!(f)?,
+            }
         }
         for (index, kernel) in self.kernels.iter().enumerate() {
             let begins = |band: &&Band| band.kernels.first().is_some_and(|(first, _)| first.index() == index);

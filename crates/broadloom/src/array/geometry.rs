@@ -253,13 +253,39 @@ pub(crate) unsafe fn copy_to_array(source: *const u8, target: *mut u8, geometry:
         unsafe { std::ptr::copy_nonoverlapping(source, target, count * size) };
         return;
     }
-    let mut index: SmallVec<[i64; 8]> = SmallVec::from_elem(0, geometry.axes.len());
-    let mut position = 0i64;
-    for element in 0..count {
+    for_each_position(geometry, |element, position| {
         let to = target.wrapping_offset(position as isize * size as isize);
         // SAFETY: `element` is less than the count, and `position` is the position of the array's element at this
         // index.
         unsafe { std::ptr::copy_nonoverlapping(source.add(element * size), to, size) };
+    });
+}
+
+/// Copies the elements of an array of some geometry to dense memory, in row-major order.
+///
+/// # Safety
+/// All of the array's elements are readable, `target` is writable for as many elements, and the two do not overlap.
+pub(crate) unsafe fn copy_from_array(source: *const u8, target: *mut u8, geometry: &Geometry) {
+    let (count, size) = (geometry.count(), geometry.dtype.size());
+    if geometry.is_dense() {
+        // SAFETY: by the contract of the caller; the array's elements are laid out like those of the target.
+        unsafe { std::ptr::copy_nonoverlapping(source, target, count * size) };
+        return;
+    }
+    for_each_position(geometry, |element, position| {
+        let from = source.wrapping_offset(position as isize * size as isize);
+        // SAFETY: `element` is less than the count, and `position` is the position of the array's element at this
+        // index.
+        unsafe { std::ptr::copy_nonoverlapping(from, target.add(element * size), size) };
+    });
+}
+
+/// Calls a function with the number and the position of each element, in row-major order.
+fn for_each_position(geometry: &Geometry, mut visit: impl FnMut(usize, i64)) {
+    let mut index: SmallVec<[i64; 8]> = SmallVec::from_elem(0, geometry.axes.len());
+    let mut position = 0i64;
+    for element in 0..geometry.count() {
+        visit(element, position);
         for (index, axis) in index.iter_mut().zip(&geometry.axes).rev() {
             *index += 1;
             position += axis.stride;

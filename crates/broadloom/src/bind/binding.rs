@@ -40,6 +40,8 @@ pub(crate) struct CopyBack {
     pub(crate) start: usize,
     pub(crate) target: Base,
     pub(crate) geometry: Geometry,
+    /// Whether the array's elements are there before the kernels run, which write only some of them.
+    pub(crate) starts_as_target: bool,
 }
 
 /// The place of an array that kernels read or write.
@@ -121,7 +123,11 @@ pub(crate) fn bind(
         places.push(match destination {
             Destination::Aside(geometry) => {
                 let start = arena.add(output.count, output.dtype)?;
-                copies.push(CopyBack { start, target: target(index), geometry: (*geometry).clone() });
+                let is_output = |buffer: &&Buffer| buffer.role == Role::Output(index);
+                let starts_as_target =
+                    schedule.buffers.iter().find(is_output).is_some_and(|buffer| buffer.starts_as.is_some());
+                let geometry = (*geometry).clone();
+                copies.push(CopyBack { start, target: target(index), geometry, starts_as_target });
                 Base::Arena(start)
             }
             Destination::Own | Destination::Array(_) | Destination::InPlace(_) => target(index),

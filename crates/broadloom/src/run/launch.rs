@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "machine code is called with pointers that the binding proves valid")]
 
 use super::{RunError, RunOptions};
-use crate::array::{AnyArray, ArrayViewMut, copy_to_array};
+use crate::array::{AnyArray, ArrayViewMut, copy_from_array, copy_to_array};
 use crate::bind::{Base, Binding, Call, Launch, Ordered};
 use crate::cache::lock;
 use crate::compiled::Inner;
@@ -63,6 +63,11 @@ fn run(
             Base::Arena(start) => arena.wrapping_add(start),
             Base::Nothing => nothing(),
         };
+        for copy in binding.copies.iter().filter(|copy| copy.starts_as_target) {
+            let (source, target) = (pointer(copy.target), pointer(Base::Arena(copy.start)));
+            // SAFETY: the array of the caller can be read; the arena has room for its elements, dense in row-major order.
+            unsafe { copy_from_array(source, target, &copy.geometry) };
+        }
         let mut failure = Failure::default();
         for launch in &binding.launches {
             options.check()?;
@@ -89,8 +94,8 @@ fn run(
         }
         for copy in &binding.copies {
             let (source, target) = (pointer(Base::Arena(copy.start)), pointer(copy.target));
-            // SAFETY: the kernels have written all elements of the output to the arena, dense in row-major order; the
-            // array has its sizes and dtype and can be written.
+            // SAFETY: the kernels have written all elements of the output to the arena, dense in row-major order, or those
+            // that change where it started as the array; the array has its sizes and dtype and can be written.
             unsafe { copy_to_array(source, target, &copy.geometry) };
         }
         Ok(())

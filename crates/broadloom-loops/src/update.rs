@@ -1,0 +1,84 @@
+//! Inputs that are updated in a region: kernels write only what changes.
+//!
+//! ```text
+//! assign x = x.at[1:-1].set(v)     piece [0, 1): x    [1, n-1): v    [n-1, n): x
+//! ```
+//!
+//! The pieces that are the input itself are not written: the array of the output starts as the input. If the others cannot
+//! be written over it because elements would be overwritten before they are read, what replaces the region is stored first,
+//! and then copied.
+
+use crate::LowerError;
+use crate::alias::in_place;
+use crate::flat::{Flat, FlatId, Kind};
+use crate::kernel::{AxisId, BufferId, Role, Schedule};
+use crate::pieces::Piece;
+use broadloom_ir::InputId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How much of the inputs that are updated in a region is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Update {
+    /// What changes, as soon as it is computed.
+    Directly,
+    /// What changes, once all of it is stored elsewhere.
+    Stored,
+    /// Every element.
+    Whole,
+}
+
+impl Flat {
+    /// Returns the inputs that nodes replace in part, by the outputs' nodes. Only an output that is stored in no other
+    /// array can start as its input.
+    pub fn updated(&self, assigned: &[(BufferId, BufferId)]) -> BTreeMap<FlatId, BufferId> {
+        let of = |(input, output): &(BufferId, BufferId)| {
+            let Role::Output(index) = self.buffers[output.index()].role else { return None };
+            let node = self.outputs[index];
+            let is_alone = self.output_buffers(node) == [*output];
+            (self.node(node).joins && is_alone).then_some((node, *input))
+        };
+        assigned.iter().filter_map(of).collect()
+    }
+
+    /// Returns whether a piece of a node is the same piece of an array.
+    pub fn is_piece_of(&self, root: FlatId, array: BufferId, piece: &Piece) -> Result<bool, LowerError> {
+        let whole = self.map_of(root, piece)?;
+        let extent = |axis: AxisId| piece.ranges[axis.index()].1.clone();
+        let (mut node, mut map) = (root, whole.clone());
+        loop {
+            match self.node(node).kind {
+                Kind::Buffer(buffer) => return Ok(buffer == array && map == whole),
+                Kind::Concat { .. } | Kind::Slice { .. } | Kind::Reindex { .. } if !self.stored.contains(&node) => {
+                    let [(operand, read)] = &self.reads(node, &map, &[], &extent)?[..] else { return Ok(false) };
+                    (node, map) = (*operand, read.clone());
+                }
+                _ => return Ok(false),
+            }
+        }
+    }
+
+    /// Stores what replaces regions of arrays, where it is computed from these arrays.
+    pub fn store_replacements(&mut self, arrays: &BTreeSet<BufferId>) {
+        let reads = |node: FlatId| {
+            let below = self.below(node);
+            below.iter().any(|node| matches!(&self.node(*node).kind, Kind::Buffer(buffer) if arrays.contains(buffer)))
+        };
+        let is_array = |node: FlatId| matches!(self.node(node).kind, Kind::Buffer(_));
+        let stored: Vec<FlatId> =
+            self.replacements.iter().copied().filter(|node| !is_array(*node) && reads(*node)).collect();
+        stored.into_iter().for_each(|node| self.store(node));
+    }
+}
+
+/// Returns the inputs that a schedule updates in part but cannot write in place.
+pub(crate) fn hazardous(schedule: &Schedule) -> BTreeSet<BufferId> {
+    let updated = schedule.buffers.iter().filter_map(|buffer| match buffer.role {
+        Role::Output(output) => Some((output, buffer.starts_as?)),
+        Role::Input(_) | Role::Temporary => None,
+    });
+    let is_hazard = |(output, input): &(usize, BufferId)| match schedule.buffers[input.index()].role {
+        Role::Input(id) => in_place(schedule, *output, InputId::new(id.index())).is_err(),
+        Role::Output(_) | Role::Temporary => true,
+    };
+    updated.filter(is_hazard).map(|(_, input)| input).collect()
+}
