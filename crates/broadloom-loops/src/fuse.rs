@@ -128,6 +128,15 @@ impl Fusion {
         targets
     }
 
+    /// Returns the output that a node updates in part, and its input. Every element of another array has to be written.
+    fn updated(&self, node: FlatId) -> Option<(BufferId, BufferId)> {
+        let input = *self.updated.get(&node)?;
+        match self.targets(node)[..] {
+            [output] => Some((output, input)),
+            _ => None,
+        }
+    }
+
     fn sizes(&self, node: FlatId) -> Vec<Dim> {
         self.flat.node(node).shape.iter().filter(|dim| !dim.is_one()).cloned().collect()
     }
@@ -251,8 +260,8 @@ impl Fusion {
         for piece in self.pieces(first)? {
             let mut is_kept = true;
             for root in roots {
-                is_kept &= match self.updated.get(root) {
-                    Some(input) => self.flat.is_piece_of(*root, *input, &piece)?,
+                is_kept &= match self.updated(*root) {
+                    Some((_, input)) => self.flat.is_piece_of(*root, input, &piece)?,
                     None => false,
                 };
             }
@@ -493,9 +502,9 @@ impl Fusion {
 
     /// Returns the schedule in launch order, without arrays that turned out to be unnecessary.
     fn finish(mut self, graph: &CheckedGraph) -> Result<Schedule, LowerError> {
-        for (node, input) in &self.updated {
-            for output in self.flat.output_buffers(*node) {
-                self.flat.buffers[output.index()].starts_as = Some(*input);
+        for node in self.updated.keys() {
+            if let Some((output, input)) = self.updated(*node) {
+                self.flat.buffers[output.index()].starts_as = Some(input);
             }
         }
         let plan = self.plan.planned(&self.flat);

@@ -28,14 +28,12 @@ pub(crate) enum Update {
 }
 
 impl Flat {
-    /// Returns the inputs that nodes replace in part, by the outputs' nodes. Only an output that is stored in no other
-    /// array can start as its input.
+    /// Returns the inputs that nodes may replace in part, by the outputs' nodes.
     pub fn updated(&self, assigned: &[(BufferId, BufferId)]) -> BTreeMap<FlatId, BufferId> {
         let of = |(input, output): &(BufferId, BufferId)| {
             let Role::Output(index) = self.buffers[output.index()].role else { return None };
             let node = self.outputs[index];
-            let is_alone = self.output_buffers(node) == [*output];
-            (self.node(node).joins && is_alone).then_some((node, *input))
+            self.node(node).joins.then_some((node, *input))
         };
         assigned.iter().filter_map(of).collect()
     }

@@ -360,6 +360,71 @@ pub const CASES: &[Case] = &[
         None,
     ),
     (
+        "x[0] = 0",
+        false,
+        |_, x| {
+            x.assign(x.at(slice![0]).set(0));
+            vec![]
+        },
+        Some(true),
+    ),
+    (
+        "x[:, 0] = x[:, -1] with an output of the old and the new",
+        false,
+        |_, x| {
+            let new = x.at(slice![.., 0]).set(x.slice(slice![.., -1]));
+            x.assign(new);
+            vec![("old", x * 2), ("new", new.sum(1))]
+        },
+        None,
+    ),
+    (
+        "x[1:] += x[:-1]",
+        false,
+        |_, x| {
+            x.assign(x.at(slice![1..]).add(x.slice(slice![..-1])));
+            vec![]
+        },
+        Some(true),
+    ),
+    (
+        "x[::2] = -x[::2]",
+        false,
+        |_, x| {
+            x.assign(x.at(slice![..;2]).set(-x.slice(slice![..;2])));
+            vec![]
+        },
+        None,
+    ),
+    (
+        "x[::-1] = x",
+        false,
+        |_, x| {
+            x.assign(x.at(slice![..;-1]).set(x));
+            vec![]
+        },
+        None,
+    ),
+    (
+        "x[0] = x[1], then x[-1] = x[-2] of the new rows",
+        false,
+        |_, x| {
+            let first = x.at(slice![0]).set(x.slice(slice![-1]));
+            x.assign(first.at(slice![-1]).set(first.slice(slice![0]) + 1));
+            vec![]
+        },
+        None,
+    ),
+    (
+        "x[y > 0] = mean of rows",
+        false,
+        |g, x| {
+            x.assign(x.at(matrix(g, "y", false).gt(0)).set(0.5));
+            vec![]
+        },
+        Some(true),
+    ),
+    (
         "picked by place",
         false,
         |g, x| {

@@ -4,7 +4,9 @@
 mod cases;
 
 use broadloom::prelude::*;
-use broadloom::{AnyArray, BindError, CallError, Inputs, IntoArrayView, RunError, Threads};
+use broadloom::{
+    AnyArray, BindError, CallError, Inputs, IntoArrayView, RunError, RunOptions, StopFlag, Threads,
+};
 use broadloom_ir::dtype::{AnyNumber, Scalar};
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::interp;
@@ -263,11 +265,37 @@ impl Dice {
     }
 }
 
+/// A random change of a region of a square matrix, by elements of a part of the same size.
+fn region(dice: &mut Dice, x: Tensor, change: impl FnOnce(broadloom::At, Tensor) -> Tensor) -> Tensor {
+    let n = x.shape()[0];
+    let (region, part) = match dice.roll(10) {
+        0 => (slice![0].to_vec(), slice![-1].to_vec()),
+        1 => (slice![.., -1].to_vec(), slice![.., 0].to_vec()),
+        2 => (slice![.., 0].to_vec(), slice![0].to_vec()),
+        3 => (slice![1..].to_vec(), slice![..-1].to_vec()),
+        4 => (slice![.., ..-1].to_vec(), slice![.., 1..].to_vec()),
+        5 => (slice![..;2].to_vec(), slice![..;-2].to_vec()),
+        6 => (slice![.., ..;-3].to_vec(), slice![.., ..;3].to_vec()),
+        7 => (slice![1.., 1..].to_vec(), slice![..-1, ..-1].to_vec()),
+        8 => (slice![..;-1].to_vec(), slice![..].to_vec()),
+        _ => (slice![..n / 2, ..].to_vec(), slice![n - n / 2.., ..].to_vec()),
+    };
+    change(x.at(region), x.slice(part))
+}
+
 /// A random expression over square matrices.
 fn expression(dice: &mut Dice, leaves: &[Tensor], depth: usize) -> Tensor {
     let x = if depth == 0 { leaves[dice.roll(leaves.len())] } else { expression(dice, leaves, depth - 1) };
     let y = leaves[dice.roll(leaves.len())];
-    match dice.roll(15) {
+    match dice.roll(20) {
+        15 | 16 => region(dice, x, |at, part| at.set(part)),
+        17 => region(dice, x, |at, part| at.add(part)),
+        18 => {
+            let axis = dice.roll(2);
+            let other = y.slice_axis(axis, ..1, 1);
+            region(dice, x, |at, _| at.set(other.sum(..)))
+        }
+        19 => x.at(x.gt(y)).set(0.25),
         0 => x.flip(0),
         1 => x.flip(1),
         2 => x.t(),
@@ -297,7 +325,14 @@ fn random_updates_equal_the_interpreter_on_copies() {
             let leaves = ["x", "y", "z"].map(|name| matrix(g, name, true));
             for leaf in &leaves[..1 + dice.roll(3)] {
                 let depth = dice.roll(4);
-                leaf.assign(expression(&mut dice, &leaves, depth));
+                let value = expression(&mut dice, &leaves, depth);
+                // Changes of the input itself, one after the other.
+                let value = match dice.roll(3) {
+                    0 => (0..=dice.roll(3)).fold(*leaf, |x, _| region(&mut dice, x, |at, part| at.set(part))),
+                    1 => region(&mut dice, *leaf, |at, part| at.set(value.mean(..) - part)),
+                    _ => value,
+                };
+                leaf.assign(value);
             }
             let outputs = ["a", "b"].into_iter().take(dice.roll(3));
             outputs.map(|name| (name, expression(&mut dice, &leaves, 2))).collect()
@@ -311,6 +346,58 @@ fn random_updates_equal_the_interpreter_on_copies() {
         direct += ["x", "y", "z"].iter().filter(|name| explanation.in_place(name) == Some(true)).count();
     }
     assert!(direct as u64 > cases / 4, "only {direct} values were written in place");
+}
+
+/// A call that can be stopped computes aside, and copies what does not change from the array.
+#[test]
+fn regions_of_calls_that_can_be_stopped() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let x = g.input::<f32>("x", shape![n, m]);
+    x.assign(x.at(slice![1.., 0]).set(x.slice(slice![..-1, -1]) * 2));
+    let kernel = g.compile([]).unwrap();
+    let (flag, stopped) = (StopFlag::new(), StopFlag::new());
+    stopped.stop();
+    let before: Vec<f32> = (0..12).map(|number| number as f32).collect();
+    for strides in [[3, 1], [1, 4]] {
+        let at = |row: usize, column: usize| row * strides[0] as usize + column * strides[1] as usize;
+        let mut data = before.clone();
+        let inputs = ArrayViewMut::strided(&mut data, 0, &[4, 3], &strides).unwrap();
+        let refused = kernel.run_with(inputs, &RunOptions::new().stopped_by(&stopped));
+        assert!(refused.is_err() && data == before);
+        let inputs = ArrayViewMut::strided(&mut data, 0, &[4, 3], &strides).unwrap();
+        kernel.run_with(inputs, &RunOptions::new().stopped_by(&flag)).unwrap();
+        let mut want = before.clone();
+        for row in 1..4 {
+            want[at(row, 0)] = before[at(row - 1, 2)] * 2.0;
+        }
+        assert_eq!(data, want);
+    }
+}
+
+/// Only the region is written, and nothing else is read or stored.
+#[test]
+fn what_does_not_change_is_not_written() {
+    let written = |change: fn(Tensor) -> Tensor| {
+        let g = Graph::new();
+        let x = matrix(&g, "x", false);
+        x.assign(change(x));
+        let explanation = g.compile([]).unwrap().explain();
+        let text = explanation.to_string();
+        assert!(text.contains("output x: f32[n, m], starts as input x"), "{text}");
+        (text.matches(" <- v").count(), explanation.materialized_bytes().to_string(), text.matches("load x").count())
+    };
+    let none = || "0".to_owned();
+    assert_eq!(written(|x| x.at(slice![0]).set(0)), (1, none(), 0));
+    assert_eq!(written(|x| x.at(slice![1.., ..;2]).multiply(2)).2, 2);
+    assert_eq!(written(|x| x.at(slice![0]).set(x.slice(slice![1]))), (1, none(), 1));
+    assert_eq!(written(|x| x.at(slice![.., 0]).set(x.slice(slice![.., 1]))), (1, none(), 1));
+    let stencil = |x: Tensor| {
+        let [left, right] = [slice![1..-1, ..-2], slice![1..-1, 2..]].map(|part| x.slice(part));
+        x.at(slice![1..-1, 1..-1]).set(left + right)
+    };
+    // The new elements wait until the old ones are read.
+    assert_eq!(written(stencil).1, "4*n*m-8*n-8*m+16");
 }
 
 /// The error of a call.
