@@ -30,6 +30,8 @@ const SUMS_OF_SUMS: &[&str] = &["-p", "broadloom", "--test", "facade", "sums_of_
 const ZEROS: &[&str] = &["-p", "broadloom", "--test", "facade", "sums_of_sums::zeros_are_positive"];
 const BANDS: &[&str] = &["-p", "broadloom", "--test", "facade", "bands::of_f32"];
 const BANDS_OF_OTHERS: &[&str] = &["-p", "broadloom", "--test", "facade", "bands::whole_arrays"];
+const UPDATES: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::random"];
+const ASIDE: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::regions"];
 const NARROW_SUMS: &[&str] = &["-p", "broadloom", "--test", "facade", "narrow_sums::of_u8"];
 const RANKS: &[&str] = &["-p", "broadloom", "--test", "facade", "contractions::ranks_of_many_rows"];
 const SHORT_ROWS: &[&str] = &["-p", "broadloom", "--test", "facade", "short_rows::of_4_bytes"];
@@ -270,6 +272,34 @@ pub const FAULTS: &[Fault] = &[
         place: "is_read && ⟦!is_alike⟧",
         new: "false",
         test: IN_PLACE,
+    },
+    Fault {
+        what: "a region is written in place where another step reads the element",
+        file: "crates/broadloom-loops/src/alias.rs",
+        place: "⟦reader != writer || !is_moved || !place.within(&address, &common)⟧",
+        new: "reader != writer",
+        test: UPDATES,
+    },
+    Fault {
+        what: "a region is written in place where rows after it are read",
+        file: "crates/broadloom-loops/src/alias.rs",
+        place: "is_less(&below, &least) && ⟦is_less(&greatest, &above)⟧",
+        new: "{ let _ = (&greatest, &above); true }",
+        test: UPDATES,
+    },
+    Fault {
+        what: "a piece of a changed array counts as unchanged if other elements of the array are there",
+        file: "crates/broadloom-loops/src/update.rs",
+        place: "buffer == array && ⟦map == whole⟧",
+        new: "true",
+        test: UPDATES,
+    },
+    Fault {
+        what: "what is changed aside does not start as the array",
+        file: "crates/broadloom/src/run/launch.rs",
+        place: "filter(|copy| ⟦copy.starts_as_target⟧)",
+        new: "{ let _ = copy; false }",
+        test: ASIDE,
     },
     Fault {
         what: "rows that a thread holds share memory with what kernels before read again",

@@ -134,4 +134,5 @@ pub mod peak;
 pub mod reductions;
 pub mod rows;
 pub mod scans;
+pub mod updates;
 pub mod vectors;

@@ -13,6 +13,7 @@ mod products;
 mod reductions;
 mod rows;
 mod scans;
+mod updates;
 
 use crate::harness::Suite;
 
@@ -25,6 +26,7 @@ pub fn run(suite: &mut Suite) {
     suite.family("reductions", reductions::entries);
     suite.family("rows", rows::entries);
     suite.family("running results", scans::entries);
+    suite.family("updates", updates::entries);
     suite.family("nearest code", nearest_code::entries);
     suite.family("pairs", pairs::entries);
     suite.family("products", products::entries);

@@ -141,7 +141,9 @@ fn in_pieces(
                     && schedule.bands.iter().any(|band| band.with(to).any(|other| other == from));
                 let by_rows = |(kernel, array)| is_by_rows_of(schedule, kernel, array);
                 match reader < writer {
-                    true if !takes_turns || [(from, source), (to, target)].into_iter().all(by_rows) => continue,
+                    true if !takes_turns || [(from, source), (to, target)].into_iter().all(by_rows) => {
+                        continue;
+                    }
                     _ => {}
                 }
                 for each in &read.reads {
@@ -267,7 +269,8 @@ impl Address {
         }
         self.axes.iter().any(|(_, row, _)| {
             let is_within = |stride: &Dim| stride.exact_div(row).is_none();
-            let (Some([a, b]), Some([c, d])) = (self.span(is_within, known), other.span(is_within, known)) else {
+            let (Some([a, b]), Some([c, d])) = (self.span(is_within, known), other.span(is_within, known))
+            else {
                 return false;
             };
             let (Ok(least), Ok(greatest)) = (a.sub(&d), b.sub(&c)) else { return false };

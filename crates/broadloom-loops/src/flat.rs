@@ -423,7 +423,15 @@ impl Flat {
                 self.strides.insert((id, axis), symbol);
             }
         }
-        self.buffers.push(Buffer { name: name.to_string(), role, dtype, shape, holds: None, reason: None, starts_as: None });
+        self.buffers.push(Buffer {
+            name: name.to_string(),
+            role,
+            dtype,
+            shape,
+            holds: None,
+            reason: None,
+            starts_as: None,
+        });
         self.layouts.push(layout);
         id
     }

@@ -253,7 +253,8 @@ impl Fusion {
     /// a single piece and are not cut. Pieces that do not change are left out.
     fn pieces_by_kernel(&self, roots: &[FlatId]) -> Result<Vec<Vec<Piece>>, LowerError> {
         let first = roots[0];
-        if matches!(self.flat.node(first).kind, Kind::Segment { .. } | Kind::TopK { .. } | Kind::Sort { .. }) {
+        if matches!(self.flat.node(first).kind, Kind::Segment { .. } | Kind::TopK { .. } | Kind::Sort { .. })
+        {
             return Ok(vec![Vec::new()]);
         }
         let mut pieces = Vec::new();
@@ -487,7 +488,8 @@ impl Fusion {
             if waits || !like {
                 continue;
             }
-            let read_later = |other: &FlatId| !roots.contains(other) && self.flat.below(*other).contains(&node);
+            let read_later =
+                |other: &FlatId| !roots.contains(other) && self.flat.below(*other).contains(&node);
             if !stored || !pending.iter().any(read_later) {
                 below.extend(self.flat.below(node));
                 roots.push(node);

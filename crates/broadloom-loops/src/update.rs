@@ -46,8 +46,12 @@ impl Flat {
         loop {
             match self.node(node).kind {
                 Kind::Buffer(buffer) => return Ok(buffer == array && map == whole),
-                Kind::Concat { .. } | Kind::Slice { .. } | Kind::Reindex { .. } if !self.stored.contains(&node) => {
-                    let [(operand, read)] = &self.reads(node, &map, &[], &extent)?[..] else { return Ok(false) };
+                Kind::Concat { .. } | Kind::Slice { .. } | Kind::Reindex { .. }
+                    if !self.stored.contains(&node) =>
+                {
+                    let [(operand, read)] = &self.reads(node, &map, &[], &extent)?[..] else {
+                        return Ok(false);
+                    };
                     (node, map) = (*operand, read.clone());
                 }
                 _ => return Ok(false),
@@ -59,7 +63,9 @@ impl Flat {
     pub fn store_replacements(&mut self, arrays: &BTreeSet<BufferId>) {
         let reads = |node: FlatId| {
             let below = self.below(node);
-            below.iter().any(|node| matches!(&self.node(*node).kind, Kind::Buffer(buffer) if arrays.contains(buffer)))
+            below
+                .iter()
+                .any(|node| matches!(&self.node(*node).kind, Kind::Buffer(buffer) if arrays.contains(buffer)))
         };
         let is_array = |node: FlatId| matches!(self.node(node).kind, Kind::Buffer(_));
         let stored: Vec<FlatId> =

@@ -7,7 +7,7 @@ use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId};
-use broadloom_loops::kernel::{BufferId, Def, KernelId, Schedule, Stmt, ValueId};
+use broadloom_loops::kernel::{BufferId, Def, KernelId, Role, Schedule, Stmt, ValueId};
 use broadloom_loops::{Hazard, Layout, LowerOptions, in_place, lower};
 
 #[track_caller]
@@ -78,14 +78,55 @@ fn other_elements_are_read() {
     assert!(matches!(verdict(&square, &schedule), Err(Hazard::Elsewhere(_))), "{schedule}");
 }
 
+fn rows(start: Option<i64>, stop: Option<i64>) -> SliceSpec {
+    SliceSpec::Range { start: start.map(Dim::constant), stop: stop.map(Dim::constant), step: 1 }
+}
+
 #[test]
-fn pieces_are_not_written_in_place() {
+fn only_pieces_that_change_are_written() {
     let halves = graph(|g, x, y| {
-        let first = g.slice(x, &[SliceSpec::Range { start: None, stop: Some(Dim::ONE), step: 1 }], here());
-        let rest = g.slice(y, &[SliceSpec::Range { start: Some(Dim::ONE), stop: None, step: 1 }], here());
+        let first = g.slice(x, &[rows(None, Some(1))], here());
+        let rest = g.slice(y, &[rows(Some(1), None)], here());
         (g.concat(&[first, rest], 0, here()), vec![])
     });
-    check(&halves, Err(Hazard::Pieces));
+    check(&halves, Ok(()));
+    // The first row is that of another place, which is read before it is overwritten.
+    let moved = graph(|g, x, y| {
+        let first = g.slice(x, &[rows(Some(1), Some(2))], here());
+        let rest = g.slice(y, &[rows(Some(1), None)], here());
+        (g.concat(&[first, rest], 0, here()), vec![])
+    });
+    check(&moved, Ok(()));
+}
+
+/// What replaces a region waits in an array of its own only if elements that it is computed from are overwritten.
+#[test]
+fn regions_wait_for_the_reads_of_what_they_replace() {
+    let column = |index: i64| [SliceSpec::All, SliceSpec::At(Dim::constant(index))];
+    let row = |index: i64| [SliceSpec::At(Dim::constant(index))];
+    let stores = |to: &[SliceSpec], from: &[SliceSpec], twice: bool| {
+        let changed = graph(|g, x, y| {
+            let value = g.slice(x, from, here());
+            let outputs = if twice { vec![("old", g.elementwise(Op::Add, &[x, y], here()))] } else { vec![] };
+            (g.set(x, to, value, here()), outputs)
+        });
+        let schedule = schedule(&changed);
+        assert_eq!(verdict(&changed, &schedule), Ok(()), "{schedule}");
+        schedule.buffers.iter().filter(|buffer| buffer.role == Role::Temporary).count()
+    };
+    for twice in [false, true] {
+        assert_eq!(stores(&row(0), &row(1), twice), 0);
+        assert_eq!(stores(&row(0), &row(0), twice), 0);
+        assert_eq!(stores(&column(0), &column(1), twice), 0);
+        assert_eq!(stores(&column(-1), &column(-2), twice), 0);
+        assert_eq!(stores(&[rows(Some(1), None)], &[rows(Some(1), None)], twice), 0);
+        // Rows and columns cross, and shifted rows overlap.
+        assert!(stores(&row(0), &column(0), twice) > 0);
+        assert!(stores(&[rows(Some(1), None)], &[rows(None, Some(-1))], twice) > 0);
+        assert!(stores(&[rows(None, Some(-1))], &[rows(Some(1), None)], twice) > 0);
+        // The first and the last row are the same where there is one.
+        assert!(stores(&row(0), &row(-1), twice) > 0);
+    }
 }
 
 #[test]

@@ -9,6 +9,14 @@ use broadloom_ir::ops::Op;
 
 /// The elements of a tensor in a region, or where a mask holds. Its methods return a tensor with other elements there; see
 /// [`Tensor::at`].
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n"), 3]);
+/// let first_column: broadloom::At = x.at(slice![.., 0]);
+/// assert_eq!(first_column.multiply(2).to_string(), "f32[n, 3]");
+/// ```
 #[derive(Debug, Clone)]
 #[must_use = "it changes nothing by itself: call `set`, `add` or another method"]
 pub struct At {
@@ -23,6 +31,15 @@ enum Place {
 }
 
 /// What chooses the elements of [`Tensor::at`]: indices, as [`slice!`](crate::slice) makes them, or a mask.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n"), 3]);
+/// for chosen in [broadloom::Chosen::from(slice![1..]), x.mean(1).gt(0).into()] {
+///     assert_eq!(x.at(chosen).set(1).to_string(), "f32[n, 3]");
+/// }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Chosen(Place);
 

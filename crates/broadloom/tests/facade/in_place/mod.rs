@@ -385,7 +385,11 @@ fn what_does_not_change_is_not_written() {
         let explanation = g.compile([]).unwrap().explain();
         let text = explanation.to_string();
         assert!(text.contains("output x: f32[n, m], starts as input x"), "{text}");
-        (text.matches(" <- v").count(), explanation.materialized_bytes().to_string(), text.matches("load x").count())
+        (
+            text.matches(" <- v").count(),
+            explanation.materialized_bytes().to_string(),
+            text.matches("load x").count(),
+        )
     };
     let none = || "0".to_owned();
     assert_eq!(written(|x| x.at(slice![0]).set(0)), (1, none(), 0));

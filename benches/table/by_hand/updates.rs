@@ -1,0 +1,40 @@
+//! Steps of a stencil of five points.
+
+use super::{Level, Width};
+
+at_every_level! {
+    /// The inner points of square `out` from those around them in `x`.
+    fn stencil(x: &[f64], side: usize, out: &mut [f64]) {
+        for row in 1..side - 1 {
+            let line = |row: usize| &x[row * side..(row + 1) * side];
+            let (above, here, below) = (line(row - 1), line(row), line(row + 1));
+            let out = &mut out[row * side + 1..(row + 1) * side - 1];
+            for (column, out) in out.iter_mut().enumerate() {
+                *out = 0.2 * (here[column + 1] + here[column] + here[column + 2] + below[column + 1] + above[column + 1]);
+            }
+        }
+    }
+
+    /// The inner points of `x`, by way of a second array.
+    fn stencil_in_place(source: &[f64], side: usize, new: &mut [f64], x: &mut [f64]) {
+        for row in 1..side - 1 {
+            let line = |row: usize| &x[row * side..(row + 1) * side];
+            let (above, here, below) = (line(row - 1), line(row), line(row + 1));
+            let source = &source[row * side + 1..(row + 1) * side - 1];
+            let new = &mut new[row * side + 1..(row + 1) * side - 1];
+            for (column, (new, source)) in new.iter_mut().zip(source).enumerate() {
+                let around = here[column + 1] + here[column] + here[column + 2] + below[column + 1] + above[column + 1];
+                *new = 0.2 * around + source;
+            }
+        }
+        for row in 1..side - 1 {
+            let inner = row * side + 1..(row + 1) * side - 1;
+            x[inner.clone()].copy_from_slice(&new[inner]);
+        }
+    }
+
+    /// The first row.
+    fn first_row(side: usize, x: &mut [f64]) {
+        x[..side].fill(1.0);
+    }
+}

@@ -1,0 +1,88 @@
+//! Arrays that change in a region.
+
+use crate::by_hand::updates::{first_row, stencil, stencil_in_place};
+use crate::harness::contest::{Loop, agreeing, numbers, of};
+use crate::harness::{Asked, Suite};
+use broadloom::prelude::*;
+use broadloom::{Array, Executable, Inputs, Threads};
+use std::rc::Rc;
+
+pub fn entries(suite: &mut Suite) {
+    for side in [2000, 200] {
+        another(suite, side);
+        itself(suite, side);
+    }
+    row(suite);
+}
+
+/// The inner points of an array from those of another.
+fn another(suite: &mut Suite, side: usize) {
+    let (level, name) = (suite.level, format!("stencil of five points, {side} x {side} f64"));
+    let side = suite.size(side);
+    suite.ratio(&name, Asked::Ratio(1.1), || {
+        let x = squares(side, 61);
+        let step = updated(|x, y| y.assign(y.at(slice![1..-1, 1..-1]).set(0.2 * around(x))), x.clone(), side);
+        let hand: Loop<f64> = Box::new(move |out| stencil(level, x.as_slice(), side, out));
+        agreeing(side * side, is_close, vec![("broadloom", step), ("the hand-written loop", hand)])
+    });
+}
+
+/// The inner points of an array from its own old ones.
+fn itself(suite: &mut Suite, side: usize) {
+    let (level, name) = (suite.level, format!("stencil of five points in place, {side} x {side} f64"));
+    let side = suite.size(side);
+    suite.ratio(&name, Asked::Ratio(1.1), || {
+        let x = squares(side, 62);
+        let step = |x: Tensor, y: Tensor| {
+            let source = x.slice(slice![1..-1, 1..-1]);
+            y.assign(y.at(slice![1..-1, 1..-1]).set(0.2 * around(y) + source))
+        };
+        let step = updated(step, x.clone(), side);
+        let mut new = vec![0.0; side * side];
+        let hand: Loop<f64> = Box::new(move |out| stencil_in_place(level, x.as_slice(), side, &mut new, out));
+        agreeing(side * side, is_close, vec![("broadloom", step), ("by way of a second array", hand)])
+    });
+}
+
+/// One row of many.
+fn row(suite: &mut Suite) {
+    let (level, side) = (suite.level, suite.size(4000));
+    suite.ratio("a row of 4000 x 4000 f64", Asked::Ratio(1.25), || {
+        let step = updated(|_, y| y.assign(y.at(slice![0]).set(1)), squares(side, 63), side);
+        let hand: Loop<f64> = Box::new(move |out| first_row(level, side, out));
+        agreeing(side * side, is_close, vec![("broadloom", step), ("the hand-written loop", hand)])
+    });
+}
+
+/// Calls a kernel that changes its second input.
+fn updated(assign: impl FnOnce(Tensor, Tensor) -> Tensor, x: Rc<Array<f64>>, side: usize) -> Loop<f64> {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let (x_of_graph, y) = (g.input::<f64>("x", shape![n, m]), g.input::<f64>("y", shape![n, m]));
+    assign(x_of_graph, y);
+    let options = CompileOptions { threads: Threads::Calling, ..CompileOptions::default() };
+    let kernel: Executable = g.compile_with([], &options).expect("the expression compiles");
+    Box::new(move |out| {
+        let y = ArrayViewMut::new(out, &[side, side]).expect("as many elements as the shape has");
+        kernel.run(Inputs::new().next(&*x).next(y)).expect("the arrays fit");
+    })
+}
+
+/// The sum of each inner point and its four neighbours.
+fn around(x: Tensor) -> Tensor {
+    let row = x.slice(slice![1..-1]);
+    let columns = x.slice(slice![.., 1..-1]);
+    row.slice(slice![.., 1..-1])
+        + row.slice(slice![.., ..-2])
+        + row.slice(slice![.., 2..])
+        + columns.slice(slice![2..])
+        + columns.slice(slice![..-2])
+}
+
+fn squares(side: usize, seed: u64) -> Rc<Array<f64>> {
+    of(numbers(side * side, seed).map(f64::from).collect(), &[side, side])
+}
+
+fn is_close(a: &f64, b: &f64) -> bool {
+    (a - b).abs() <= 1e-12 * (1.0 + a.abs())
+}
