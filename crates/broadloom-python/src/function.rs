@@ -321,7 +321,7 @@ impl Function {
         let general = if is_concrete { None } else { self.make_general(py, call, args, kwargs)? };
         let (kernel, is_concrete) = match general {
             Some(kernel) => (kernel, false),
-            None => (self.make(py, call, args, kwargs, true)?, true),
+            None => (self.make(&self.trace(py)?, call, args, kwargs, true)?, true),
         };
         let kernel = Bound::new(py, kernel)?;
         let removed = self.table(py).add(call, statics, kernel.clone().unbind(), is_concrete);
@@ -337,25 +337,34 @@ impl Function {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Kernel>> {
-        match self.make(py, call, args, kwargs, false) {
+        let trace = self.trace(py)?;
+        let made = self.make(&trace, call, args, kwargs, false);
+        // What the function did after it asked for a size, also if it caught the refusal, is not what it does with the size.
+        if trace.get().needed_sizes(py) {
+            return Ok(None);
+        }
+        match made {
             Ok(kernel) => Ok(Some(kernel)),
             Err(error) if Class::is_any(py, &error)? => Ok(None),
             Err(error) => Err(error),
         }
     }
 
+    fn trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Trace>> {
+        let name = self.function.bind(py).getattr("__name__").and_then(|name| name.extract::<String>());
+        Bound::new(py, Trace::of_function(&name.unwrap_or_default()))
+    }
+
     /// Traces the function and compiles what it did.
     fn make<'py>(
         &self,
-        py: Python<'py>,
+        trace: &Bound<'py, Trace>,
         call: &mut Call<'py>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
         is_concrete: bool,
     ) -> PyResult<Kernel> {
-        let name: String =
-            self.function.bind(py).getattr("__name__").and_then(|name| name.extract()).unwrap_or_default();
-        let trace = Bound::new(py, Trace::of_function(&name))?;
+        let py = trace.py();
         self.traces.fetch_add(1, Ordering::Relaxed);
         let sizes = call.declared(is_concrete);
         let mut names = Vec::new();
@@ -374,7 +383,7 @@ impl Function {
                 }
             }
             names.push(name.clone());
-            wrap(&trace, &name)
+            wrap(trace, &name)
         };
         let mut lazy_args = Vec::with_capacity(args.len());
         for (position, argument) in args.iter().enumerate() {
@@ -397,7 +406,7 @@ impl Function {
         let returned = self.function.bind(py).call(PyTuple::new(py, lazy_args)?, Some(&lazy_kwargs))?;
         let mut outputs = 0;
         let results = Tree::of(&returned, 0, &mut |object| {
-            let Some(text) = output_text(&trace, object)? else { return Ok(None) };
+            let Some(text) = output_text(trace, object)? else { return Ok(None) };
             trace.get().run(py, &format!("output {} = {text}", output_name(outputs)))?;
             outputs += 1;
             Ok(Some(outputs - 1))

@@ -42,11 +42,15 @@ struct State {
     frames: Option<Frames>,
     /// The names of the declared inputs.
     inputs: Vec<String>,
+    /// The names of the numbers among the arguments.
+    numbers: Vec<String>,
     /// Whether this is an expression on declared inputs and no function: it can be compiled at any time, and becomes part of
     /// another one that is used beside it.
     is_open: bool,
     /// The trace that this one became a part of.
     merged: Option<Py<Trace>>,
+    /// Whether the function asked for the value of a size that is a symbol.
+    needs_sizes: bool,
 }
 
 /// Names that were made for expressions on declared inputs: none is made twice, so that they can be joined.
@@ -80,8 +84,10 @@ impl Trace {
             sizes: HashMap::new(),
             frames,
             inputs: Vec::new(),
+            numbers: Vec::new(),
             is_open,
             merged: None,
+            needs_sizes: false,
         };
         Trace { state: Mutex::new(state) }
     }
@@ -155,6 +161,7 @@ impl Trace {
     /// Declares a number that takes the dtype of the other operand.
     pub fn number(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         let result = self.session(py, |session| session.number(name, DType::F64))?;
+        self.with(py, |state| state.numbers.push(name.to_owned()));
         result.map_err(|mistakes| self.explain(py, mistakes))
     }
 
@@ -193,6 +200,11 @@ impl Trace {
             Some(caught(py, || text.lines().try_for_each(|line| session.run(line))))
         });
         result.ok_or_else(|| over(py))??.map_err(|mistakes| self.explain(py, mistakes))
+    }
+
+    /// Whether the function asked for the value of a size, so that a trace with the sizes of a call may go another way.
+    pub fn needed_sizes(&self, py: Python<'_>) -> bool {
+        self.with(py, |state| state.needs_sizes)
     }
 
     /// Ends the trace of a function that computes nothing: its lazy arrays can no longer be used.
@@ -276,6 +288,11 @@ impl Trace {
         trace.get().declare(py, name, declared)?;
         trace.get().with(py, |state| state.taken.insert(name.to_owned()));
         wrap(&trace, name)
+    }
+
+    /// Notes that the function asks for the value of a size.
+    fn needs_sizes(slf: &Bound<'_, Self>) {
+        root(slf).get().with(slf.py(), |state| state.needs_sizes = true);
     }
 
     /// Compiles results, which are lazy arrays or containers of them.
