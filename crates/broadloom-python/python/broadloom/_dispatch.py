@@ -9,7 +9,7 @@ import numpy as np
 from ._broadloom import Value
 from ._errors import DTypeError, ProgramError, TracingError
 from ._refuse import with_static
-from ._special import REFUSED, SPECIAL, check_order, plain, trace_of, written
+from ._special import REFUSED, SPECIAL, check_order, flag, number, plain, trace_of, written
 
 # By identity: a ufunc of another library may have the name of one of NumPy's, and compute something else.
 _UFUNCS = frozenset(value for value in vars(np).values() if isinstance(value, np.ufunc))
@@ -46,14 +46,14 @@ def apply_ufunc(ufunc, method, inputs, kwargs):
     if method in ("reduce", "accumulate"):
         if kwargs.get("dtype") is not None:
             kwargs["dtype"] = np.dtype(kwargs["dtype"])
-        return trace.call(f"{name}.{method}", inputs, {key: plain(value) for key, value in kwargs.items()})
+        return trace.call(f"{name}.{method}", inputs, {key: _argument(ufunc, key, value) for key, value in kwargs.items()})
     if method == "outer":
         inputs = _outer(trace, *inputs)
     inputs, results = _converted(ufunc, inputs, kwargs)
     if name in _OPERATORS and not kwargs:
         made = trace.infix(_OPERATORS[name], *inputs)
     else:
-        made = trace.call(name, inputs, {key: plain(value) for key, value in kwargs.items()})
+        made = trace.call(name, inputs, {key: _argument(ufunc, key, value) for key, value in kwargs.items()})
     _check_results(name, made, results)
     return made
 
@@ -83,8 +83,9 @@ def _converted(ufunc, inputs, kwargs):
     if dtype is not None:
         signature = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
     given = [type(x) if type(x) in (int, float) else np.asarray(x).dtype if _is_plain(x) else x.dtype for x in inputs]
+    chosen = {} if signature is None else {"signature": signature}
     try:
-        found = ufunc.resolve_dtypes((*given, *[None] * ufunc.nout), signature=signature, casting=casting)
+        found = ufunc.resolve_dtypes((*given, *[None] * ufunc.nout), casting=casting, **chosen)
     except TypeError as error:
         wanted = f" in {np.dtype(dtype)}" if dtype is not None else ""
         raise DTypeError(
@@ -112,6 +113,9 @@ def _check_results(name, made, wanted):
             raise DTypeError(f"`np.{name}` has no result of dtype {dtype} here, but of {result.dtype}: leave out `dtype=`")
 
 
+_SPREADS = {np.var, np.std, np.nanvar, np.nanstd}
+
+
 def apply_function(function, args, kwargs, array):
     """Records a call of a function of NumPy's that is not a ufunc; `array` is a lazy array that it got, or `like=`."""
     special = SPECIAL.get(function)
@@ -124,6 +128,8 @@ def apply_function(function, args, kwargs, array):
             reason = "call it outside of the traced function, and pass its result as an argument"
         raise ProgramError(f"`{name}` is not supported while a function is traced: {reason}")
     args, kwargs = _bound(function, args, kwargs)
+    if function in _SPREADS and np.dtype(kwargs.get("dtype", float)).kind != "f":
+        raise DTypeError(f"`{written(function)}` computes in floats, and takes no `dtype={kwargs['dtype']}`: write `.astype(..)`")
     # After `like=`, no lazy array is among the arguments.
     trace = trace_of((args, kwargs, array))
     try:
@@ -143,13 +149,28 @@ def _signature(function):
 # Parameters that do not change which elements a result has: lazy arrays have neither subclasses nor memory, and a result
 # is always an array of its own.
 _WITHOUT_EFFECT = {"subok", "like", "copy", "overwrite_input"}
-# Parameters that are numbers, flags or positions, and not operands with a dtype.
+# Parameters that are numbers or positions, and not operands with a dtype.
 _PLAIN = {
-    "axis", "axis1", "axis2", "axes", "keepdims", "n", "k", "offset", "ddof", "correction", "decimals", "shift", "bins", "num",
-    "N", "M", "window_shape", "repeats", "shape", "minlength", "density", "rowvar", "bias", "equal_nan", "invert", "right",
-    "increasing", "sparse", "edge_order", "kth", "pad_width", "reps", "source", "destination", "indices_or_sections",
-    "stable", "descending", "include_initial",
+    "axis", "axis1", "axis2", "axes", "n", "k", "offset", "decimals", "shift", "bins", "num", "N", "M",
+    "window_shape", "repeats", "shape", "minlength", "edge_order", "kth", "pad_width", "reps", "source", "destination",
+    "indices_or_sections",
 }  # fmt: skip
+# Parameters whose default does not say that they are true or false, or a number.
+_FLAGS = {"keepdims", "stable", "descending", "density"}
+_NUMBERS = {"ddof", "correction", "left", "right"}
+
+
+def _argument(function, name, value, default=None):
+    """The value of a parameter as the language takes it."""
+    if name in _PLAIN:
+        return plain(value)
+    if value is None or value is np._NoValue or isinstance(value, Value):
+        return value
+    if type(default) is bool or name in _FLAGS:
+        return flag(function, name, value)
+    if type(default) in (int, float) or name in _NUMBERS:
+        return number(function, name, value)
+    return value
 
 
 def _bound(function, args, kwargs):
@@ -161,12 +182,11 @@ def _bound(function, args, kwargs):
     positional, named = [], {}
     for name, value in bound.arguments.items():
         parameter = signature.parameters[name]
-        if name in _PLAIN:
-            value = plain(value)
+        value = _argument(function, name, value, parameter.default)
         if parameter.kind == parameter.VAR_POSITIONAL:
             positional.extend(value)
         elif parameter.kind == parameter.VAR_KEYWORD:
-            named.update((key, plain(item) if key in _PLAIN else item) for key, item in value.items())
+            named.update((key, _argument(function, key, item)) for key, item in value.items())
         elif parameter.default is parameter.empty:
             positional.append(value)
         elif value is parameter.default or value is np._NoValue or name in _WITHOUT_EFFECT:

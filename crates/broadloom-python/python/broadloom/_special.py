@@ -1,5 +1,7 @@
 """NumPy's functions that are written with other ones, or that differ from the language's function of the same name."""
 
+import math
+
 import numpy as np
 
 from ._broadloom import Value
@@ -29,11 +31,26 @@ def lazy(trace, operand):
 
 def plain(value):
     """Numbers and flags of NumPy's classes, also within tuples and lists, as Python's: they say what to do, and have no dtype."""
-    if isinstance(value, (np.integer, np.bool_)):
+    if isinstance(value, (np.number, np.bool_)):
         return value.item()
     if type(value) in (tuple, list):
         return type(value)(plain(item) for item in value)
     return value
+
+
+def flag(function, name, value):
+    """A parameter that is true or false, for which NumPy takes any number."""
+    if not isinstance(value, (int, np.integer, np.bool_)):
+        raise DTypeError(f"`{written(function)}` takes `{name}=True` or `{name}=False`, not {value!r}")
+    return bool(value)
+
+
+def number(function, name, value):
+    """A parameter that is a number and not an operand with a dtype."""
+    if not isinstance(value, (int, float, np.number, np.bool_)):
+        raise DTypeError(f"`{written(function)}` takes a number as `{name}=`, not {type(value).__name__}")
+    value = plain(value)
+    return int(value) if isinstance(value, bool) else value
 
 
 def written(function):
@@ -63,6 +80,8 @@ def _shape(a):
 
 
 def _size(a, axis=None):
+    if isinstance(axis, tuple):
+        return math.prod(a.shape[number] for number in axis)
     return a.size if axis is None else a.shape[axis]
 
 
@@ -121,7 +140,8 @@ def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
             "write `x = np.nan_to_num(x)`"
         )
     keywords = {"nan": nan, "posinf": posinf, "neginf": neginf}
-    return x._trace.call("nan_to_num", (x,), {key: value for key, value in keywords.items() if value is not None})
+    given = {key: number(np.nan_to_num, key, value) for key, value in keywords.items() if value is not None}
+    return x._trace.call("nan_to_num", (x,), given)
 
 
 def _converted(name, arrays, dtype, casting):
@@ -172,6 +192,8 @@ def _where(condition, x=None, y=None, /):
 def _select(condlist, choicelist, default=0):
     if len(condlist) != len(choicelist) or not condlist:
         raise ValueError("np.select takes as many conditions as choices, and at least one")
+    if isinstance(default, str):
+        raise DTypeError("`np.select` takes a number or an array as `default=`, not a text")
     trace = trace_of((condlist, choicelist, default))
     values = [x if type(x) in (int, float, bool) else lazy(trace, x) for x in (*choicelist, default)]
     dtype = np.result_type(*(x if not isinstance(x, Value) else x.dtype for x in values))
@@ -220,9 +242,16 @@ def _iscomplexobj(x):
     return False
 
 
+def _trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    _refuse_out(out)
+    keywords = {"offset": plain(offset), "axis1": plain(axis1), "axis2": plain(axis2)}
+    if dtype is None:
+        return a._trace.call("trace", (a,), keywords)
+    return a._trace.call("diagonal", (a,), keywords).sum(axis=-1, dtype=dtype)
+
+
 def _linalg_trace(x, /, *, offset=0, dtype=None):
-    x = x if dtype is None else x.astype(dtype)
-    return np.trace(x, offset=offset, axis1=-2, axis2=-1)
+    return np.trace(x, offset=offset, axis1=-2, axis2=-1, dtype=dtype)
 
 
 def _linalg_diagonal(x, /, *, offset=0):
@@ -246,7 +275,7 @@ def _linalg_vecdot(x1, x2, /, *, axis=-1):
 def _norm(x, ord=None, axis=None, keepdims=False):
     """The norms of vectors and those of matrices that sum: NumPy tells them apart by the number of axes."""
     x = x if x.dtype.kind == "f" else x.astype(np.float64)
-    axis, ord, keepdims = plain(axis), plain(ord), plain(keepdims)
+    axis, ord, keepdims = plain(axis), plain(ord), flag(np.linalg.norm, "keepdims", keepdims)
     if ord is None:
         return x._trace.call("norm", (x,), {"axis": axis, "keepdims": keepdims})
     axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -320,6 +349,7 @@ SPECIAL = {
     np.diff: _diff,
     np.einsum: _einsum,
     np.nan_to_num: _nan_to_num,
+    np.trace: _trace,
     np.linalg.trace: _linalg_trace,
     np.linalg.diagonal: _linalg_diagonal,
     np.linalg.outer: _linalg_outer,
