@@ -260,6 +260,12 @@ fn base_class<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     numpy_module(array.py())?.call_method1("asarray", (array,))
 }
 
+/// The number of references to an object.
+pub fn reference_count(object: &Bound<'_, PyAny>) -> isize {
+    // SAFETY: the object lives, and this thread is attached.
+    unsafe { ffi::Py_REFCNT(object.as_ptr()) }
+}
+
 pub fn numpy_module(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     static NUMPY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let numpy = NUMPY.get_or_try_init(py, || py.import("numpy").map(|numpy| numpy.into_any().unbind()))?;

@@ -1,6 +1,6 @@
 //! A compiled program and the way from Python's arguments to its arrays and back.
 
-use crate::array::{Operand, numpy_module, to_numpy};
+use crate::array::{Operand, numpy_module, reference_count, to_numpy};
 use crate::chunks::Chunks;
 use crate::dtype::to_numpy as to_descr;
 use crate::error::{Class, detached, of_call, of_compile};
@@ -308,6 +308,19 @@ impl Kernel {
     pub fn places(&self, py: Python<'_>) -> Option<TextPlaces> {
         let written = self.frames.describe(py);
         self.places.clone().map(|places| places.written_at(|line| written.get(&line).cloned()))
+    }
+
+    /// The bytes of the arrays that nothing but this kernel refers to.
+    pub fn own_bytes(&self, py: Python<'_>) -> PyResult<usize> {
+        let mut bytes = 0;
+        for source in &self.sources {
+            if let Source::Captured(array) = source
+                && reference_count(array.bind(py)) == 1
+            {
+                bytes += array.bind(py).getattr("nbytes")?.extract::<usize>()?;
+            }
+        }
+        Ok(bytes)
     }
 
     /// The array that an input is, if the function did not get it as an argument.

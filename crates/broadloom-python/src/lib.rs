@@ -17,7 +17,9 @@ mod error;
 mod function;
 mod kernel;
 mod program;
+mod state;
 mod structure;
+mod table;
 mod trace;
 
 use pyo3::prelude::*;

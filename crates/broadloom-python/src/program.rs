@@ -315,7 +315,7 @@ impl Program {
                     let sizes: Vec<String> = sizes.iter().map(|size| size_text(*size)).collect();
                     trace.input(py, &quoted(name), array.dtype, &sizes)?;
                 }
-                Some((Leaf::Number(_), _)) => trace.number(py, name)?,
+                Some((Leaf::Number(_), _)) => trace.number(py, name, name)?,
                 None => {}
             }
             inputs.push(name.clone());

@@ -5,7 +5,7 @@ use crate::error::Class;
 use crate::trace::Value;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyList, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 
 /// Most containers within each other.
@@ -42,6 +42,8 @@ pub struct Call<'py> {
     /// The structure in words, which are equal if one kernel serves both calls and the static values are equal.
     pub key: SmallVec<[u64; 24]>,
     pub statics: SmallVec<[Bound<'py, PyAny>; 2]>,
+    /// The static values that may change while they stay equal: objects with attributes, containers, functions.
+    pub objects: SmallVec<[Bound<'py, PyAny>; 2]>,
     /// Whether there are lazy arrays among the arguments.
     pub is_lazy: bool,
     /// The sizes that have symbols, by their number.
@@ -111,7 +113,23 @@ impl<'py> Call<'py> {
             Class::DType.error(object.py(), text)
         })?;
         self.key.extend([STATIC, object.get_type_ptr() as u64, hash as u64]);
+        if let Ok(number) = object.cast_exact::<PyFloat>() {
+            // Zero and its negative are equal, and compute other things.
+            self.key.push(number.value().to_bits());
+        } else if !is_atom(object) {
+            self.objects.push(object.clone());
+        }
         self.statics.push(object.clone());
+        Ok(())
+    }
+
+    /// Adds the state of the static objects, which is part of the structure.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be hashed.
+    pub fn add_print(&mut self, print: Bound<'py, PyAny>) -> PyResult<()> {
+        self.key.push(print.hash()? as u64);
+        self.statics.push(print);
         Ok(())
     }
 
@@ -179,6 +197,15 @@ impl<'py> Call<'py> {
         }
         Ok(self.statics.len() == others.len())
     }
+}
+
+/// Whether an object has no parts: what is equal to it is the same.
+fn is_atom(object: &Bound<'_, PyAny>) -> bool {
+    object.is_none()
+        || object.is_exact_instance_of::<PyString>()
+        || object.is_exact_instance_of::<PyBool>()
+        || object.is_exact_instance_of::<PyInt>()
+        || object.is_exact_instance_of::<PyBytes>()
 }
 
 /// An argument again, with its leaves replaced in the order in which [`Call::add`] found them. `path` says where a leaf

@@ -42,7 +42,7 @@ struct State {
     frames: Option<Frames>,
     /// The names of the declared inputs.
     inputs: Vec<String>,
-    /// The names of the numbers among the arguments.
+    /// The names of the numbers among the arguments, as Python has them.
     numbers: Vec<String>,
     /// Whether this is an expression on declared inputs and no function: it can be compiled at any time, and becomes part of
     /// another one that is used beside it.
@@ -158,10 +158,10 @@ impl Trace {
         Ok(())
     }
 
-    /// Declares a number that takes the dtype of the other operand.
-    pub fn number(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+    /// Declares a number that takes the dtype of the other operand; `argument` is its name in Python.
+    pub fn number(&self, py: Python<'_>, name: &str, argument: &str) -> PyResult<()> {
         let result = self.session(py, |session| session.number(name, DType::F64))?;
-        self.with(py, |state| state.numbers.push(name.to_owned()));
+        self.with(py, |state| state.numbers.push(argument.to_owned()));
         result.map_err(|mistakes| self.explain(py, mistakes))
     }
 
