@@ -250,6 +250,7 @@ fn as_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny
             let text = format!("`__array__` of {} returned no array", object.get_type().name()?);
             return Err(Class::DType.error(py, text));
         }
+        py.import("broadloom._errors")?.call_method1("warn_of_labels", (object.get_type(),))?;
         return base_class(&array).map(Some);
     }
     Ok(None)

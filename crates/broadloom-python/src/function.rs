@@ -37,6 +37,7 @@ pub struct Function {
     statics: Vec<String>,
     /// Whether the function itself takes `out`.
     takes_out: bool,
+    threads: Option<usize>,
     options: CompileOptions,
     table: Arc<Mutex<Table>>,
     watch: Watch,
@@ -67,7 +68,7 @@ impl Function {
         let options = options(py, threads)?;
         let takes_out = parameters.iter().any(|name| name == "out");
         let (table, watch, traces) = (Arc::default(), Watch::default(), AtomicU64::new(0));
-        Ok(Function { function, parameters, statics, takes_out, options, table, watch, traces })
+        Ok(Function { function, parameters, statics, takes_out, threads, options, table, watch, traces })
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -127,9 +128,30 @@ impl Function {
         self.kernel_for(py, &mut call, args, kwargs, false)
     }
 
-    /// Itself, as functions of Python's: by its name when it is pickled.
-    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        slf.getattr("__qualname__").map(Bound::unbind)
+    /// By its name where it can be imported, and by the function that it compiles elsewhere.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let own = slf.get();
+        let reduce = slf.py().import("broadloom._api")?.getattr("_reduce")?;
+        reduce.call1((slf, &own.function, own.statics.clone(), own.threads))
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let function = self.function.bind(py);
+        let name = function.getattr("__qualname__").and_then(|name| name.extract::<String>());
+        let name = name.or_else(|_| function.repr().map(|text| text.to_string()))?;
+        let times = match self.traces() {
+            1 => "once".to_owned(),
+            count => format!("{count} times"),
+        };
+        Ok(format!("<broadloom.Function {name}({}), traced {times}>", self.parameters.join(", ")))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -165,7 +187,8 @@ impl Function {
         for (position, argument) in args.iter_borrowed().enumerate() {
             match self.parameters.get(position) {
                 Some(name) if self.is_static(name) => call.add_static(&argument)?,
-                _ => call.add(&argument, 0)?,
+                Some(name) => call.add(&argument, 0).map_err(|error| Class::named(py, error, name))?,
+                None => call.add(&argument, 0)?,
             }
         }
         for (name, argument) in kwargs.into_iter().flatten() {
@@ -177,7 +200,7 @@ impl Function {
             if self.is_static(text) {
                 call.add_static(&argument)?;
             } else {
-                call.add(&argument, 0)?;
+                call.add(&argument, 0).map_err(|error| Class::named(py, error, text))?;
             }
         }
         if call.is_lazy {

@@ -15,6 +15,7 @@ mod chunks;
 mod dtype;
 mod error;
 mod function;
+mod interrupt;
 mod kernel;
 mod program;
 mod state;
