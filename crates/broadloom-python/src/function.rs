@@ -235,10 +235,13 @@ impl Function {
         mut is_concrete: bool,
     ) -> PyResult<Bound<'py, Kernel>> {
         let sizes = is_concrete.then(|| call.sizes());
-        let generation = self.table(py).generation;
+        let mut generation = None;
         let mut statics: Option<Vec<Py<PyAny>>> = None;
         for position in 0.. {
-            let found = self.table(py).find(py, call, position, sizes.as_deref());
+            let mut table = self.table(py);
+            generation = Some(table.generation);
+            let found = table.find(py, call, position, sizes.as_deref());
+            drop(table);
             let Some(found) = found else { break };
             // Comparing static values runs code of Python's, so the lock is not held.
             let Some(own) = found.statics else { continue };
@@ -269,7 +272,7 @@ impl Function {
         let statics = statics.collect::<PyResult<_>>()?;
         let mut table = self.table(py);
         // What the function reads changed while it was traced: the next call traces it again.
-        let removed = (table.generation == generation)
+        let removed = (Some(table.generation) == generation)
             .then(|| table.add(py, call, statics, kernel.clone().unbind(), bytes, is_concrete));
         drop(table);
         drop(removed);

@@ -64,6 +64,13 @@ impl Watch {
         function: &Py<PyAny>,
         objects: &[Bound<'py, PyAny>],
     ) -> PyResult<(Option<Bound<'py, PyAny>>, bool)> {
+        if objects.is_empty()
+            && let Some(known) = self.known(py)
+            && !known.is_mutable
+            && known.is_same(py)?
+        {
+            return Ok((None, false));
+        }
         let (reads, known) = self.reads(py, function)?;
         let prints = match objects {
             [] => None,
@@ -71,7 +78,7 @@ impl Watch {
         };
         if let Some(known) = &known
             && !known.is_mutable
-            && (prints.is_none() || reads.getattr("version")?.extract::<usize>()? == known.version)
+            && reads.getattr("version")?.extract::<usize>()? == known.version
             && known.is_same(py)?
         {
             return Ok((prints, false));

@@ -122,6 +122,9 @@ def test_objects():
             np.testing.assert_array_equal(own.compiled(X), own.plain(X))
 
     check()
+    traces = Layer.compiled.traces
+    check()
+    assert Layer.compiled.traces == traces
     layer.w = np.full(20, 2.0)
     check()
     layer.b = 100

@@ -78,6 +78,8 @@ class Reads:
         self._generators, self._of_arguments, self._is_random = [], [], False
         # The values that are compared by identity, and whether others have to be read at each call.
         self.fixed, self.is_mutable = [], False
+        # Which attributes of objects are read is known once the function is.
+        self.current()
 
     def of(self, objects):
         """The state of objects among the arguments, as values that can be compared."""
@@ -215,7 +217,7 @@ class Reads:
                 self._classes.add((base, len(unread)))
                 for name in [name for name in fields if name.startswith("__") and name.endswith("__")]:
                     if name not in unread and isinstance(fields[name], (types.FunctionType, Function)):
-                        self._print(fields[name], depth + 1, seen)
+                        self._print(fields[name], 0, set())
             for name in sorted(name for name in fields.keys() & self._names if not name.startswith("__")):
                 found.append((name, self._print(_function_of(fields[name]), depth + 1, seen)))
                 self.is_mutable = True
