@@ -1,5 +1,6 @@
 """What a function reads beside its arguments: a change of it is seen, or what cannot stay the same is refused."""
 
+import collections
 import datetime
 import functools
 import gc
@@ -89,9 +90,10 @@ def test_globals():
 
 def test_closures():
     factor, weights, options = 2.0, [1.0, 2.0], {"shift": 3.0, "names": ("a", "b")}
+    recent = collections.deque([1.0], maxlen=2)
 
     def f(x):
-        return x * factor + weights[1] + options["shift"]
+        return x * factor + weights[1] + options["shift"] * recent[0]
 
     compiled = bl.jit(f)
     np.testing.assert_array_equal(compiled(X), f(X))
@@ -100,6 +102,8 @@ def test_closures():
     weights[1] = 20.0
     np.testing.assert_array_equal(compiled(X), f(X))
     options["shift"] = 0.5
+    np.testing.assert_array_equal(compiled(X), f(X))
+    recent.appendleft(3.0)
     np.testing.assert_array_equal(compiled(X), f(X))
     traces = compiled.traces
     np.testing.assert_array_equal(compiled(X), f(X))
@@ -168,6 +172,46 @@ def test_objects_within_objects():
     assert f(X, model) == (X * model.inner.w).max()
     model.inner.parent = model
     assert f(X, model) == (X * model.inner.w).max()
+
+
+class Configuration:
+    rate = 2.0
+    unread = 1
+
+
+class Table(collections.UserDict):
+    """Its items are in an attribute that only the code of its base class names."""
+
+
+def with_attribute(x):
+    return x * with_attribute.scale + Configuration.rate
+
+
+with_attribute.scale = 3.0
+LIBRARY = datetime.timedelta(1)
+TABLE = Table(rate=5.0)
+
+
+def test_attributes_of_classes_and_functions(monkeypatch):
+    f = bl.jit(with_attribute)
+    np.testing.assert_array_equal(f(X), with_attribute(X))
+    monkeypatch.setattr(with_attribute, "scale", -1.0)
+    np.testing.assert_array_equal(f(X), with_attribute(X))
+    monkeypatch.setattr(Configuration, "rate", 7.0)
+    np.testing.assert_array_equal(f(X), with_attribute(X))
+    traces = f.traces
+    monkeypatch.setattr(Configuration, "unread", 7.0)
+    np.testing.assert_array_equal(f(X), with_attribute(X))
+    assert f.traces == traces
+
+
+def test_objects_of_other_packages_are_replaced(monkeypatch):
+    f = bl.jit(lambda x: x * LIBRARY.days + TABLE["rate"])
+    np.testing.assert_array_equal(f(X), X * 1 + 5)
+    monkeypatch.setattr(OWN, "LIBRARY", datetime.timedelta(4))
+    np.testing.assert_array_equal(f(X), X * 4 + 5)
+    monkeypatch.setattr(OWN, "TABLE", Table(rate=-5.0))
+    np.testing.assert_array_equal(f(X), X * 4 - 5)
 
 
 def test_functions_among_the_arguments():

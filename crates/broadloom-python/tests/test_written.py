@@ -260,6 +260,7 @@ def test_flags_of_numpys_classes():
     [
         (lambda x: np.asarray(x) + 1, "`x` itself"),
         (lambda x: np.array([x, x]), "np.stack([x, x])"),
+        (lambda x: np.float32(x) + 1, "x.astype(np.float32)"),
         (lambda x: np.r_[x[0], x[1]], "np.concatenate((x[0], x[1]))"),
         (lambda x: np.c_[x[0], x[1]], "np.column_stack((x[0], x[1]))"),
         (lambda x: np.max([x, x + 1], axis=0), "np.max(np.stack([x, x + 1]), axis=0)"),

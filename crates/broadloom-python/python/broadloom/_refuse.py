@@ -2,6 +2,8 @@
 
 import ast
 
+import numpy as np
+
 from ._broadloom import Value
 from ._errors import TracingError
 from ._frames import describe, here
@@ -104,6 +106,8 @@ def _conversion():
         if is_list:
             return f"`{function}` makes an array of its items; write `np.stack({text})`"
         return f"`{function}` makes an array of its argument, which is one already if it is lazy; write `{text}` itself, and {_CHOOSE[6:]}"
+    if isinstance(getattr(np, short, None), type) and issubclass(getattr(np, short), np.generic):
+        return f"`{function}` makes a scalar of its argument; write `{text}.astype({function})`"
     if is_list:
         rest = [ast.unparse(item) for item in expression.args[1:]]
         rest += [f"{word.arg}={ast.unparse(word.value)}" if word.arg else ".." for word in expression.keywords]

@@ -4,6 +4,7 @@ A kernel has their values in it, so that it serves only as long as they are the 
 functions of the user that it names, shows what is read; what it reads by a name that is made at run time is not seen.
 """
 
+import collections
 import dis
 import enum
 import functools
@@ -13,6 +14,7 @@ import sys
 import sysconfig
 import threading
 import types
+import weakref
 
 import numpy as np
 
@@ -60,6 +62,29 @@ class _Same:
 
     def __hash__(self):
         return id(self.object)
+
+
+class _SameAlive:
+    """An object that is equal to itself alone, and is not kept alive."""
+
+    __slots__ = ("hash", "reference")
+
+    def __init__(self, object):
+        self.hash, self.reference = id(object), weakref.ref(object)
+
+    def __eq__(self, other):
+        own = self.reference()
+        return own is not None and type(other) is _SameAlive and other.reference() is own
+
+    def __hash__(self):
+        return self.hash
+
+
+def _same(object):
+    try:
+        return _SameAlive(object)
+    except TypeError:
+        return _Same(object)
 
 
 class Reads:
@@ -167,7 +192,7 @@ class Reads:
         if isinstance(value, (types.MethodType, functools.partial)):
             parts = (value.__func__, value.__self__) if kind is types.MethodType else (value.func, value.args, value.keywords)
             return kind, tuple(self._print(part, depth + 1, seen) for part in parts)
-        if isinstance(value, (list, tuple, dict, set, frozenset)):
+        if isinstance(value, (list, tuple, dict, set, frozenset, collections.deque)):
             return self._of_container(value, depth, seen)
         return self._of_instance(value, depth, seen)
 
@@ -206,7 +231,9 @@ class Reads:
         names = self._names
         if _DYNAMIC.isdisjoint(names):
             items = [(name, item) for name, item in items if name in names]
-        return _Same(kind), of_class, tuple((name, self._print(item, depth + 1, seen)) for name, item in items)
+        prints = tuple((name, self._print(item, depth + 1, seen)) for name, item in items)
+        # What objects of other packages hold is not known, but another object is another one.
+        return _Same(kind) if _is_plain(kind) else _same(value), of_class, prints
 
     def _of_class(self, kind, depth, seen, unread):
         """The attributes of a class that the code names. Its special functions are read once, but for those in `unread`."""
@@ -274,6 +301,8 @@ class Reads:
             return getattr(value, name, _NO_VALUE)
         if isinstance(value, type) and not _is_of_user(value):
             return getattr(value, name, _NO_VALUE)
+        if isinstance(value, (types.FunctionType, Function)) and name in vars(value):
+            return self._place(vars(value), name)
         return _NO_VALUE
 
 
@@ -343,6 +372,12 @@ def _is_file_of_user(name):
 @functools.lru_cache(maxsize=1024)
 def _bases_of_user(kind):
     return [base for base in kind.__mro__ if _is_of_user(base)]
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_plain(kind):
+    """Whether objects of a class have nothing but the attributes that the code of the user gives them."""
+    return all(base is object or base is types.SimpleNamespace or _is_of_user(base) for base in kind.__mro__)
 
 
 @functools.lru_cache(maxsize=1024)
