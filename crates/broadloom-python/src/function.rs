@@ -270,10 +270,19 @@ impl Function {
             Kept::new(object, !call.objects.iter().any(|other| other.is(object)), &removal)
         });
         let statics = statics.collect::<PyResult<_>>()?;
+        // If what the function reads changed while it was traced, the kernel may serve neither state.
+        let (print, has_changed) = self.watch.look(py, &self.function, &call.objects)?;
+        let is_same = match (&print, &call.print) {
+            (Some(print), Some(before)) => print.eq(before)?,
+            _ => true,
+        };
         let mut table = self.table(py);
-        // What the function reads changed while it was traced: the next call traces it again.
-        let removed = (Some(table.generation) == generation)
-            .then(|| table.add(py, call, statics, kernel.clone().unbind(), bytes, is_concrete));
+        let removed = if has_changed {
+            Some(table.clear())
+        } else {
+            (is_same && Some(table.generation) == generation)
+                .then(|| table.add(py, call, statics, kernel.clone().unbind(), bytes, is_concrete))
+        };
         drop(table);
         drop(removed);
         Ok(kernel)

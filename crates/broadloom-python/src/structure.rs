@@ -45,6 +45,8 @@ pub struct Call<'py> {
     pub statics: SmallVec<[Bound<'py, PyAny>; 2]>,
     /// The static values that may change while they stay equal: objects with attributes, containers, functions.
     pub objects: SmallVec<[Bound<'py, PyAny>; 2]>,
+    /// The state of these objects, as a value that can be compared.
+    pub print: Option<Bound<'py, PyAny>>,
     /// Whether there are lazy arrays among the arguments.
     pub is_lazy: bool,
     /// The sizes that have symbols, by their number.
@@ -138,7 +140,8 @@ impl<'py> Call<'py> {
     /// Returns an error if it cannot be hashed.
     pub fn add_print(&mut self, print: Bound<'py, PyAny>) -> PyResult<()> {
         self.key.push(print.hash()? as u64);
-        self.statics.push(print);
+        self.statics.push(print.clone());
+        self.print = Some(print);
         Ok(())
     }
 

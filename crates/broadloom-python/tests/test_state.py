@@ -88,6 +88,31 @@ def test_globals():
     check()
 
 
+def test_changes_while_the_function_is_traced():
+    """Another thread may change a global while the function runs, and change it back."""
+
+    def f(x):
+        globals()["RATE"] = 7.0
+        return x * RATE
+
+    def back(x):
+        return scaled(x)
+
+    kept = RATE
+    compiled = bl.jit(lambda x: f(x) + back(x))
+    try:
+        np.testing.assert_array_equal(compiled(X), X * 14)
+        globals()["RATE"] = kept
+        np.testing.assert_array_equal(compiled(X), X * 14)
+        assert compiled.traces == 2
+        np.testing.assert_array_equal(compiled(X), X * 14)
+        assert compiled.traces == 3
+        np.testing.assert_array_equal(compiled(X), X * 14)
+        assert compiled.traces == 3
+    finally:
+        globals()["RATE"] = kept
+
+
 def test_closures():
     factor, weights, options = 2.0, [1.0, 2.0], {"shift": 3.0, "names": ("a", "b")}
     recent = collections.deque([1.0], maxlen=2)

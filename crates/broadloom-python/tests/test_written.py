@@ -211,6 +211,9 @@ def test_sizes_are_integers():
     same(lambda x: x + np.zeros(x.shape[0]), LONG)
     same(lambda x: np.ones((x.shape[0], 2)) * x[:, None], LONG)
 
+    same(lambda x: x * {"20": 2.0}[str(x.shape[0])], LONG)
+    same(lambda x: x if f"{x.shape}" == "(20,)" else -x, LONG)
+
     def count(x):
         try:
             return x + len(x)

@@ -264,6 +264,8 @@ class Size(_Arithmetic):
         return not self == other
 
     def __repr__(self):
+        # A text of a size may be a name or a key, so that the function is traced with the numbers.
+        self._trace.needs_sizes()
         return f"Size({self._type})"
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
