@@ -1,5 +1,6 @@
 //! What a function reads beside its arguments, and the objects by which its kernels are found.
 
+use crate::array::has_bytes;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::{MutexExt, PyOnceLock};
@@ -18,6 +19,8 @@ struct Known {
     reads: Py<PyAny>,
     version: usize,
     fixed: Vec<Place>,
+    /// Small arrays that stand there, and the bytes of their elements.
+    arrays: Vec<(Py<PyAny>, Vec<u8>)>,
     /// Whether there are values that may change without being replaced.
     is_mutable: bool,
     /// All values, which can be compared.
@@ -93,6 +96,7 @@ impl Watch {
             Known {
                 version: reads.getattr("version")?.extract()?,
                 fixed: reads.getattr("fixed")?.extract()?,
+                arrays: reads.getattr("arrays")?.extract()?,
                 is_mutable: reads.getattr("is_mutable")?.extract()?,
                 print: print.unbind(),
                 reads: reads.unbind(),
@@ -128,7 +132,7 @@ impl Watch {
             visit.call(key)?;
             visit.call(value)?;
         }
-        Ok(())
+        known.arrays.iter().try_for_each(|(array, _)| visit.call(array))
     }
 
     pub fn clear(&self) {
@@ -147,6 +151,11 @@ impl Known {
                 None => container.getattr("cell_contents").ok(),
             };
             if !found.is_some_and(|found| found.is(value)) {
+                return Ok(false);
+            }
+        }
+        for (array, bytes) in &self.arrays {
+            if !has_bytes(array.bind(py), bytes)? {
                 return Ok(false);
             }
         }

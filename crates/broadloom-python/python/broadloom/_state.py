@@ -101,26 +101,28 @@ class Reads:
         self._places = {}
         # Sources of random numbers, those of the arguments apart.
         self._generators, self._of_arguments, self._is_random = [], [], False
-        # The values that are compared by identity, and whether others have to be read at each call.
-        self.fixed, self.is_mutable = [], False
+        # The values that are compared by identity, arrays that are compared by their bytes, and whether others have to be
+        # read at each call.
+        self.fixed, self.arrays, self.is_mutable = [], [], False
         # Which attributes of objects are read is known once the function is.
         self.current()
 
     def of(self, objects):
         """The state of objects among the arguments, as values that can be compared."""
         with self._lock:
-            kept = self.fixed, self.is_mutable, self._generators
+            kept = self.fixed, self.arrays, self.is_mutable, self._generators
+            self.fixed, self.arrays = [], []
             try:
                 return self._until_known(lambda: tuple(self._print(item, 0, set()) for item in objects))
             finally:
                 self._of_arguments = self._generators
-                self.fixed, self.is_mutable, self._generators = kept
+                self.fixed, self.arrays, self.is_mutable, self._generators = kept
 
     def current(self):
-        """The values of everything else that is read, which can be compared. Sets `fixed` and `is_mutable`."""
+        """The values of everything else that is read, which can be compared. Sets `fixed`, `arrays` and `is_mutable`."""
 
         def read():
-            self.fixed, self.is_mutable = [], False
+            self.fixed, self.arrays, self.is_mutable = [], [], False
             prints = [self._print(self._function, 0, set())]
             for container, key in list(self._places.values()):
                 value = container.get(key, _NO_VALUE)
@@ -176,8 +178,12 @@ class Reads:
         if isinstance(value, np.ndarray):
             if value.nbytes > _COMPARED_BYTES or value.dtype.hasobject:
                 return _Same(value)
-            self.is_mutable = True
-            return _Same(value), value.shape, value.tobytes()
+            content = value.tobytes("A")
+            if type(value) is np.ndarray and value.flags.forc and value.dtype.isnative and value.dtype.kind in "biuf":
+                self.arrays.append((value, content))
+            else:
+                self.is_mutable = True
+            return _Same(value), value.shape, content
         if kind in (types.ModuleType, types.BuiltinFunctionType) or isinstance(value, (np.ufunc, np.dtype, enum.Enum)):
             return _Same(value)
         if depth == _MAX_NESTING or id(value) in seen:
