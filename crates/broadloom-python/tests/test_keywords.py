@@ -139,6 +139,8 @@ def is_same(found, expected):
         return isinstance(found, (tuple, list)) and len(found) == len(expected) and all(map(is_same, found, expected))
     if expected is None or found is None:
         return expected is found
+    if isinstance(expected, np.dtype):
+        return found == expected
     one, other = np.asarray(found), np.asarray(expected)
     if one.dtype != other.dtype or one.shape != other.shape:
         return False

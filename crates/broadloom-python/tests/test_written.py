@@ -199,10 +199,20 @@ def test_linear_algebra(function):
         (lambda x: np.linalg.norm(x, "nuc"), "np.linalg.norm"),
         (lambda x: np.linalg.norm(x, 2), "np.linalg.norm"),
         (lambda x: np.fft.rfft(x), "np.fft.rfft"),
+        (lambda x: np.save("x.npy", x), "np.save"),
+        (lambda x: np.copyto(x, 0), "np.copyto"),
+        (lambda x: np.fill_diagonal(x, 0), "np.fill_diagonal"),
     ],
 )
 def test_functions_that_are_refused(function, name):
-    assert f"`{name}`" in refused(function, X, match="outside of|in `np`")
+    assert f"`{name}`" in refused(function, X, match="outside of|in `np`|write `x = np.where")
+
+
+def test_dtypes_and_parts():
+    same(lambda x: x.astype(np.result_type(x, np.int8)), U)
+    same(lambda x: np.real(x) + np.imag(x) + x.real + x.imag, X)
+    assert bl.jit(lambda x, a: np.result_type(x, a))(np.ones(3, np.float32), 2.0) == np.float32
+    assert bl.jit(lambda x: np.isrealobj(x))(X) is True
 
 
 def test_sizes_are_integers():

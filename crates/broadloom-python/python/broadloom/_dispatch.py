@@ -121,11 +121,11 @@ def apply_function(function, args, kwargs, array):
     special = SPECIAL.get(function)
     if special is not None:
         return special(*args, **kwargs)
-    if id(function) not in _FUNCTIONS:
-        name = written(function)
-        reason = REFUSED.get(name) or REFUSED.get(name.rpartition(".")[0])
-        if reason is None:
-            reason = "call it outside of the traced function, and pass its result as an argument"
+    name = written(function)
+    reason = REFUSED.get(name) or REFUSED.get(name.rpartition(".")[0])
+    if reason is None and id(function) not in _FUNCTIONS:
+        reason = "call it outside of the traced function, and pass its result as an argument"
+    if reason is not None:
         raise ProgramError(f"`{name}` is not supported while a function is traced: {reason}")
     args, kwargs = _bound(function, args, kwargs)
     if function in _SPREADS and np.dtype(kwargs.get("dtype", float)).kind != "f":

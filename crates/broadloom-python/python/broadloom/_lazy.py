@@ -150,6 +150,11 @@ class Array(_Arithmetic):
         """The array itself: there are no complex numbers."""
         return self
 
+    @property
+    def imag(self):
+        """Zeros: there are no complex numbers."""
+        return np.zeros_like(self)
+
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         """Convert the elements to a dtype."""
         check_order("x.astype", order)

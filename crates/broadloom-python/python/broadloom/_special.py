@@ -242,6 +242,20 @@ def _iscomplexobj(x):
     return False
 
 
+def _isrealobj(x):
+    return True
+
+
+def _real(val):
+    return val
+
+
+def _result_type(*arrays_and_dtypes):
+    """The dtype of a result, to which a float among the arguments adds nothing but its kind."""
+    known = [x if not isinstance(x, Value) else 0.0 if x._numbers else x.dtype for x in arrays_and_dtypes]
+    return np.result_type(*known)
+
+
 def _trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     _refuse_out(out)
     keywords = {"offset": plain(offset), "axis1": plain(axis1), "axis2": plain(axis2)}
@@ -322,8 +336,13 @@ def _linalg_matrix_norm(x, /, *, keepdims=False, ord="fro"):
     return _norm(x, ord, (-2, -1), keepdims)
 
 
+_CHANGES = "it changes an array, and arrays are not changed in a traced function; write `x = np.where(condition, value, x)`"
+_WRITES = "write the file outside of the traced function, from its result"
+
 # Names, or modules, and what to write instead.
 REFUSED = {
+    **{f"np.{name}": _CHANGES for name in ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")},
+    **{f"np.{name}": _WRITES for name in ("save", "savetxt", "savez", "savez_compressed")},
     "np.emath": "its results are complex outside of the domain of the function, and complex numbers are not supported; "
     "write the function of that name in `np`, which returns NaN there",
     "np.fft": "call it outside of the traced function, and pass its real and imaginary parts as arguments",
@@ -344,6 +363,10 @@ SPECIAL = {
     np.vstack: _stacked("vstack"),
     np.hstack: _stacked("hstack"),
     np.iscomplexobj: _iscomplexobj,
+    np.isrealobj: _isrealobj,
+    np.real: _real,
+    np.imag: np.zeros_like,
+    np.result_type: _result_type,
     np.where: _where,
     np.select: _select,
     np.diff: _diff,
