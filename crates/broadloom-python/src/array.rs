@@ -250,6 +250,7 @@ fn as_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny
             let text = format!("`__array__` of {} returned no array", object.get_type().name()?);
             return Err(Class::DType.error(py, text));
         }
+        py.import("broadloom._errors")?.call_method1("warn_of_labels", (object.get_type(),))?;
         return base_class(&array).map(Some);
     }
     Ok(None)
@@ -258,6 +259,25 @@ fn as_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny
 /// The elements of a subclass as a plain array.
 fn base_class<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     numpy_module(array.py())?.call_method1("asarray", (array,))
+}
+
+/// Whether an array is contiguous and has these bytes, in the order in which its elements are stored.
+pub fn has_bytes(array: &Bound<'_, PyAny>, bytes: &[u8]) -> PyResult<bool> {
+    let Some(operand) = Operand::of_exact(array)? else { return Ok(false) };
+    // SAFETY: `of_exact` found an array of NumPy's.
+    let own = unsafe { (*operand.object.as_ptr().cast::<PyArrayObject>()).fields.flags };
+    if own & (flags::NPY_ARRAY_C_CONTIGUOUS | flags::NPY_ARRAY_F_CONTIGUOUS) == 0 {
+        return Ok(false);
+    }
+    let size = operand.shape.iter().product::<usize>() * operand.dtype.size();
+    // SAFETY: a contiguous array has this many bytes one after the other, which `operand` keeps alive.
+    Ok(size == bytes.len() && unsafe { std::slice::from_raw_parts(operand.data, size) } == bytes)
+}
+
+/// The number of references to an object.
+pub fn reference_count(object: &Bound<'_, PyAny>) -> isize {
+    // SAFETY: the object lives, and this thread is attached.
+    unsafe { ffi::Py_REFCNT(object.as_ptr()) }
 }
 
 pub fn numpy_module(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {

@@ -53,6 +53,13 @@ impl Class {
         Ok(error.is_instance(py, &exception(py, "Error")?))
     }
 
+    /// The error of an argument, which names it if it says nothing but what is wrong with its dtype or its class.
+    pub fn named(py: Python<'_>, error: PyErr, name: &str) -> PyErr {
+        let is_it =
+            exception(py, Class::DType.name()).is_ok_and(|class| error.matches(py, class).unwrap_or(false));
+        if is_it { Class::DType.error(py, format!("`{name}`: {}", error.value(py))) } else { error }
+    }
+
     pub fn error(self, py: Python<'_>, text: impl Into<String>) -> PyErr {
         let made = exception(py, self.name()).and_then(|class| class.call1((text.into(),)));
         match made {

@@ -2,20 +2,18 @@
 
 use crate::error::Class;
 use crate::kernel::{Failure, Kernel, output_name};
+use crate::state::{Kept, Watch};
 use crate::structure::{Call, Leaf, Size, Tree, rebuilt};
+use crate::table::Table;
 use crate::trace::{Trace, Value, wrap};
 use broadloom::{CompileOptions, Threads};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyDict, PyTuple};
-use std::collections::HashMap;
+use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// The most kernels that a function keeps; a new one replaces the least recently used.
-const CAPACITY: usize = 256;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A Python function that runs as a kernel, which `jit` returns.
 ///
@@ -39,107 +37,11 @@ pub struct Function {
     statics: Vec<String>,
     /// Whether the function itself takes `out`.
     takes_out: bool,
+    threads: Option<usize>,
     options: CompileOptions,
-    table: Mutex<Table>,
+    table: Arc<Mutex<Table>>,
+    watch: Watch,
     traces: AtomicU64,
-}
-
-/// The kernels of a function.
-#[derive(Default)]
-pub struct Table {
-    slots: HashMap<Box<[u64]>, Vec<Slot>>,
-    count: usize,
-    clock: u64,
-}
-
-struct Slot {
-    statics: Vec<Py<PyAny>>,
-    kernel: Option<Py<Kernel>>,
-    /// Kernels for given sizes, of a function that asks for the values of sizes.
-    concrete: HashMap<Vec<usize>, Py<Kernel>>,
-    used: u64,
-}
-
-/// The entry of the table for a call.
-struct Found {
-    statics: Vec<Py<PyAny>>,
-    kernel: Option<Py<Kernel>>,
-    /// Whether this call needs a kernel for its sizes.
-    is_concrete: bool,
-}
-
-impl Table {
-    /// The static values of the slots that may serve a call, and what a slot has for it: a kernel, and whether there can
-    /// only be one for its sizes.
-    fn find(
-        &mut self,
-        py: Python<'_>,
-        call: &Call<'_>,
-        position: usize,
-        sizes: Option<&[usize]>,
-    ) -> Option<Found> {
-        self.clock += 1;
-        let slot = self.slots.get_mut(&call.key[..])?.get_mut(position)?;
-        slot.used = self.clock;
-        let statics = slot.statics.iter().map(|object| object.clone_ref(py)).collect();
-        let concrete =
-            || slot.concrete.get(sizes.unwrap_or(&call.sizes())).map(|kernel| kernel.clone_ref(py));
-        let is_concrete = sizes.is_some() || slot.kernel.is_none();
-        let kernel = match &slot.kernel {
-            Some(kernel) if !is_concrete => Some(kernel.clone_ref(py)),
-            _ => concrete(),
-        };
-        Some(Found { statics, kernel, is_concrete })
-    }
-
-    /// Removes what was not used for the longest time, if there is too much. What is removed is dropped by the caller,
-    /// without the lock, because it may run code of Python's.
-    fn add(
-        &mut self,
-        call: &Call<'_>,
-        statics: Vec<Py<PyAny>>,
-        kernel: Py<Kernel>,
-        is_concrete: bool,
-    ) -> (Vec<Slot>, Option<Py<Kernel>>) {
-        let mut removed = Vec::new();
-        while self.count >= CAPACITY {
-            let oldest =
-                self.slots.iter().map(|(key, slots)| (slots.iter().map(|slot| slot.used).min(), key));
-            let Some(key) = oldest.min_by_key(|(used, _)| *used).map(|(_, key)| key.clone()) else { break };
-            let slots = self.slots.remove(&key).unwrap_or_default();
-            self.count -= slots.iter().map(Slot::kernels).sum::<usize>().min(self.count);
-            removed.extend(slots);
-        }
-        self.clock += 1;
-        let slots = self.slots.entry(call.key[..].into()).or_default();
-        let is_same = |slot: &Slot| {
-            slot.statics.len() == statics.len()
-                && slot.statics.iter().zip(&statics).all(|(own, other)| own.is(other))
-        };
-        let position = slots.iter().position(is_same);
-        let slot = match position {
-            Some(position) => &mut slots[position],
-            None => {
-                slots.push(Slot { statics, kernel: None, concrete: HashMap::new(), used: 0 });
-                let last = slots.len() - 1;
-                &mut slots[last]
-            }
-        };
-        slot.used = self.clock;
-        let before = match is_concrete {
-            true => slot.concrete.insert(call.sizes(), kernel),
-            false => slot.kernel.replace(kernel),
-        };
-        // Another thread made the same kernel at the same time.
-        self.count += usize::from(before.is_none());
-        (removed, before)
-    }
-}
-
-impl Slot {
-    fn kernels(&self) -> usize {
-        self.concrete.len() + usize::from(self.kernel.is_some())
-    }
 }
 
 /// Options for kernels on a number of threads.
@@ -165,8 +67,8 @@ impl Function {
     ) -> PyResult<Function> {
         let options = options(py, threads)?;
         let takes_out = parameters.iter().any(|name| name == "out");
-        let (table, traces) = (Mutex::default(), AtomicU64::new(0));
-        Ok(Function { function, parameters, statics, takes_out, options, table, traces })
+        let (table, watch, traces) = (Arc::default(), Watch::default(), AtomicU64::new(0));
+        Ok(Function { function, parameters, statics, takes_out, threads, options, table, watch, traces })
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -226,26 +128,45 @@ impl Function {
         self.kernel_for(py, &mut call, args, kwargs, false)
     }
 
-    /// Itself, as functions of Python's: by its name when it is pickled.
-    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        slf.getattr("__qualname__").map(Bound::unbind)
+    /// By its name where it can be imported, and by the function that it compiles elsewhere.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let own = slf.get();
+        let reduce = slf.py().import("broadloom._api")?.getattr("_reduce")?;
+        reduce.call1((slf, &own.function, own.statics.clone(), own.threads))
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let function = self.function.bind(py);
+        let name = function.getattr("__qualname__").and_then(|name| name.extract::<String>());
+        let name = name.or_else(|_| function.repr().map(|text| text.to_string()))?;
+        let times = match self.traces() {
+            1 => "once".to_owned(),
+            count => format!("{count} times"),
+        };
+        Ok(format!("<broadloom.Function {name}({}), traced {times}>", self.parameters.join(", ")))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.function)?;
         // Another thread that is just using the table keeps everything alive.
         if let Ok(table) = self.table.try_lock() {
-            for slot in table.slots.values().flatten() {
-                slot.statics.iter().try_for_each(|object| visit.call(object))?;
-                slot.kernel.iter().chain(slot.concrete.values()).try_for_each(|kernel| visit.call(kernel))?;
-            }
+            table.visit(&visit)?;
         }
-        Ok(())
+        self.watch.visit(&visit)
     }
 
     fn __clear__(&self) {
         let table = self.table.try_lock().map(|mut table| std::mem::take(&mut *table));
         drop(table);
+        self.watch.clear();
     }
 
     /// How often the function was traced.
@@ -261,11 +182,13 @@ impl Function {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Call<'py>> {
+        let py = args.py();
         let mut call = Call::default();
         for (position, argument) in args.iter_borrowed().enumerate() {
             match self.parameters.get(position) {
                 Some(name) if self.is_static(name) => call.add_static(&argument)?,
-                _ => call.add(&argument, 0)?,
+                Some(name) => call.add(&argument, 0).map_err(|error| Class::named(py, error, name))?,
+                None => call.add(&argument, 0)?,
             }
         }
         for (name, argument) in kwargs.into_iter().flatten() {
@@ -277,8 +200,19 @@ impl Function {
             if self.is_static(text) {
                 call.add_static(&argument)?;
             } else {
-                call.add(&argument, 0)?;
+                call.add(&argument, 0).map_err(|error| Class::named(py, error, text))?;
             }
+        }
+        if call.is_lazy {
+            return Ok(call);
+        }
+        let (prints, has_changed) = self.watch.look(py, &self.function, &call.objects)?;
+        if let Some(prints) = prints {
+            call.add_print(prints)?;
+        }
+        if has_changed {
+            let removed = self.table(py).clear();
+            drop(removed);
         }
         call.close();
         Ok(call)
@@ -301,19 +235,24 @@ impl Function {
         mut is_concrete: bool,
     ) -> PyResult<Bound<'py, Kernel>> {
         let sizes = is_concrete.then(|| call.sizes());
-        let mut statics = None;
+        let mut generation = None;
+        let mut statics: Option<Vec<Py<PyAny>>> = None;
         for position in 0.. {
-            let found = self.table(py).find(py, call, position, sizes.as_deref());
+            let mut table = self.table(py);
+            generation = Some(table.generation);
+            let found = table.find(py, call, position, sizes.as_deref());
+            drop(table);
             let Some(found) = found else { break };
             // Comparing static values runs code of Python's, so the lock is not held.
-            if !call.has_statics(&found.statics)? {
+            let Some(own) = found.statics else { continue };
+            if !call.has_statics(&own)? {
                 continue;
             }
             if let Some(kernel) = found.kernel {
                 return Ok(kernel.into_bound(py));
             }
             is_concrete = found.is_concrete;
-            statics = Some(found.statics);
+            statics = Some(own);
             break;
         }
         let statics =
@@ -321,12 +260,43 @@ impl Function {
         let general = if is_concrete { None } else { self.make_general(py, call, args, kwargs)? };
         let (kernel, is_concrete) = match general {
             Some(kernel) => (kernel, false),
-            None => (self.make(py, call, args, kwargs, true)?, true),
+            None => (self.make(&self.trace(py)?, call, args, kwargs, true)?, true),
         };
         let kernel = Bound::new(py, kernel)?;
-        let removed = self.table(py).add(call, statics, kernel.clone().unbind(), is_concrete);
+        let bytes = kernel.get().own_bytes(py)?;
+        let removal = self.removal(py)?;
+        let statics = statics.iter().map(|object| {
+            let object = object.bind(py);
+            Kept::new(object, !call.objects.iter().any(|other| other.is(object)), &removal)
+        });
+        let statics = statics.collect::<PyResult<_>>()?;
+        // If what the function reads changed while it was traced, the kernel may serve neither state.
+        let (print, has_changed) = self.watch.look(py, &self.function, &call.objects)?;
+        let is_same = match (&print, &call.print) {
+            (Some(print), Some(before)) => print.eq(before)?,
+            _ => true,
+        };
+        let mut table = self.table(py);
+        let removed = if has_changed {
+            Some(table.clear())
+        } else {
+            (is_same && Some(table.generation) == generation)
+                .then(|| table.add(py, call, statics, kernel.clone().unbind(), bytes, is_concrete))
+        };
+        drop(table);
         drop(removed);
         Ok(kernel)
+    }
+
+    /// A function of Python's that removes the kernels of objects that are gone.
+    fn removal<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCFunction>> {
+        let table = Arc::downgrade(&self.table);
+        PyCFunction::new_closure(py, None, None, move |arguments, _| {
+            let Some(table) = table.upgrade() else { return };
+            // If the table is in use, the next kernel that is added removes them.
+            let removed = table.try_lock().map(|mut table| table.remove_dead(arguments.py()));
+            drop(removed);
+        })
     }
 
     /// The kernel for all sizes; nothing if the function has to be traced with the sizes of this call.
@@ -337,25 +307,34 @@ impl Function {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Kernel>> {
-        match self.make(py, call, args, kwargs, false) {
+        let trace = self.trace(py)?;
+        let made = self.make(&trace, call, args, kwargs, false);
+        // What the function did after it asked for a size, also if it caught the refusal, is not what it does with the size.
+        if trace.get().needed_sizes(py) {
+            return Ok(None);
+        }
+        match made {
             Ok(kernel) => Ok(Some(kernel)),
             Err(error) if Class::is_any(py, &error)? => Ok(None),
             Err(error) => Err(error),
         }
     }
 
+    fn trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Trace>> {
+        let name = self.function.bind(py).getattr("__name__").and_then(|name| name.extract::<String>());
+        Bound::new(py, Trace::of_function(&name.unwrap_or_default()))
+    }
+
     /// Traces the function and compiles what it did.
     fn make<'py>(
         &self,
-        py: Python<'py>,
+        trace: &Bound<'py, Trace>,
         call: &mut Call<'py>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
         is_concrete: bool,
     ) -> PyResult<Kernel> {
-        let name: String =
-            self.function.bind(py).getattr("__name__").and_then(|name| name.extract()).unwrap_or_default();
-        let trace = Bound::new(py, Trace::of_function(&name))?;
+        let py = trace.py();
         self.traces.fetch_add(1, Ordering::Relaxed);
         let sizes = call.declared(is_concrete);
         let mut names = Vec::new();
@@ -367,14 +346,14 @@ impl Function {
             };
             let name = trace.get().fresh(py, Some(path));
             match leaf {
-                Leaf::Number(_) => trace.get().number(py, &name)?,
+                Leaf::Number(_) => trace.get().number(py, &name, path)?,
                 Leaf::Array(array) => {
                     let sizes: Vec<String> = sizes.iter().map(|size| size_text(*size)).collect();
                     trace.get().input(py, &name, array.dtype, &sizes)?;
                 }
             }
             names.push(name.clone());
-            wrap(&trace, &name)
+            wrap(trace, &name)
         };
         let mut lazy_args = Vec::with_capacity(args.len());
         for (position, argument) in args.iter().enumerate() {
@@ -394,10 +373,12 @@ impl Function {
                 if self.is_static(&name) { argument } else { rebuilt(&argument, &name, &mut replace)? };
             lazy_kwargs.set_item(key, argument)?;
         }
-        let returned = self.function.bind(py).call(PyTuple::new(py, lazy_args)?, Some(&lazy_kwargs))?;
+        let lazy_args = PyTuple::new(py, lazy_args)?;
+        let run = || self.function.bind(py).call(lazy_args, Some(&lazy_kwargs));
+        let returned = self.watch.without_randomness(py, &self.function, run)?;
         let mut outputs = 0;
         let results = Tree::of(&returned, 0, &mut |object| {
-            let Some(text) = output_text(&trace, object)? else { return Ok(None) };
+            let Some(text) = output_text(trace, object)? else { return Ok(None) };
             trace.get().run(py, &format!("output {} = {text}", output_name(outputs)))?;
             outputs += 1;
             Ok(Some(outputs - 1))

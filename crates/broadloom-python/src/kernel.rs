@@ -1,9 +1,10 @@
 //! A compiled program and the way from Python's arguments to its arrays and back.
 
-use crate::array::{Operand, numpy_module, to_numpy};
+use crate::array::{Operand, numpy_module, reference_count, to_numpy};
 use crate::chunks::Chunks;
 use crate::dtype::to_numpy as to_descr;
 use crate::error::{Class, detached, of_call, of_compile};
+use crate::interrupt::Short;
 use crate::structure::{Leaf, Tree};
 use crate::trace::Traced;
 use broadloom::{AnyArray, ArrayView, CallError, CompileOptions, DType, Executable, Inputs, OutputsMut};
@@ -90,6 +91,7 @@ pub struct Kernel {
     places: Option<TextPlaces>,
     frames: Frames,
     text: String,
+    short: Short,
 }
 
 /// Why a call has no result: an exception, or arrays whose sizes break a condition of the program.
@@ -130,7 +132,18 @@ impl Kernel {
         let outputs = executable.outputs().into_iter().map(|output| output.name).collect();
         let places = Some(resolved.places);
         let names = names.to_vec();
-        Ok(Kernel { executable: Some(executable), names, sources, outputs, results, places, frames, text })
+        let short = Short::default();
+        Ok(Kernel {
+            executable: Some(executable),
+            names,
+            sources,
+            outputs,
+            results,
+            places,
+            frames,
+            text,
+            short,
+        })
     }
 
     /// A value that a function returned without computing anything.
@@ -145,6 +158,7 @@ impl Kernel {
             places: None,
             frames,
             text: String::new(),
+            short: Short::default(),
         }
     }
 
@@ -182,12 +196,20 @@ impl Kernel {
                 }
             };
         }
+        let of_leaves = leaves.iter().map(|leaf| match leaf {
+            Leaf::Array(array) => array.shape.iter().product(),
+            Leaf::Number(_) => 0,
+        });
+        let of_captured = captured.iter().flatten().map(|array| array.shape.iter().product::<usize>());
+        let elements = of_leaves.chain(of_captured).fold(0, usize::saturating_add);
         if let Some(out) = out {
-            self.run_into(py, executable, inputs, out)?;
+            self.run_into(py, executable, inputs, elements, out)?;
             return Ok(out.clone());
         }
-        let outputs = detached(py, || executable.run(inputs))?;
-        let mut outputs = outputs.map_err(|error| self.failed(py, error))?;
+        let outputs = self.short.run(py, executable, inputs, None, elements)?;
+        let Some(mut outputs) = outputs.map_err(|error| self.failed(py, error))? else {
+            return Err(Class::Value.error(py, "there is no result").into());
+        };
         let count = outputs.len();
         if let (1, Tree::Output(_)) = (count, &self.results) {
             let array: AnyArray =
@@ -210,6 +232,7 @@ impl Kernel {
         py: Python<'py>,
         executable: &Executable,
         inputs: Inputs<'_>,
+        elements: usize,
         out: &Bound<'py, PyAny>,
     ) -> Result<(), Failure> {
         let mut given: Vec<Operand<'py>> = Vec::new();
@@ -233,7 +256,8 @@ impl Kernel {
             }
             outputs = outputs.next(array.view_mut()?);
         }
-        detached(py, || executable.run_into(inputs, outputs))?.map_err(|error| self.failed(py, error))
+        let done = self.short.run(py, executable, inputs, Some(outputs), elements)?;
+        done.map(drop).map_err(|error| self.failed(py, error))
     }
 
     fn failed(&self, py: Python<'_>, error: CallError) -> Failure {
@@ -308,6 +332,19 @@ impl Kernel {
     pub fn places(&self, py: Python<'_>) -> Option<TextPlaces> {
         let written = self.frames.describe(py);
         self.places.clone().map(|places| places.written_at(|line| written.get(&line).cloned()))
+    }
+
+    /// The bytes of the arrays that nothing but this kernel refers to.
+    pub fn own_bytes(&self, py: Python<'_>) -> PyResult<usize> {
+        let mut bytes = 0;
+        for source in &self.sources {
+            if let Source::Captured(array) = source
+                && reference_count(array.bind(py)) == 1
+            {
+                bytes += array.bind(py).getattr("nbytes")?.extract::<usize>()?;
+            }
+        }
+        Ok(bytes)
     }
 
     /// The array that an input is, if the function did not get it as an argument.

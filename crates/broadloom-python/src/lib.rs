@@ -15,9 +15,12 @@ mod chunks;
 mod dtype;
 mod error;
 mod function;
+mod interrupt;
 mod kernel;
 mod program;
+mod state;
 mod structure;
+mod table;
 mod trace;
 
 use pyo3::prelude::*;

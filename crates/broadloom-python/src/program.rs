@@ -6,6 +6,7 @@ use crate::kernel::{Failure, Kernel};
 use crate::structure::{Call, Leaf, Tree};
 use crate::trace::Trace;
 use broadloom::CompileOptions;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBool, PyDict, PyInt, PyMapping, PyString};
@@ -80,7 +81,7 @@ impl Program {
     fn __call__<'py>(
         &self,
         py: Python<'py>,
-        arrays: Option<&Bound<'py, PyMapping>>,
+        arrays: Option<&Bound<'py, PyAny>>,
         out: Option<&Bound<'py, PyAny>>,
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -110,7 +111,7 @@ impl Program {
     fn compile<'py>(
         &self,
         py: Python<'py>,
-        arrays: Option<&Bound<'py, PyMapping>>,
+        arrays: Option<&Bound<'py, PyAny>>,
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, Kernel>> {
         let mut given = self.given(py, arrays, named)?;
@@ -122,7 +123,7 @@ impl Program {
     fn explain(
         &self,
         py: Python<'_>,
-        arrays: Option<&Bound<'_, PyMapping>>,
+        arrays: Option<&Bound<'_, PyAny>>,
         named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<String> {
         self.compile(py, arrays, named)?.get().explanation(py)
@@ -133,7 +134,7 @@ impl Program {
     fn shapes(
         &self,
         py: Python<'_>,
-        arrays: Option<&Bound<'_, PyMapping>>,
+        arrays: Option<&Bound<'_, PyAny>>,
         named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<String> {
         Ok(self.compile(py, arrays, named)?.get().shapes())
@@ -180,9 +181,18 @@ impl Program {
     fn given<'py>(
         &self,
         py: Python<'py>,
-        arrays: Option<&Bound<'py, PyMapping>>,
+        arrays: Option<&Bound<'py, PyAny>>,
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Given<'py>> {
+        let is_mapping = |arrays: &Bound<'py, PyAny>| arrays.cast::<PyMapping>().is_ok();
+        if let Some(arrays) = arrays
+            && !is_mapping(arrays)
+            && !arrays.hasattr("keys")?
+        {
+            let class = arrays.get_type().name()?;
+            let text = format!("arrays by name come from a dict or a DataFrame, not from {class}");
+            return Err(PyTypeError::new_err(text));
+        }
         let find = |name: &str| -> PyResult<Option<Bound<'py, PyAny>>> {
             if let Some(named) = named
                 && let Some(array) = named.get_item(name)?
@@ -190,7 +200,12 @@ impl Program {
                 return Ok(Some(array));
             }
             match arrays {
-                Some(arrays) if arrays.contains(name)? => arrays.get_item(name).map(Some),
+                Some(arrays) if arrays.contains(name)? => {
+                    let found = arrays.get_item(name)?;
+                    // The columns of a DataFrame have the same rows: they need no labels.
+                    let is_column = !is_mapping(arrays) && found.hasattr("to_numpy")?;
+                    if is_column { found.call_method0("to_numpy").map(Some) } else { Ok(Some(found)) }
+                }
                 _ => Ok(None),
             }
         };
@@ -246,7 +261,7 @@ impl Program {
             return Ok(Declared { name, value: Some(given.str()?.to_string()) });
         }
         let leaves = call.leaves.len();
-        call.add(given, 0)?;
+        call.add(given, 0).map_err(|error| Class::named(given.py(), error, &name))?;
         if call.leaves.len() == leaves + 1 && call.statics.is_empty() {
             return Ok(Declared { name, value: None });
         }
@@ -315,7 +330,7 @@ impl Program {
                     let sizes: Vec<String> = sizes.iter().map(|size| size_text(*size)).collect();
                     trace.input(py, &quoted(name), array.dtype, &sizes)?;
                 }
-                Some((Leaf::Number(_), _)) => trace.number(py, name)?,
+                Some((Leaf::Number(_), _)) => trace.number(py, name, name)?,
                 None => {}
             }
             inputs.push(name.clone());

@@ -5,7 +5,7 @@ use crate::error::Class;
 use crate::trace::Value;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyList, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 
 /// Most containers within each other.
@@ -34,6 +34,7 @@ const DICT: u64 = 3;
 const STATIC: u64 = 4;
 const NUMBER: u64 = 5;
 const ARRAY: u64 = 6;
+const RECORD: u64 = 7;
 
 /// The arguments of a call.
 #[derive(Default)]
@@ -42,6 +43,10 @@ pub struct Call<'py> {
     /// The structure in words, which are equal if one kernel serves both calls and the static values are equal.
     pub key: SmallVec<[u64; 24]>,
     pub statics: SmallVec<[Bound<'py, PyAny>; 2]>,
+    /// The static values that may change while they stay equal: objects with attributes, containers, functions.
+    pub objects: SmallVec<[Bound<'py, PyAny>; 2]>,
+    /// The state of these objects, as a value that can be compared.
+    pub print: Option<Bound<'py, PyAny>>,
     /// Whether there are lazy arrays among the arguments.
     pub is_lazy: bool,
     /// The sizes that have symbols, by their number.
@@ -90,13 +95,21 @@ impl<'py> Call<'py> {
             self.is_lazy = true;
             return Ok(());
         }
-        match Operand::of(object)? {
-            Some(array) => {
-                self.add_array(array);
-                Ok(())
-            }
-            None => self.add_static(object),
+        if let Some(array) = Operand::of(object)? {
+            self.add_array(array);
+            return Ok(());
         }
+        if is_named_tuple(object)? {
+            self.key.extend([RECORD, object.len()? as u64]);
+            self.add_static(object.get_type().as_any())?;
+            return object.try_iter()?.try_for_each(|item| self.add(&item?, depth + 1));
+        }
+        if let Some(fields) = fields(object)? {
+            self.key.extend([RECORD, fields.len() as u64]);
+            self.add_static(object.get_type().as_any())?;
+            return fields.iter().try_for_each(|(_, item)| self.add(item, depth + 1));
+        }
+        self.add_static(object)
     }
 
     /// Adds a value that is part of the structure.
@@ -111,7 +124,24 @@ impl<'py> Call<'py> {
             Class::DType.error(object.py(), text)
         })?;
         self.key.extend([STATIC, object.get_type_ptr() as u64, hash as u64]);
+        if let Ok(number) = object.cast_exact::<PyFloat>() {
+            // Zero and its negative are equal, and compute other things.
+            self.key.push(number.value().to_bits());
+        } else if !is_atom(object) {
+            self.objects.push(object.clone());
+        }
         self.statics.push(object.clone());
+        Ok(())
+    }
+
+    /// Adds the state of the static objects, which is part of the structure.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be hashed.
+    pub fn add_print(&mut self, print: Bound<'py, PyAny>) -> PyResult<()> {
+        self.key.push(print.hash()? as u64);
+        self.statics.push(print.clone());
+        self.print = Some(print);
         Ok(())
     }
 
@@ -181,6 +211,15 @@ impl<'py> Call<'py> {
     }
 }
 
+/// Whether an object has no parts: what is equal to it is the same.
+fn is_atom(object: &Bound<'_, PyAny>) -> bool {
+    object.is_none()
+        || object.is_exact_instance_of::<PyString>()
+        || object.is_exact_instance_of::<PyBool>()
+        || object.is_exact_instance_of::<PyInt>()
+        || object.is_exact_instance_of::<PyBytes>()
+}
+
 /// An argument again, with its leaves replaced in the order in which [`Call::add`] found them. `path` says where a leaf
 /// stands, as a name.
 pub fn rebuilt<'py>(
@@ -209,10 +248,56 @@ pub fn rebuilt<'py>(
         }
         return Ok(made.into_any());
     }
-    match Operand::of(object)? {
-        Some(_) => replace(path),
-        None => Ok(object.clone()),
+    if Operand::of(object)?.is_some() {
+        return replace(path);
     }
+    if is_named_tuple(object)? {
+        let mut items = Vec::new();
+        for (position, item) in object.try_iter()?.enumerate() {
+            items.push(rebuilt(&item?, &format!("{path}_{position}"), replace)?);
+        }
+        return object.get_type().call_method1("_make", (PyTuple::new(py, items)?,));
+    }
+    if let Some(fields) = fields(object)? {
+        let mut made = Vec::new();
+        for (name, item) in fields {
+            made.push((name.clone(), rebuilt(&item, &format!("{path}_{name}"), replace)?));
+        }
+        return record(object.get_type().as_any(), made);
+    }
+    Ok(object.clone())
+}
+
+fn is_named_tuple(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(object.is_instance_of::<PyTuple>() && object.hasattr("_make")?)
+}
+
+/// A field of an object by its name.
+type Field<'py> = (String, Bound<'py, PyAny>);
+
+/// The fields of an object of a dataclass that is a container of arrays; `None` for other objects. One that can be hashed is a
+/// static value, as any object.
+fn fields<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Field<'py>>>> {
+    let class = object.get_type();
+    if !class.hasattr("__dataclass_fields__")? || object.hash().is_ok() {
+        return Ok(None);
+    }
+    let names = class.getattr("__dataclass_fields__")?;
+    let names = names.try_iter()?.map(|name| name?.extract::<String>());
+    names
+        .map(|name| name.and_then(|name| Ok((name.clone(), object.getattr(&*name)?))))
+        .collect::<PyResult<_>>()
+        .map(Some)
+}
+
+/// An object of a dataclass with these fields. What its constructor checks, it checked before.
+fn record<'py>(class: &Bound<'py, PyAny>, fields: Vec<Field<'py>>) -> PyResult<Bound<'py, PyAny>> {
+    let made = class.call_method1("__new__", (class,))?;
+    let set = class.py().get_type::<PyAny>().getattr("__setattr__")?;
+    for (name, value) in fields {
+        set.call1((&made, name, value))?;
+    }
+    Ok(made)
 }
 
 /// The results of a function: where arrays stand among what it returned.
@@ -225,6 +310,8 @@ pub enum Tree {
     Dict(Vec<(Py<PyAny>, Tree)>),
     /// A named tuple, by its class.
     Named(Py<PyAny>, Vec<Tree>),
+    /// An object of a dataclass, by its class and its fields.
+    Record(Py<PyAny>, Vec<(String, Tree)>),
 }
 
 impl Tree {
@@ -254,13 +341,19 @@ impl Tree {
         if object.is_exact_instance_of::<PyList>() {
             return Ok(Tree::List(all(output)?));
         }
-        if object.is_instance_of::<PyTuple>() && object.hasattr("_make")? {
+        if is_named_tuple(object)? {
             return Ok(Tree::Named(object.get_type().into_any().unbind(), all(output)?));
         }
         if let Ok(items) = object.cast_exact::<PyDict>() {
             let items =
                 items.iter().map(|(key, item)| Ok((key.unbind(), Tree::of(&item, depth + 1, output)?)));
             return items.collect::<PyResult<_>>().map(Tree::Dict);
+        }
+        if let Some(fields) = fields(object)? {
+            let fields =
+                fields.into_iter().map(|(name, item)| Ok((name, Tree::of(&item, depth + 1, output)?)));
+            let class = object.get_type().into_any().unbind();
+            return Ok(Tree::Record(class, fields.collect::<PyResult<_>>()?));
         }
         Ok(match output(object)? {
             Some(number) => Tree::Output(number),
@@ -282,6 +375,10 @@ impl Tree {
                 visit.call(key)?;
                 item.visit(visit)
             }),
+            Tree::Record(class, fields) => {
+                visit.call(class)?;
+                fields.iter().try_for_each(|(_, item)| item.visit(visit))
+            }
         }
     }
 
@@ -310,6 +407,13 @@ impl Tree {
                 }
                 Ok(items.len() == others.len())
             }
+            (Tree::Record(class, fields), Tree::Record(other_class, others)) => {
+                let mut is_like = class.is(other_class);
+                for ((_, item), (_, other)) in fields.iter().zip(others) {
+                    is_like = is_like && item.is_like(py, other)?;
+                }
+                Ok(is_like)
+            }
             _ => Ok(false),
         }
     }
@@ -334,6 +438,13 @@ impl Tree {
                     made.set_item(key, item.filled(py, output)?)?;
                 }
                 Ok(made.into_any())
+            }
+            Tree::Record(class, fields) => {
+                let mut made = Vec::with_capacity(fields.len());
+                for (name, item) in fields {
+                    made.push((name.clone(), item.filled(py, output)?));
+                }
+                record(class.bind(py), made)
             }
         }
     }

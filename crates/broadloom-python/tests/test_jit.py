@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import copy
+import dataclasses
 import gc
 import pickle
 import threading
@@ -401,3 +402,55 @@ def test_tensors_of_other_libraries(library):
     np.testing.assert_array_equal(double(grid.T), 2 * np.arange(12.0).reshape(3, 4).T)
     back = other.from_dlpack(double(np.ones(3, np.float32)))
     assert back.tolist() == [2.0, 2.0, 2.0]
+
+
+@dataclasses.dataclass
+class State:
+    position: np.ndarray
+    rate: float = 0.5
+    steps: int = 2
+
+    def energy(self):
+        return (self.position**2).sum() * self.rate
+
+    @bl.jit
+    def moved(self, by):
+        return State(self.position + by * self.steps, self.rate)
+
+
+@dataclasses.dataclass
+class Moments:
+    first: np.ndarray
+    second: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    rate: float = 2.0
+
+
+def test_named_tuples_and_dataclasses():
+    same(lambda p: p.x * 2 + p.y, Point(X, Y))
+    same(lambda p: p._replace(x=p.x + 1).x, Point(X, 2.0))
+    f = bl.jit(lambda state: (state.energy(), state))
+    for rate in (0.5, 2.0):
+        energy, state = f(State(X, rate))
+        np.testing.assert_allclose(energy, State(X, rate).energy())
+        np.testing.assert_array_equal(state.position, X)
+        assert type(state) is State and state.rate == rate and state.steps == 2
+    assert f.traces == 1
+    assert f(State(X, steps=3))[1].steps == 3 and f.traces == 2
+    moved = State(X).moved(1.0)
+    np.testing.assert_array_equal(moved.position, X + 2)
+    state, before = State(X), State.moved.traces
+    state.position = Y
+    np.testing.assert_array_equal(state.moved(1.0).position, Y + 2)
+    assert State.moved.traces == before
+    out = Moments(np.empty(5), np.empty(6))
+    assert bl.jit(lambda x: Moments(x.max(axis=0), x.min(axis=1)))(X, out=out) is out
+    np.testing.assert_array_equal(out.first, X.max(axis=0))
+    np.testing.assert_array_equal(out.second, X.min(axis=1))
+    # What can be hashed is a part of the kernel.
+    g = bl.jit(lambda x, options: x if options.rate > 0 else -x)
+    for rate in (2.0, -2.0):
+        np.testing.assert_array_equal(g(X, Options(rate)), X * np.sign(rate))

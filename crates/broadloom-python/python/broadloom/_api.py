@@ -2,7 +2,8 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable
 from typing import Any, overload
 
 from ._broadloom import Function, Kernel, Program, Trace, Value
@@ -15,11 +16,11 @@ def _program(text, threads=None):
 
 
 def eval(
-    text: str, arrays: Mapping[str, Any] | None = None, /, *, out: Any = None, threads: int | None = None, **named: Any
+    text: str, arrays: Any = None, /, *, out: Any = None, threads: int | None = None, **named: Any
 ) -> Any:
     """Compute a program in the text language on arrays by name.
 
-    Names are looked up in ``named``, then in the mapping ``arrays``, such as ``locals()``, and nowhere else. Kernels are
+    Names are looked up in ``named``, then in ``arrays``, a mapping such as ``locals()`` or a DataFrame, and nowhere else. Kernels are
     kept, so that the same text on arrays of other sizes compiles nothing. Several outputs are returned as a dict.
 
     >>> import numpy as np
@@ -123,6 +124,32 @@ def jit(function=None, /, *, static=(), threads=None):
     compiled = Function(function, names[0], wanted, threads)
     functools.update_wrapper(compiled, function)
     return compiled
+
+
+def _reduce(compiled, function, static, threads):
+    """The pickled form of a compiled function."""
+    module, name = compiled.__module__, compiled.__qualname__
+    found = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    # Workers of another process have another `__main__`: cloudpickle sends what is in it along, and pickle does not.
+    if found is compiled and not (module == "__main__" and _is_sent()):
+        return name
+    return _restore, (function, static, threads)
+
+
+def _restore(function, static, threads):
+    return jit(function, static=static, threads=threads)
+
+
+def _is_sent():
+    """Whether cloudpickle is pickling, or another package that sends functions by their code."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").rpartition(".")[2].startswith(("cloudpickle", "_dill")):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _parameters(function):

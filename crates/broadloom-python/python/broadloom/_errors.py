@@ -1,6 +1,22 @@
 """The exceptions. Each is also an instance of the built-in exception that fits."""
 
 
+import warnings
+
+_WARNED: set[type] = set()
+
+
+def warn_of_labels(kind):
+    """Says once for each class that arrays of pandas and xarray are computed without what they have beside their elements."""
+    package = kind.__module__.partition(".")[0]
+    if package not in ("pandas", "xarray") or kind in _WARNED:
+        return
+    _WARNED.add(kind)
+    what = "labels do not align, and NaN is not skipped" if package == "pandas" else "dimensions are taken by position"
+    text = f"objects of the class {package}.{kind.__name__} are computed as NumPy's arrays: {what}"
+    warnings.warn(f"{text}; write `x.to_numpy()` to say so", stacklevel=2)
+
+
 class Error(Exception):
     """The base class of the exceptions of this package."""
 

@@ -42,11 +42,69 @@ struct State {
     frames: Option<Frames>,
     /// The names of the declared inputs.
     inputs: Vec<String>,
+    /// The names of the numbers among the arguments, as Python has them.
+    numbers: Vec<String>,
     /// Whether this is an expression on declared inputs and no function: it can be compiled at any time, and becomes part of
     /// another one that is used beside it.
     is_open: bool,
     /// The trace that this one became a part of.
     merged: Option<Py<Trace>>,
+    /// Whether the function asked for the value of a size that is a symbol.
+    needs_sizes: bool,
+    /// The numbers of lines that were refused, and whose exceptions were caught.
+    refused: HashSet<usize>,
+}
+
+/// The lines of a trace, and what they refer to.
+struct Copied {
+    text: String,
+    frames: Frames,
+    captured: Vec<(Py<PyAny>, String)>,
+    inputs: Vec<String>,
+    refused: HashSet<usize>,
+}
+
+impl Copied {
+    /// The same without the lines on which none of these names depends: an expression was used beside others, whose inputs
+    /// its kernel does not need. The lines keep their numbers.
+    fn that_defines(mut self, names: &[String]) -> Copied {
+        let mut needed: HashSet<&str> = names.iter().map(String::as_str).collect();
+        let mut lines: Vec<&str> = self.text.lines().collect();
+        for line in lines.iter_mut().rev() {
+            match line.strip_prefix("let ").and_then(|rest| rest.split_once(" = ")) {
+                Some((name, expression)) if needed.contains(name) => needed.extend(identifiers(expression)),
+                Some(_) => *line = "",
+                None => {}
+            }
+        }
+        let sizes_of_needed: HashSet<&str> = lines
+            .iter()
+            .filter_map(|line| input_of(line))
+            .filter(|(name, _)| needed.contains(name))
+            .flat_map(|(_, sizes)| identifiers(sizes))
+            .collect();
+        for line in &mut lines {
+            let Some((name, sizes)) = input_of(line) else { continue };
+            // An array may be needed for one of its sizes.
+            let gives_size =
+                || identifiers(sizes).any(|size| needed.contains(size) && !sizes_of_needed.contains(size));
+            if !needed.contains(name) && !gives_size() {
+                self.inputs.retain(|own| own != name);
+                *line = "";
+            }
+        }
+        self.text = lines.join("\n");
+        self
+    }
+}
+
+/// The name and the type of a declared input.
+fn input_of(line: &str) -> Option<(&str, &str)> {
+    line.strip_prefix("input ")?.split_once(": ")
+}
+
+fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
 }
 
 /// Names that were made for expressions on declared inputs: none is made twice, so that they can be joined.
@@ -80,8 +138,11 @@ impl Trace {
             sizes: HashMap::new(),
             frames,
             inputs: Vec::new(),
+            numbers: Vec::new(),
             is_open,
             merged: None,
+            needs_sizes: false,
+            refused: HashSet::new(),
         };
         Trace { state: Mutex::new(state) }
     }
@@ -103,7 +164,11 @@ impl Trace {
             if let (Some(frames), Some(frame)) = (&mut state.frames, frame) {
                 frames.add(session.lines() + 1, frame);
             }
-            Some(caught(py, || session.run(line)))
+            let result = caught(py, || session.run(line));
+            if !matches!(result, Ok(Ok(()))) {
+                state.refused.insert(session.lines());
+            }
+            Some(result)
         });
         result.ok_or_else(|| over(py))??.map_err(|mistakes| self.explain(py, mistakes))
     }
@@ -152,9 +217,10 @@ impl Trace {
         Ok(())
     }
 
-    /// Declares a number that takes the dtype of the other operand.
-    pub fn number(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+    /// Declares a number that takes the dtype of the other operand; `argument` is its name in Python.
+    pub fn number(&self, py: Python<'_>, name: &str, argument: &str) -> PyResult<()> {
         let result = self.session(py, |session| session.number(name, DType::F64))?;
+        self.with(py, |state| state.numbers.push(argument.to_owned()));
         result.map_err(|mistakes| self.explain(py, mistakes))
     }
 
@@ -182,17 +248,58 @@ impl Trace {
         }
     }
 
-    /// Adds the lines of another program.
-    fn replay(&self, py: Python<'_>, text: &str, frames: Frames) -> PyResult<()> {
+    /// Adds the lines of another program. Those that were refused there are refused again, in silence.
+    fn replay(&self, py: Python<'_>, other: Copied) -> PyResult<()> {
+        let Copied { text, frames, captured, inputs, refused } = other;
         let result = self.with(py, |state| {
             let session = state.session.as_mut()?;
             let before = session.lines();
             if let Some(own) = &mut state.frames {
                 own.append(before, frames);
             }
-            Some(caught(py, || text.lines().try_for_each(|line| session.run(line))))
+            state.refused.extend(refused.iter().map(|line| before + line));
+            state.captured.extend(captured);
+            for name in inputs {
+                if !state.inputs.contains(&name) {
+                    state.inputs.push(name);
+                }
+            }
+            let mut lines = text.lines().enumerate();
+            Some(caught(py, || {
+                lines.try_for_each(|(number, line)| match session.run(line) {
+                    Err(_) if refused.contains(&(number + 1)) => Ok(()),
+                    result => result,
+                })
+            }))
         });
         result.ok_or_else(|| over(py))??.map_err(|mistakes| self.explain(py, mistakes))
+    }
+
+    /// Returns what another trace needs to become this one, or to get its lines.
+    fn copied(&self, py: Python<'_>) -> PyResult<Copied> {
+        let copied = self.with(py, |state| {
+            let captured = state.captured.iter().map(|(array, name)| (array.clone_ref(py), name.clone()));
+            Some(Copied {
+                text: state.session.as_ref()?.text().to_owned(),
+                frames: state.frames.as_ref().map(|frames| frames.duplicate(py)).unwrap_or_default(),
+                captured: captured.collect(),
+                inputs: state.inputs.clone(),
+                refused: state.refused.clone(),
+            })
+        });
+        copied.ok_or_else(|| over(py))
+    }
+
+    /// A trace with the same lines.
+    fn duplicate(&self, py: Python<'_>) -> PyResult<Trace> {
+        let copy = Trace::new("expression", Some(Frames::default()), true);
+        copy.replay(py, self.copied(py)?)?;
+        Ok(copy)
+    }
+
+    /// Whether the function asked for the value of a size, so that a trace with the sizes of a call may go another way.
+    pub fn needed_sizes(&self, py: Python<'_>) -> bool {
+        self.with(py, |state| state.needs_sizes)
     }
 
     /// Ends the trace of a function that computes nothing: its lazy arrays can no longer be used.
@@ -237,22 +344,9 @@ fn root<'py>(trace: &Bound<'py, Trace>) -> Bound<'py, Trace> {
 /// Makes an expression a part of another one.
 fn merge(into: &Bound<'_, Trace>, from: &Bound<'_, Trace>) -> PyResult<()> {
     let py = into.py();
-    let (text, frames, captured, inputs) = from.get().with(py, |state| {
-        let text = state.session.as_ref().map(|session| session.text().to_owned());
-        let frames = state.frames.as_ref().map(|frames| frames.duplicate(py)).unwrap_or_default();
-        let captured: Vec<_> =
-            state.captured.iter().map(|(array, name)| (array.clone_ref(py), name.clone())).collect();
-        (text, frames, captured, state.inputs.clone())
-    });
-    into.get().replay(py, &text.ok_or_else(|| over(py))?, frames)?;
-    into.get().with(py, |state| {
-        state.captured.extend(captured);
-        for name in inputs {
-            if !state.inputs.contains(&name) {
-                state.inputs.push(name);
-            }
-        }
-    });
+    // If they do not fit together, as with two inputs of one name, both stay what they are.
+    into.get().duplicate(py)?.replay(py, from.get().copied(py)?)?;
+    into.get().replay(py, from.get().copied(py)?)?;
     from.get().with(py, |state| state.merged = Some(into.clone().unbind()));
     Ok(())
 }
@@ -278,6 +372,11 @@ impl Trace {
         wrap(&trace, name)
     }
 
+    /// Notes that the function asks for the value of a size.
+    fn needs_sizes(slf: &Bound<'_, Self>) {
+        root(slf).get().with(slf.py(), |state| state.needs_sizes = true);
+    }
+
     /// Compiles results, which are lazy arrays or containers of them.
     #[pyo3(signature = (results, threads=None))]
     fn compile(
@@ -296,16 +395,10 @@ impl Trace {
             }
             Err(_) => Ok(None),
         })?;
+        let copied = slf.get().copied(py)?.that_defines(&names);
+        let inputs = copied.inputs.clone();
         let copy = Trace::new("expression", Some(Frames::default()), true);
-        let (text, frames, captured, inputs) = slf.get().with(py, |state| {
-            let text = state.session.as_ref().map(|session| session.text().to_owned());
-            let frames = state.frames.as_ref().map(|frames| frames.duplicate(py)).unwrap_or_default();
-            let captured =
-                state.captured.iter().map(|(array, name)| (array.clone_ref(py), name.clone())).collect();
-            (text, frames, captured, state.inputs.clone())
-        });
-        copy.replay(py, &text.ok_or_else(|| over(py))?, frames)?;
-        copy.with(py, |state| state.captured = captured);
+        copy.replay(py, copied)?;
         for (number, name) in names.iter().enumerate() {
             copy.run(py, &format!("output {} = {name}", output_name(number)))?;
         }

@@ -63,6 +63,15 @@ impl Value {
         self.defined == other.get().defined
     }
 
+    /// The floats among the arguments of the function, if this is one of them or computed of them alone.
+    #[getter]
+    fn _numbers(&self, py: Python<'_>) -> Vec<String> {
+        match self.defined {
+            Defined::Number(_) => root(self.trace.bind(py)).get().with(py, |state| state.numbers.clone()),
+            _ => Vec::new(),
+        }
+    }
+
     /// The dtype and the sizes, as they are written in programs: `f32[n, 3]`.
     #[getter]
     fn _type(&self, py: Python<'_>) -> PyResult<String> {

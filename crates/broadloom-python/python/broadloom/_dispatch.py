@@ -1,0 +1,204 @@
+"""NumPy's functions on lazy arrays: which function is called, and what each of its arguments means."""
+
+import functools
+import inspect
+import sys
+
+import numpy as np
+
+from ._broadloom import Value
+from ._errors import DTypeError, ProgramError, TracingError
+from ._refuse import with_static
+from ._special import REFUSED, SPECIAL, check_order, flag, number, plain, trace_of, written
+
+# By identity: a ufunc of another library may have the name of one of NumPy's, and compute something else.
+_UFUNCS = frozenset(value for value in vars(np).values() if isinstance(value, np.ufunc))
+_SCIPY = frozenset({"cbrt", "erf", "erfc", "exp2", "expit", "expm1", "log1p"})
+_FUNCTIONS = frozenset(
+    id(value) for space in (np, np.lib.stride_tricks) for value in vars(space).values() if callable(value)
+)
+
+_OPERATORS = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%",
+    "matmul": "@", "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">",
+    "greater_equal": ">=", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
+}
+
+
+def apply_ufunc(ufunc, method, inputs, kwargs):
+    """Records a call of a ufunc, or of one of its methods."""
+    name = ufunc.__name__
+    if not _is_known(ufunc):
+        raise ProgramError(
+            f"the ufunc `{name}` is not one of NumPy's, and cannot be traced: write it with NumPy's functions, "
+            "or call it outside of the traced function and pass the result"
+        )
+    if method not in ("__call__", "reduce", "accumulate", "outer"):
+        raise ProgramError(f"`np.{name}.{method}` is not supported: write it with `np.{name}`")
+    if method != "reduce" and kwargs.pop("where", True) is not True:
+        raise TracingError("`where=` of a ufunc leaves elements unset: write `np.where(condition, result, other)`")
+    if any(out is not None for out in kwargs.pop("out", None) or ()):
+        raise TracingError("arrays are not changed in a traced function: use the result instead of `out=`")
+    kwargs.pop("subok", None)
+    check_order(f"np.{name}", kwargs.pop("order", None))
+    kwargs = {key: value for key, value in kwargs.items() if value is not np._NoValue}
+    trace = trace_of(inputs)
+    if method in ("reduce", "accumulate"):
+        if kwargs.get("dtype") is not None:
+            kwargs["dtype"] = np.dtype(kwargs["dtype"])
+        return trace.call(f"{name}.{method}", inputs, {key: _argument(ufunc, key, value) for key, value in kwargs.items()})
+    if method == "outer":
+        inputs = _outer(trace, *inputs)
+    inputs, results = _converted(ufunc, inputs, kwargs)
+    if name in _OPERATORS and not kwargs:
+        made = trace.infix(_OPERATORS[name], *inputs)
+    else:
+        made = trace.call(name, inputs, {key: _argument(ufunc, key, value) for key, value in kwargs.items()})
+    _check_results(name, made, results)
+    return made
+
+
+def _is_known(ufunc):
+    if ufunc in _UFUNCS:
+        return True
+    special = sys.modules.get("scipy.special")
+    return ufunc.__name__ in _SCIPY and getattr(special, ufunc.__name__, None) is ufunc
+
+
+def _outer(trace, left, right):
+    """The operands of `ufunc.outer`, the first with an axis more for each of the second."""
+    left, right = (x if isinstance(x, Value) else np.asarray(x) for x in (left, right))
+    if not isinstance(left, Value):
+        return left[(...,) + (None,) * np.ndim(right)], right
+    return trace.index(left, (...,) + (None,) * np.ndim(right)), right
+
+
+def _converted(ufunc, inputs, kwargs):
+    """The operands in the dtypes in which NumPy computes for `dtype=`, `signature=` and `casting=`, and the dtypes of the
+    results. NumPy itself says which these are. Takes the keywords from `kwargs`."""
+    dtype, casting = kwargs.pop("dtype", None), kwargs.pop("casting", "same_kind")
+    signature = kwargs.pop("signature", kwargs.pop("sig", None))
+    if dtype is None and signature is None and casting in ("same_kind", "unsafe"):
+        return inputs, None
+    if dtype is not None:
+        signature = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
+    given = [type(x) if type(x) in (int, float) else np.asarray(x).dtype if _is_plain(x) else x.dtype for x in inputs]
+    chosen = {} if signature is None else {"signature": signature}
+    try:
+        found = ufunc.resolve_dtypes((*given, *[None] * ufunc.nout), casting=casting, **chosen)
+    except TypeError as error:
+        wanted = f" in {np.dtype(dtype)}" if dtype is not None else ""
+        raise DTypeError(
+            f"`np.{ufunc.__name__}` does not compute{wanted} from these operands: {error}; "
+            "convert the operands or the result: `.astype(..)`"
+        ) from None
+    converted = [
+        x if kind is int or kind is float else (np.asarray(x) if _is_plain(x) else x).astype(to)
+        for x, kind, to in zip(inputs, given, found)
+    ]
+    if all(isinstance(kind, type) for kind in given):
+        converted[0] = np.asarray(converted[0], found[0])
+    return tuple(converted), found[ufunc.nin :]
+
+
+def _is_plain(operand):
+    return not hasattr(operand, "dtype")
+
+
+def _check_results(name, made, wanted):
+    if wanted is None:
+        return
+    for result, dtype in zip(made if isinstance(made, tuple) else (made,), wanted):
+        if result.dtype != dtype:
+            raise DTypeError(f"`np.{name}` has no result of dtype {dtype} here, but of {result.dtype}: leave out `dtype=`")
+
+
+_SPREADS = {np.var, np.std, np.nanvar, np.nanstd}
+
+
+def apply_function(function, args, kwargs, array):
+    """Records a call of a function of NumPy's that is not a ufunc; `array` is a lazy array that it got, or `like=`."""
+    special = SPECIAL.get(function)
+    if special is not None:
+        return special(*args, **kwargs)
+    name = written(function)
+    reason = REFUSED.get(name) or REFUSED.get(name.rpartition(".")[0])
+    if reason is None and id(function) not in _FUNCTIONS:
+        reason = "call it outside of the traced function, and pass its result as an argument"
+    if reason is not None:
+        raise ProgramError(f"`{name}` is not supported while a function is traced: {reason}")
+    args, kwargs = _bound(function, args, kwargs)
+    if function in _SPREADS and np.dtype(kwargs.get("dtype", float)).kind != "f":
+        raise DTypeError(f"`{written(function)}` computes in floats, and takes no `dtype={kwargs['dtype']}`: write `.astype(..)`")
+    # After `like=`, no lazy array is among the arguments.
+    trace = trace_of((args, kwargs, array))
+    try:
+        return trace.call(function.__name__, args, kwargs)
+    except DTypeError as error:
+        raise with_static(error, (*args, *kwargs.values())) from None
+
+
+@functools.lru_cache(maxsize=None)
+def _signature(function):
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+# Parameters that do not change which elements a result has: lazy arrays have neither subclasses nor memory, and a result
+# is always an array of its own.
+_WITHOUT_EFFECT = {"subok", "like", "copy", "overwrite_input"}
+# Parameters that are numbers or positions, and not operands with a dtype.
+_PLAIN = {
+    "axis", "axis1", "axis2", "axes", "n", "k", "offset", "decimals", "shift", "bins", "num", "N", "M",
+    "window_shape", "repeats", "shape", "minlength", "edge_order", "kth", "pad_width", "reps", "source", "destination",
+    "indices_or_sections",
+}  # fmt: skip
+# Parameters whose default does not say that they are true or false, or a number.
+_FLAGS = {"keepdims", "stable", "descending", "density"}
+_NUMBERS = {"ddof", "correction", "left", "right"}
+
+
+def _argument(function, name, value, default=None):
+    """The value of a parameter as the language takes it."""
+    if name in _PLAIN:
+        return plain(value)
+    if value is None or value is np._NoValue or isinstance(value, Value):
+        return value
+    if type(default) is bool or name in _FLAGS:
+        return flag(function, name, value)
+    if type(default) in (int, float) or name in _NUMBERS:
+        return number(function, name, value)
+    return value
+
+
+def _bound(function, args, kwargs):
+    """Arguments as the language takes them: what has a default by keyword, and only if it is given another value."""
+    signature = _signature(function)
+    if signature is None:
+        return args, {key: value for key, value in kwargs.items() if value is not None}
+    bound = signature.bind(*args, **kwargs)
+    positional, named = [], {}
+    for name, value in bound.arguments.items():
+        parameter = signature.parameters[name]
+        value = _argument(function, name, value, parameter.default)
+        if parameter.kind == parameter.VAR_POSITIONAL:
+            positional.extend(value)
+        elif parameter.kind == parameter.VAR_KEYWORD:
+            named.update((key, _argument(function, key, item)) for key, item in value.items())
+        elif parameter.default is parameter.empty:
+            positional.append(value)
+        elif value is parameter.default or value is np._NoValue or name in _WITHOUT_EFFECT:
+            continue
+        elif name == "out":
+            if value is not None:
+                raise TracingError("arrays are not changed in a traced function: use the result instead of `out=`")
+        elif name == "order" and parameter.default in ("C", "K"):
+            check_order(written(function), value)
+        elif name == "device":
+            if value not in (None, "cpu"):
+                raise ProgramError(f"`{written(function)}` takes no `device={value!r}`: arrays are in the memory of the CPU")
+        else:
+            named[name] = value
+    return tuple(positional), named

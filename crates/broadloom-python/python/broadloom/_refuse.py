@@ -1,0 +1,130 @@
+"""Refusals of what needs the elements of a lazy array, or would change them, and what to write instead."""
+
+import ast
+
+import numpy as np
+
+from ._broadloom import Value
+from ._errors import TracingError
+from ._frames import describe, here
+
+_UNKNOWN = "the elements of a lazy array are not known while the function is traced"
+_CHOOSE = "write `np.where(condition, a, b)` to choose between values"
+
+
+def elements(what):
+    """A method that asks for elements, and is refused."""
+
+    def refuse(self, *args, **kwargs):
+        raise TracingError(f"{_UNKNOWN}: {_static(self) or _lookup() or f'{what}; {_CHOOSE}'}")
+
+    refuse.__doc__ = f"Refused while a function is traced: {what}."
+    return refuse
+
+
+def array(self, *args, **kwargs):
+    """Refused while a function is traced: NumPy asks for the elements."""
+    raise TracingError(f"{_UNKNOWN}: {_conversion() or _lookup() or _ANY}")
+
+
+_ANY = f"a function that takes only NumPy's arrays asks for them; call it outside of the traced function, or {_CHOOSE}"
+
+
+# Methods that change an array, and what to write instead.
+_CHANGES = {
+    "fill": "x = np.full_like(x, value)",
+    "partition": "x = np.partition(x, kth)",
+    "put": "x = np.where(condition, value, x)",
+    "resize": "x = x.reshape(..)",
+    "sort": "x = np.sort(x)",
+}
+
+
+def attribute(name):
+    """The error of an attribute that lazy arrays do not have."""
+    instead = _CHANGES.get(name)
+    if instead is None:
+        return AttributeError(f"lazy arrays have no attribute {name!r}: only NumPy's methods that change nothing")
+    return AttributeError(f"`x.{name}(..)` changes an array, and arrays are not changed in a traced function: write `{instead}`")
+
+
+def _static(value):
+    """What to write if it is a float among the arguments, or computed of such floats, that is asked for its value."""
+    names = value._numbers
+    if not names:
+        return None
+    several = len(names) > 1
+    arguments = " and ".join(f"`{name}`" for name in names)
+    written = ", ".join(f'"{name}"' for name in names)
+    return (
+        f"{arguments} {'are floats, which are' if several else 'is a float, which is'} passed to the kernel at each call; write "
+        f"`@bl.jit(static={f'[{written}]' if several else written})` to make {'them' if several else 'it'} a part of the kernel"
+    )
+
+
+def with_static(error, arguments):
+    """The error of a call with these arguments, with what to write if one of them is a float that is not known."""
+    for argument in arguments:
+        help = _static(argument) if isinstance(argument, Value) else None
+        if help is not None:
+            return type(error)(f"{error}\n\nIf the function needs the value while it is traced: {help}.")
+    return error
+
+
+def _expression():
+    """The expression that runs now in the code of the user, and its text; None if it cannot be read."""
+    found = here()
+    if found is None:
+        return None
+    *_, column, width, line = describe(found)
+    try:
+        return ast.parse(line[column - 1 : column - 1 + width].strip(), mode="eval").body
+    except SyntaxError:
+        return None
+
+
+def _conversion():
+    """What to write for a function of NumPy's that makes an array of its argument before it does anything else."""
+    expression = _expression()
+    if isinstance(expression, ast.Subscript):
+        base = ast.unparse(expression.value)
+        if base.endswith((".r_", ".c_")):
+            joined = "np.concatenate" if base.endswith("r_") else "np.column_stack"
+            items = expression.slice.elts if isinstance(expression.slice, ast.Tuple) else [expression.slice]
+            if any(isinstance(item, ast.Slice) for item in items):
+                return f"`{base}` makes an array of its items; write `{joined}((..))`, with `np.arange` for a slice"
+            return f"`{base}` makes an array of its items; write `{joined}(({', '.join(ast.unparse(item) for item in items)}))`"
+        return None
+    if not isinstance(expression, ast.Call):
+        return None
+    function = ast.unparse(expression.func)
+    short = function.rpartition(".")[2]
+    first = expression.args[0] if expression.args else None
+    is_list = isinstance(first, (ast.List, ast.Tuple))
+    text = ast.unparse(first) if first is not None else "x"
+    if short in ("array", "asarray", "asanyarray", "ascontiguousarray"):
+        if is_list:
+            return f"`{function}` makes an array of its items; write `np.stack({text})`"
+        return f"`{function}` makes an array of its argument, which is one already if it is lazy; write `{text}` itself, and {_CHOOSE[6:]}"
+    if isinstance(getattr(np, short, None), type) and issubclass(getattr(np, short), np.generic):
+        return f"`{function}` makes a scalar of its argument; write `{text}.astype({function})`"
+    if is_list:
+        rest = [ast.unparse(item) for item in expression.args[1:]]
+        rest += [f"{word.arg}={ast.unparse(word.value)}" if word.arg else ".." for word in expression.keywords]
+        return f"`{function}` makes an array of its items; write `{function}({', '.join([f'np.stack({text})', *rest])})`"
+    return (
+        f"`{function}` takes only NumPy's arrays; call it outside of the traced function, and pass its result as an argument, "
+        f"or {_CHOOSE}"
+    )
+
+
+def _lookup():
+    """What to write for `table[index]`, if this is what asks for elements: the table knows nothing of lazy arrays."""
+    expression = _expression()
+    if not isinstance(expression, ast.Subscript):
+        return None
+    table, at = ast.unparse(expression.value), ast.unparse(expression.slice)
+    says = f"`{table}` is not lazy, and cannot be indexed by what is; pass it as an argument of the function"
+    if isinstance(expression.slice, (ast.Tuple, ast.Slice)):
+        return says
+    return f"{says}, or write `np.asarray({table}, like={at})[{at}]`"

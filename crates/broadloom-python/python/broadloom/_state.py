@@ -1,0 +1,403 @@
+"""What a traced function reads beside its arguments: globals, closures, and attributes of objects.
+
+A kernel has their values in it, so that it serves only as long as they are the same. The code of the function, and of the
+functions of the user that it names, shows what is read; what it reads by a name that is made at run time is not seen.
+"""
+
+import collections
+import dis
+import enum
+import functools
+import os
+import random
+import sys
+import sysconfig
+import threading
+import types
+import weakref
+
+import numpy as np
+
+from ._broadloom import Function
+from ._errors import TracingError
+
+_INSTALLED = tuple(
+    path + os.sep
+    for path in {
+        os.path.dirname(__file__),
+        os.path.dirname(np.__file__),
+        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+    }
+)
+# Names by which code reads attributes whose names it does not show.
+_DYNAMIC = {"getattr", "vars", "__dict__", "globals", "asdict", "astuple", "fields", "eval", "exec"}
+_CLOCKS = {
+    "time": {"time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time"},
+    "datetime.datetime": {"now", "utcnow", "today"},
+    "datetime.date": {"today"},
+    "os": {"urandom"},
+    "uuid": {"uuid1", "uuid4"},
+    "secrets": {"token_bytes", "token_hex", "randbits", "randbelow", "choice"},
+}
+# Arrays of more bytes are compared by identity: kernels read their elements, but what NumPy computes of them while the function
+# is traced is kept.
+_COMPARED_BYTES = 8192
+_MAX_NESTING, _MAX_ITEMS = 16, 10_000
+_NO_VALUE = object()
+# Special functions of a class that the code of a user does not call without showing it.
+_ONLY_SHOWN = {"__repr__", "__str__", "__del__", "__reduce__", "__getstate__", "__setstate__"}
+_NOT_SHOWN = _ONLY_SHOWN | {"__init__", "__new__", "__post_init__"}
+
+
+class _Same:
+    """An object that is equal to itself alone."""
+
+    __slots__ = ("object",)
+
+    def __init__(self, object):
+        self.object = object
+
+    def __eq__(self, other):
+        return type(other) is _Same and other.object is self.object
+
+    def __hash__(self):
+        return id(self.object)
+
+
+class _SameAlive:
+    """An object that is equal to itself alone, and is not kept alive."""
+
+    __slots__ = ("hash", "reference")
+
+    def __init__(self, object):
+        self.hash, self.reference = id(object), weakref.ref(object)
+
+    def __eq__(self, other):
+        own = self.reference()
+        return own is not None and type(other) is _SameAlive and other.reference() is own
+
+    def __hash__(self):
+        return self.hash
+
+
+def _same(object):
+    try:
+        return _SameAlive(object)
+    except TypeError:
+        return _Same(object)
+
+
+class Reads:
+    """What one function reads, and what its objects among the arguments hold."""
+
+    def __init__(self, function):
+        self._lock = threading.RLock()
+        self._function = function
+        # The names of all attributes and functions in the code, which says which attributes of objects are read.
+        self._names = set()
+        self._codes = set()
+        self._classes = set()
+        # Globals and attributes of modules that are read: dicts and keys.
+        self._places = {}
+        # Sources of random numbers, those of the arguments apart.
+        self._generators, self._of_arguments, self._is_random = [], [], False
+        # The values that are compared by identity, arrays that are compared by their bytes, and whether others have to be
+        # read at each call.
+        self.fixed, self.arrays, self.is_mutable = [], [], False
+        # Which attributes of objects are read is known once the function is.
+        self.current()
+
+    def of(self, objects):
+        """The state of objects among the arguments, as values that can be compared."""
+        with self._lock:
+            kept = self.fixed, self.arrays, self.is_mutable, self._generators
+            self.fixed, self.arrays = [], []
+            try:
+                return self._until_known(lambda: tuple(self._print(item, 0, set()) for item in objects))
+            finally:
+                self._of_arguments = self._generators
+                self.fixed, self.arrays, self.is_mutable, self._generators = kept
+
+    def current(self):
+        """The values of everything else that is read, which can be compared. Sets `fixed`, `arrays` and `is_mutable`."""
+
+        def read():
+            self.fixed, self.arrays, self.is_mutable = [], [], False
+            prints = [self._print(self._function, 0, set())]
+            for container, key in list(self._places.values()):
+                value = container.get(key, _NO_VALUE)
+                self.fixed.append((container, key, value))
+                prints.append(self._print(value, 0, set()))
+            return tuple(prints)
+
+        with self._lock:
+            return self._until_known(read)
+
+    def _until_known(self, read):
+        """Reads again while that finds code which reads more."""
+        while True:
+            version, self._generators = self.version, []
+            prints = read()
+            if self.version == version:
+                return prints
+
+    @property
+    def version(self):
+        """A number that grows with what is known of the code."""
+        return len(self._names) + len(self._places)
+
+    def randomness(self):
+        """The states of the sources of random numbers that the function can reach."""
+        with self._lock:
+            states = [_state(generator) for generator in (*self._generators, *self._of_arguments)]
+            if self._is_random:
+                states += [_state(np.random.mtrand._rand), random.getstate()]
+            return states
+
+    def check_randomness(self, before):
+        """Refuses random numbers that were drawn since `before`."""
+        if self.randomness()[: len(before)] != before:
+            raise TracingError(
+                "the function draws random numbers, which would be the same at each call: draw them outside, and pass the "
+                "array as an argument"
+            )
+
+    def _print(self, value, depth, seen):
+        """A value that is equal as long as the state of `value` is the same."""
+        kind = type(value)
+        if value is None or kind in (bool, int, str, bytes, complex):
+            return kind, value
+        if kind is float:
+            # Zero and its negative, and integers, are other numbers.
+            return kind, value.hex()
+        if isinstance(value, np.generic):
+            return kind, value.tobytes()
+        if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
+            self._generators.append(value)
+            return _Same(value)
+        if isinstance(value, np.ndarray):
+            if value.nbytes > _COMPARED_BYTES or value.dtype.hasobject:
+                return _Same(value)
+            content = value.tobytes("A")
+            if type(value) is np.ndarray and value.flags.forc and value.dtype.isnative and value.dtype.kind in "biuf":
+                self.arrays.append((value, content))
+            else:
+                self.is_mutable = True
+            return _Same(value), value.shape, content
+        if kind in (types.ModuleType, types.BuiltinFunctionType) or isinstance(value, (np.ufunc, np.dtype, enum.Enum)):
+            return _Same(value)
+        if depth == _MAX_NESTING or id(value) in seen:
+            return kind, "..."
+        seen.add(id(value))
+        if isinstance(value, Function):
+            return self._print(value.__wrapped__, depth, seen)
+        if isinstance(value, types.FunctionType):
+            return self._of_function(value, depth, seen)
+        if isinstance(value, type):
+            return _Same(value), self._of_class(value, depth, seen, _ONLY_SHOWN)
+        if isinstance(value, (types.MethodType, functools.partial)):
+            parts = (value.__func__, value.__self__) if kind is types.MethodType else (value.func, value.args, value.keywords)
+            return kind, tuple(self._print(part, depth + 1, seen) for part in parts)
+        if isinstance(value, (list, tuple, dict, set, frozenset, collections.deque)):
+            return self._of_container(value, depth, seen)
+        return self._of_instance(value, depth, seen)
+
+    def _of_function(self, function, depth, seen):
+        if not _is_of_user(function):
+            return _Same(function)
+        if function.__code__ not in self._codes:
+            self._codes.add(function.__code__)
+            self._learn(function.__code__, function)
+        read = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        for cell in function.__closure__ or ():
+            value = _value(cell)
+            self.fixed.append((cell, None, value))
+            read.append(value)
+        return _Same(function.__code__), tuple(self._print(item, depth + 1, seen) for item in read)
+
+    def _of_container(self, value, depth, seen):
+        self.is_mutable = self.is_mutable or not isinstance(value, (tuple, frozenset))
+        if len(value) > _MAX_ITEMS:
+            return _Same(value), len(value)
+        items = value.items() if isinstance(value, dict) else value
+        prints = [self._print(item, depth + 1, seen) for item in list(items)]
+        return type(value), frozenset(prints) if isinstance(value, (set, frozenset)) else tuple(prints)
+
+    def _of_instance(self, value, depth, seen):
+        """The attributes of an object that the code names, and its class."""
+        kind = type(value)
+        fields = getattr(value, "__dict__", None)
+        slots = _slots_of(kind)
+        if not isinstance(fields, dict) and not slots:
+            return _Same(value)
+        self.is_mutable = True
+        of_class = self._of_class(kind, depth, seen, _NOT_SHOWN)
+        items = list(fields.items()) if isinstance(fields, dict) else []
+        items += [(name, getattr(value, name, _NO_VALUE)) for name in slots]
+        names = self._names
+        if _DYNAMIC.isdisjoint(names):
+            items = [(name, item) for name, item in items if name in names]
+        prints = tuple((name, self._print(item, depth + 1, seen)) for name, item in items)
+        # What objects of other packages hold is not known, but another object is another one.
+        return _Same(kind) if _is_plain(kind) else _same(value), of_class, prints
+
+    def _of_class(self, kind, depth, seen, unread):
+        """The attributes of a class that the code names. Its special functions are read once, but for those in `unread`."""
+        found = []
+        for base in _bases_of_user(kind):
+            fields = vars(base)
+            if (base, len(unread)) not in self._classes:
+                self._classes.add((base, len(unread)))
+                for name in [name for name in fields if name.startswith("__") and name.endswith("__")]:
+                    if name not in unread and isinstance(fields[name], (types.FunctionType, Function)):
+                        self._print(fields[name], 0, set())
+            for name in sorted(name for name in fields.keys() & self._names if not name.startswith("__")):
+                found.append((name, self._print(_function_of(fields[name]), depth + 1, seen)))
+                self.is_mutable = True
+        return tuple(found)
+
+    def _learn(self, code, function):
+        """Reads code of a function: which names it has, and which globals it reads."""
+        self._names.update(code.co_names)
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                self._learn(constant, function)
+            for text in constant if isinstance(constant, tuple) else (constant,):
+                if isinstance(text, str) and text.isidentifier():
+                    self._names.add(text)
+        self._learn_paths(code, function)
+
+    def _learn_paths(self, code, function):
+        """Follows each path of names, such as `settings.rate`, through modules."""
+        chain, value = [], _NO_VALUE
+        for instruction in dis.get_instructions(code):
+            name = instruction.argval
+            if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                chain, value = [name], self._place(function.__globals__, name)
+            elif instruction.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") and name in code.co_freevars:
+                chain, value = [name], _free(function, name)
+            elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and chain:
+                chain.append(name)
+                value = self._attribute(value, name)
+            elif instruction.opname not in ("PUSH_NULL", "PRECALL", "CACHE"):
+                is_call_of_nothing = instruction.opname == "CALL" and instruction.arg == 0
+                if is_call_of_nothing and value is np.random.default_rng:
+                    raise _frozen(function, ".".join(chain), "draws other random numbers at each call")
+                chain, value = [], _NO_VALUE
+            if value is np.random or value is random or isinstance(
+                getattr(value, "__self__", None), (np.random.RandomState, random.Random)
+            ):
+                self._is_random = True
+            if chain and _is_clock(value):
+                raise _frozen(function, ".".join(chain), "has another result at each call")
+
+    def _place(self, container, name):
+        """The value of a global, which is read at each call if it may change."""
+        if name not in container:
+            return vars(__import__("builtins")).get(name, _NO_VALUE)
+        value = container[name]
+        if not isinstance(value, types.ModuleType):
+            self._places.setdefault((id(container), name), (container, name))
+        return value
+
+    def _attribute(self, value, name):
+        if isinstance(value, types.ModuleType):
+            if _is_of_user(value):
+                return self._place(vars(value), name)
+            return getattr(value, name, _NO_VALUE)
+        if isinstance(value, type) and not _is_of_user(value):
+            return getattr(value, name, _NO_VALUE)
+        if isinstance(value, (types.FunctionType, Function)) and name in vars(value):
+            return self._place(vars(value), name)
+        return _NO_VALUE
+
+
+def _frozen(function, name, what):
+    return TracingError(
+        f"`{name}` in `{function.__qualname__}` {what}, but a traced function is run once: its result would stay the same; call "
+        "it outside of the traced function, and pass the result as an argument"
+    )
+
+
+def _value(cell):
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _NO_VALUE
+
+
+def _free(function, name):
+    names = function.__code__.co_freevars
+    return _value(function.__closure__[names.index(name)]) if name in names else _NO_VALUE
+
+
+def _function_of(item):
+    """The function of an attribute of a class."""
+    if isinstance(item, property):
+        return item.fget
+    if isinstance(item, (classmethod, staticmethod)):
+        return item.__func__
+    return item.func if isinstance(item, functools.cached_property) else item
+
+
+def _slots(base):
+    slots = vars(base).get("__slots__", ())
+    return [slots] if isinstance(slots, str) else [name for name in slots if not name.startswith("__")]
+
+
+def _state(generator):
+    """The state of a source of random numbers, as a value that can be compared."""
+    if isinstance(generator, random.Random):
+        return generator.getstate()
+    is_old = isinstance(generator, np.random.RandomState)
+    return sorted(_plain_state(generator.get_state(legacy=False) if is_old else generator.bit_generator.state))
+
+
+def _plain_state(state):
+    for name, value in state.items():
+        if isinstance(value, dict):
+            yield from _plain_state(value)
+        else:
+            yield name, value.tobytes() if isinstance(value, np.ndarray) else value
+
+
+def _is_clock(value):
+    if not isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
+        return False
+    owner = value.__module__ or ""
+    if isinstance(getattr(value, "__self__", None), type):
+        owner = f"{value.__self__.__module__}.{value.__self__.__qualname__}"
+    return value.__name__ in _CLOCKS.get({"posix": "os", "nt": "os"}.get(owner, owner), ())
+
+
+@functools.lru_cache(maxsize=None)
+def _is_file_of_user(name):
+    return not name.startswith(_INSTALLED) and not name.startswith("<frozen")
+
+
+@functools.lru_cache(maxsize=1024)
+def _bases_of_user(kind):
+    return [base for base in kind.__mro__ if _is_of_user(base)]
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_plain(kind):
+    """Whether objects of a class have nothing but the attributes that the code of the user gives them."""
+    return all(base is object or base is types.SimpleNamespace or _is_of_user(base) for base in kind.__mro__)
+
+
+@functools.lru_cache(maxsize=1024)
+def _slots_of(kind):
+    return [name for base in kind.__mro__ for name in _slots(base)]
+
+
+def _is_of_user(thing):
+    """Whether the code of a function, a class or a module is not that of an installed package."""
+    if isinstance(thing, types.FunctionType):
+        return _is_file_of_user(thing.__code__.co_filename)
+    module = thing if isinstance(thing, types.ModuleType) else sys.modules.get(getattr(thing, "__module__", None) or "")
+    if module is None:
+        return isinstance(thing, type) and thing.__module__ != "builtins"
+    if module.__name__.partition(".")[0] in sys.stdlib_module_names and module.__name__ != "__main__":
+        return False
+    return _is_file_of_user(getattr(module, "__file__", None) or "")
