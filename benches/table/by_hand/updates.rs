@@ -33,8 +33,10 @@ at_every_level! {
         }
     }
 
-    /// The first row.
-    fn first_row(side: usize, x: &mut [f64]) {
-        x[..side].fill(1.0);
+    /// The first row, from the second one of `x`.
+    fn first_row(x: &[f64], side: usize, out: &mut [f64]) {
+        for (out, x) in out[..side].iter_mut().zip(&x[side..2 * side]) {
+            *out = 2.0 * x;
+        }
     }
 }
