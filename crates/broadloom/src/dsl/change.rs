@@ -137,6 +137,7 @@ impl At {
 macro_rules! updates {
     ($($name:ident = $op:ident $symbol:literal => $result:literal;)*) => {
         /// Changes computed from the chosen elements.
+        #[allow(clippy::should_implement_trait, reason = "the names of the op table")]
         impl At {
             $(
                 #[doc = concat!(
