@@ -135,16 +135,17 @@ fn in_pieces(
     for (writer, written) in walks.iter().enumerate() {
         for store in &written.stores {
             let address = store.address(written.kernel, strides).ok_or(Hazard::Pieces)?;
+            let mut around = store.loops.iter().map(|(_, axis)| *axis).chain(written.kernel.parallel);
+            let is_moved = around.all(|axis| address.stride(axis).is_some());
             for (reader, read) in walks.iter().enumerate() {
                 let (from, to) = (KernelId::new(reader), KernelId::new(writer));
                 let takes_turns = reader != writer
                     && schedule.bands.iter().any(|band| band.with(to).any(|other| other == from));
                 let by_rows = |(kernel, array)| is_by_rows_of(schedule, kernel, array);
-                match reader < writer {
-                    true if !takes_turns || [(from, source), (to, target)].into_iter().all(by_rows) => {
-                        continue;
-                    }
-                    _ => {}
+                let is_before = reader < writer
+                    && (!takes_turns || [(from, source), (to, target)].into_iter().all(by_rows));
+                if is_before {
+                    continue;
                 }
                 for each in &read.reads {
                     let hazard = if reader > writer { Hazard::Later(from) } else { Hazard::Elsewhere(from) };
@@ -155,8 +156,6 @@ fn in_pieces(
                     let common = each.loops.iter().filter(|around| store.loops.contains(around));
                     let common: Vec<AxisId> =
                         common.map(|(_, axis)| *axis).chain(written.kernel.parallel).collect();
-                    let around = store.loops.iter().map(|(_, axis)| *axis).chain(written.kernel.parallel);
-                    let is_moved = around.into_iter().all(|axis| address.stride(axis).is_some());
                     if reader != writer || !is_moved || !place.within(&address, &common) {
                         return Err(hazard);
                     }

@@ -26,11 +26,11 @@ pub use reductions::{is_few, most_unrolled};
 pub(crate) use views::{merged_axes, runs};
 
 use crate::kernel::{Buffer, BufferId, Group, HostSymbol, Role};
-use crate::thresholds::MAX_NESTED_REDUCTIONS;
+use crate::thresholds::{MAX_CONDITIONS, MAX_NESTED_REDUCTIONS};
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::{Dim, Facts};
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::graph::{CheckedGraph, Node, Sort, SymbolInfo, TopK};
+use broadloom_ir::graph::{CheckedGraph, Demand, Node, Sort, SymbolInfo, TopK};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::{ReduceOp, rows_of_table, segment_tables};
 use broadloom_ir::shape::Shape;
@@ -291,6 +291,8 @@ pub(crate) struct Flat {
     pub layouts: Vec<Layout>,
     pub outputs: Vec<FlatId>,
     pub symbols: Vec<SymbolInfo>,
+    /// Numbers that a call checks to be at least zero.
+    conditions: Vec<Dim>,
     pub host_symbols: Vec<HostSymbol>,
     pub groups: Vec<Group>,
     /// Nodes that must be stored, whatever uses them.
@@ -320,6 +322,20 @@ pub(crate) struct Flat {
     max_values: usize,
 }
 
+/// Returns numbers that each call of a graph checks to be at least zero.
+fn conditions(graph: &CheckedGraph) -> Vec<Dim> {
+    let mut conditions: Vec<Dim> = Vec::new();
+    for obligation in graph.obligations() {
+        if let Demand::NonNegative(number) = &obligation.demand
+            && conditions.len() < MAX_CONDITIONS
+            && !conditions.contains(number)
+        {
+            conditions.push(number.clone());
+        }
+    }
+    conditions
+}
+
 /// Replaces some symbols in shapes by numbers.
 fn with_sizes(shapes: &[Shape], sizes: &[(SymbolId, i64)]) -> Result<Vec<Shape>, LowerError> {
     let put = |dim: &Dim| {
@@ -339,6 +355,7 @@ impl Flat {
             layouts: Vec::new(),
             outputs: Vec::new(),
             symbols: graph.symbols().to_vec(),
+            conditions: conditions(graph),
             host_symbols: Vec::new(),
             groups: Vec::new(),
             stored: Vec::new(),
@@ -401,6 +418,11 @@ impl Flat {
     /// Returns the expressions whose values are nodes.
     pub fn exprs(&self) -> impl Iterator<Item = (ExprId, FlatId)> {
         self.memo.iter().map(|(expr, node)| (*expr, *node))
+    }
+
+    /// Returns numbers that a call checks to be at least zero.
+    pub fn conditions(&self) -> &[Dim] {
+        &self.conditions
     }
 
     /// Returns what is known of a symbol's values.

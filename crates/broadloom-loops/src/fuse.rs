@@ -20,7 +20,7 @@ use crate::place::Placement;
 use crate::plan::Reason;
 use crate::rows::near_bytes;
 use crate::thresholds::{MAX_KERNEL_REDUCTIONS, MAX_KERNEL_VALUES};
-use crate::update::{Update, hazardous};
+use crate::update::Updates;
 use crate::verify::has_examples;
 use crate::{IndexWidth, Layout, LowerError, LowerOptions};
 use broadloom_ir::SymbolId;
@@ -35,35 +35,27 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Returns an error if an offset or a stride of the graph cannot be expressed.
 pub fn lower(graph: &CheckedGraph, options: &LowerOptions) -> Result<Schedule, LowerError> {
     let graph = &graph.with_sizes(&options.sizes)?;
-    let schedule = scheduled(graph, options, Update::Directly, &BTreeSet::new())?;
-    let arrays = hazardous(&schedule);
-    if arrays.is_empty() {
-        return Ok(schedule);
-    }
-    let schedule = scheduled(graph, options, Update::Stored, &arrays)?;
-    match hazardous(&schedule) {
-        arrays if arrays.is_empty() => Ok(schedule),
-        arrays => scheduled(graph, options, Update::Whole, &arrays),
+    let mut updates = Updates::new();
+    loop {
+        let schedule = scheduled(graph, options, &updates)?;
+        if !updates.defer(&schedule) {
+            return Ok(schedule);
+        }
     }
 }
 
-/// Returns the schedule of a graph that updates some arrays in a certain way, and others directly.
+/// Returns the schedule of a graph that updates its inputs in certain ways.
 fn scheduled(
     graph: &CheckedGraph,
     options: &LowerOptions,
-    update: Update,
-    arrays: &BTreeSet<BufferId>,
+    updates: &Updates,
 ) -> Result<Schedule, LowerError> {
     let mut flat = Flat::new(graph, options)?;
-    let mut updated = flat.updated(&assigned(graph, &flat.buffers));
-    match update {
-        Update::Directly => {}
-        Update::Stored => flat.store_replacements(arrays),
-        Update::Whole => updated.retain(|_, input| !arrays.contains(input)),
-    }
+    let updated = flat.updated(&assigned(graph, &flat.buffers), updates);
+    flat.store_replacements(updates);
     let (plan, assumptions) = Materialization::new(&mut flat, options)?;
-    let (stored, kernels) = (HashMap::new(), Vec::new());
-    let mut fusion = Fusion { flat, plan, stored, updated, kernels, made: Vec::new(), assumptions };
+    let (stored, kernels, partial) = (HashMap::new(), Vec::new(), BTreeSet::new());
+    let mut fusion = Fusion { flat, plan, stored, updated, partial, kernels, made: Vec::new(), assumptions };
     for node in fusion.plan.materialized().collect::<Vec<_>>() {
         fusion.store(node);
     }
@@ -89,6 +81,8 @@ struct Fusion {
     stored: HashMap<FlatId, BufferId>,
     /// The inputs whose elements outputs have where these do not change.
     updated: BTreeMap<FlatId, BufferId>,
+    /// The nodes of which some pieces are those of their inputs.
+    partial: BTreeSet<FlatId>,
     kernels: Vec<Kernel>,
     assumptions: Vec<Assumption>,
     /// The assumptions of the kernels made so far.
@@ -174,7 +168,7 @@ impl Fusion {
         while let Some(last) = self.next(&pending) {
             let mut roots = self.group(last, &pending)?;
             roots.truncate(most_roots);
-            let mut waiting = self.pieces_by_kernel(&roots)?;
+            let mut waiting = self.pieces_by_kernel(last)?;
             let mut kernels = Vec::new();
             let mut refused = None;
             while let Some(pieces) = waiting.pop() {
@@ -221,6 +215,7 @@ impl Fusion {
                     {
                         self.kernels.clear();
                         self.made.clear();
+                        self.partial.clear();
                         pending.clone_from(&outputs);
                         computed.clear();
                     }
@@ -234,6 +229,10 @@ impl Fusion {
             }
             for root in &roots {
                 pending.remove(root);
+                if self.updated(*root).is_some() && self.pieces(*root)?.len() < self.all_pieces(*root)?.len()
+                {
+                    self.partial.insert(*root);
+                }
             }
             computed.extend(&roots);
             let accesses = kernels.iter().flat_map(|kernel| &kernel.accesses);
@@ -249,31 +248,31 @@ impl Fusion {
         Ok(())
     }
 
-    /// Returns the pieces to compute of nodes by kernels. Partial results of segments, results of walks and sorted rows are
-    /// a single piece and are not cut. Pieces that do not change are left out.
-    fn pieces_by_kernel(&self, roots: &[FlatId]) -> Result<Vec<Vec<Piece>>, LowerError> {
-        let first = roots[0];
-        if matches!(self.flat.node(first).kind, Kind::Segment { .. } | Kind::TopK { .. } | Kind::Sort { .. })
-        {
+    /// Returns the pieces of a node by kernels. Partial results of segments, results of walks and sorted rows are a
+    /// single piece and are not cut.
+    fn pieces_by_kernel(&self, root: FlatId) -> Result<Vec<Vec<Piece>>, LowerError> {
+        if matches!(self.flat.node(root).kind, Kind::Segment { .. } | Kind::TopK { .. } | Kind::Sort { .. }) {
             return Ok(vec![Vec::new()]);
         }
-        let mut pieces = Vec::new();
-        for piece in self.pieces(first)? {
-            let mut is_kept = true;
-            for root in roots {
-                is_kept &= match self.updated(*root) {
-                    Some((_, input)) => self.flat.is_piece_of(*root, input, &piece)?,
-                    None => false,
-                };
-            }
-            if !is_kept {
-                pieces.push(piece);
-            }
-        }
-        Ok(by_kernels(pieces))
+        Ok(by_kernels(self.pieces(root)?))
     }
 
+    /// Returns the pieces of a node that are computed: not those that an updated array has already.
     fn pieces(&self, root: FlatId) -> Result<Vec<Piece>, LowerError> {
+        let mut pieces = self.all_pieces(root)?;
+        if let Some((_, input)) = self.updated(root) {
+            let mut changed = Vec::with_capacity(pieces.len());
+            for piece in pieces {
+                if !self.flat.is_piece_of(root, input, &piece)? {
+                    changed.push(piece);
+                }
+            }
+            pieces = changed;
+        }
+        Ok(pieces)
+    }
+
+    fn all_pieces(&self, root: FlatId) -> Result<Vec<Piece>, LowerError> {
         self.flat.pieces(root, &|node| self.stored.contains_key(&node))
     }
 
@@ -504,7 +503,8 @@ impl Fusion {
 
     /// Returns the schedule in launch order, without arrays that turned out to be unnecessary.
     fn finish(mut self, graph: &CheckedGraph) -> Result<Schedule, LowerError> {
-        for node in self.updated.keys() {
+        // Inputs and outputs keep their numbers below: they come before all other arrays.
+        for node in &self.partial {
             if let Some((output, input)) = self.updated(*node) {
                 self.flat.buffers[output.index()].starts_as = Some(input);
             }

@@ -361,6 +361,9 @@ pub(crate) const MAX_UNCUT_OPS: usize = MAX_KERNEL_VALUES;
 /// Ops of a section.
 pub(crate) const OPS_OF_SECTION: Range<usize> = 512..1024;
 
+/// The most conditions of calls that a proof about sizes tries, one after the other.
+pub(crate) const MAX_CONDITIONS: usize = 16;
+
 /// The most pieces into which a node is cut for joins that lie below another join.
 pub(crate) const MAX_PIECES: usize = 64;
 

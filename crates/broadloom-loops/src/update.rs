@@ -16,24 +16,56 @@ use crate::pieces::Piece;
 use broadloom_ir::InputId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How much of the inputs that are updated in a region is written.
+/// How an input is updated in a region. One way after the other is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Update {
-    /// What changes, as soon as it is computed.
+enum Update {
+    /// What changes is written as soon as it is computed.
     Directly,
-    /// What changes, once all of it is stored elsewhere.
+    /// What changes is written once all of it is stored elsewhere.
     Stored,
-    /// Every element.
+    /// Every element is written, elsewhere.
     Whole,
+}
+
+/// The ways in which inputs are updated: directly, if nothing else is known.
+#[derive(Debug)]
+pub(crate) struct Updates(BTreeMap<BufferId, Update>);
+
+impl Updates {
+    pub fn new() -> Updates {
+        Updates(BTreeMap::new())
+    }
+
+    fn of(&self, input: BufferId) -> Update {
+        self.0.get(&input).copied().unwrap_or(Update::Directly)
+    }
+
+    /// Chooses the next way for each input that a schedule updates in part but cannot write in place. Returns whether there
+    /// is one.
+    pub fn defer(&mut self, schedule: &Schedule) -> bool {
+        let hazardous = hazardous(schedule);
+        for input in &hazardous {
+            let next = match self.of(*input) {
+                Update::Directly => Update::Stored,
+                Update::Stored | Update::Whole => Update::Whole,
+            };
+            self.0.insert(*input, next);
+        }
+        !hazardous.is_empty()
+    }
 }
 
 impl Flat {
     /// Returns the inputs that nodes may replace in part, by the outputs' nodes.
-    pub fn updated(&self, assigned: &[(BufferId, BufferId)]) -> BTreeMap<FlatId, BufferId> {
+    pub fn updated(
+        &self,
+        assigned: &[(BufferId, BufferId)],
+        updates: &Updates,
+    ) -> BTreeMap<FlatId, BufferId> {
         let of = |(input, output): &(BufferId, BufferId)| {
             let Role::Output(index) = self.buffers[output.index()].role else { return None };
             let node = self.outputs[index];
-            self.node(node).joins.then_some((node, *input))
+            (self.node(node).joins && updates.of(*input) != Update::Whole).then_some((node, *input))
         };
         assigned.iter().filter_map(of).collect()
     }
@@ -59,23 +91,21 @@ impl Flat {
         }
     }
 
-    /// Stores what replaces regions of arrays, where it is computed from these arrays.
-    pub fn store_replacements(&mut self, arrays: &BTreeSet<BufferId>) {
-        let reads = |node: FlatId| {
-            let below = self.below(node);
-            below
-                .iter()
-                .any(|node| matches!(&self.node(*node).kind, Kind::Buffer(buffer) if arrays.contains(buffer)))
+    /// Stores what replaces regions, where it is computed from arrays that are updated so.
+    pub fn store_replacements(&mut self, updates: &Updates) {
+        let is_read = |node: &FlatId| match self.node(*node).kind {
+            Kind::Buffer(buffer) => updates.of(buffer) == Update::Stored,
+            _ => false,
         };
         let is_array = |node: FlatId| matches!(self.node(node).kind, Kind::Buffer(_));
-        let stored: Vec<FlatId> =
-            self.replacements.iter().copied().filter(|node| !is_array(*node) && reads(*node)).collect();
+        let waits = |node: &FlatId| !is_array(*node) && self.below(*node).iter().any(is_read);
+        let stored: Vec<FlatId> = self.replacements.iter().copied().filter(waits).collect();
         stored.into_iter().for_each(|node| self.store(node));
     }
 }
 
 /// Returns the inputs that a schedule updates in part but cannot write in place.
-pub(crate) fn hazardous(schedule: &Schedule) -> BTreeSet<BufferId> {
+fn hazardous(schedule: &Schedule) -> BTreeSet<BufferId> {
     let updated = schedule.buffers.iter().filter_map(|buffer| match buffer.role {
         Role::Output(output) => Some((output, buffer.starts_as?)),
         Role::Input(_) | Role::Temporary => None,

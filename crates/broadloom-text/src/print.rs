@@ -388,7 +388,7 @@ impl<'a> Printer<'a> {
             }
             Node::Set { base, value, region } => {
                 let items: Vec<String> = (0..region.len()).map(|axis| self.range(expr, axis)).collect();
-                let (base, value) = (self.get(*base).within(ATOM), &self.literals(&[*value, *base])[0].text);
+                let (base, value) = (self.get(*base).within(ATOM), &self.get(*value).text);
                 (format!("{base}.at[{}].set({value})", items.join(", ")), ATOM)
             }
             Node::Segment { op, compensated, elements, values, ids, .. } => {

@@ -185,8 +185,6 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
             match (rows_of(*base), rows_of(*value)) {
                 (None, None) if !mentioned => Ok(here),
                 (Some(from), Some(to)) if from == to && is_whole(from) && !mentioned => Ok(here),
-                // The rows of a base that is the same for all of them.
-                (None, Some(to)) if found == Some(to) && is_whole(to) && !mentioned => Ok(here),
                 _ => Err(Refusal::Set),
             }
         }

@@ -171,7 +171,13 @@ fn assign_otherwise(problem: &Problem, op: &str, operands: &[Operand], helps: &m
         }
         // The value of a changed region.
         Problem::OtherKind { target: dtype, .. } if op != "assign" && !op.ends_with('_') => {
-            certain("to convert it anyway:", Some(format!("{other}.cast::<{dtype}>()")))
+            match operands[1].made {
+                Made::Input(_) => {
+                    certain("to convert it anyway:", Some(format!("{other}.cast::<{dtype}>()")))
+                }
+                Made::Constant(_) => certain(format!("give a number of that dtype: {dtype}"), None),
+                _ => certain(format!("convert the value first, to {dtype}"), None),
+            }
         }
         Problem::OtherKind { target: dtype, .. } => {
             let value = if op == "assign" { value } else { format!("({value})") };

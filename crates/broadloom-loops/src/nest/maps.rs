@@ -252,8 +252,14 @@ impl Flat {
         Ok(None)
     }
 
-    /// Returns whether `x >= y` for all sizes, as far as this can be proved.
+    /// Returns whether `x >= y` for all sizes that a call accepts, as far as this can be proved.
     pub fn at_least(&self, x: &Dim, y: &Dim) -> Result<bool, LowerError> {
-        Ok(x == y || x.sub(y)?.interval(&|symbol| self.facts(symbol)).lower >= 0)
+        if x == y {
+            return Ok(true);
+        }
+        let more = x.sub(y)?;
+        let is_size = |number: &Dim| number.interval(&|symbol| self.facts(symbol)).lower >= 0;
+        let is_above = |condition: &Dim| more.sub(condition).is_ok_and(|rest| is_size(&rest));
+        Ok(is_size(&more) || self.conditions().iter().any(is_above))
     }
 }

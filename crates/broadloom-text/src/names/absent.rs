@@ -77,7 +77,7 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
     (&["ravel_multi_index"], "write `i * x.shape[1] + j`"),
     (
         &["place", "putmask", "put", "put_along_axis", "copyto"],
-        "values cannot be changed in place: write `where(condition, value, x)`, or `assign x = ..` for an input",
+        "write `x.at[1:3].set(value)`, or `x.at[x < 0].set(value)`; to write to an input: `assign x = x.at[..].set(..)`",
     ),
     (
         &["packbits"],

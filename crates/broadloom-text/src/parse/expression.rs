@@ -414,12 +414,13 @@ impl Parser<'_> {
             (Some(Token::AndAnd), _) => ("`&&` is not an operator", "write `&`: `(a > 0) & (b > 0)`"),
             (Some(Token::OrOr), _) => ("`||` is not an operator", "write `|`: `(a > 0) | (b > 0)`"),
             (Some(Token::Bang), _) => ("`!` is not an operator", "write `~`: `~(a > 0)`"),
-            (Some(Token::Equal), _) => {
-                ("`=` names a value and is not allowed here", "to compare, write `==`")
-            }
+            (Some(Token::Equal), _) => (
+                "`=` names a value and is not allowed here",
+                "to compare, write `==`; to change elements, write `x.at[0].set(1)`",
+            ),
             (Some(Token::Update), _) => (
                 "values cannot be changed in place",
-                "give the result a new name: `let y = x + 1`; to write to an input: `assign x = x + 1`",
+                "name the result: `let y = x + 1`, or `let y = x.at[0].add(1)`; to write to an input: `assign x = x + 1`",
             ),
             (Some(Token::Name), "lambda" | "def") => {
                 ("functions cannot be defined", "write the expression itself, or name it: `let y = ..`")

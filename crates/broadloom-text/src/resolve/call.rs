@@ -75,6 +75,11 @@ impl Resolver<'_> {
                 let permute = self.build(span, |graph, site| graph.permute_dims(operand, &axes, site));
                 permute.map(Value::Tensor)
             }
+            _ if matches!(self.value(base), Value::Region(_)) && change::method(name).is_some() => {
+                let problem = Problem::Unknown { of: NameOf::Method, name: name.text.clone() };
+                let help = format!("to call the method, write `.{}(..)`", name.text);
+                Err(Box::new(Mistake::new(problem, name.span).help(help)))
+            }
             "at" => {
                 let tensor = self.tensor(base, DType::Bool)?;
                 Ok(tensor.map_or(Value::Poison, Value::At))
@@ -116,6 +121,11 @@ impl Resolver<'_> {
         let Some((function, own_name, parameters)) = names::function(&name.text) else {
             if let (None, Some(dtype)) = (receiver, names::dtype(&name.text)) {
                 return if is_poisoned { Ok(Value::Poison) } else { self.convert(dtype, arguments, span) };
+            }
+            if receiver.is_some() && &*name.text == "at" {
+                let problem = Problem::Unknown { of: NameOf::Method, name: name.text.clone() };
+                let help = "the elements to change are in brackets: write `x.at[0]`";
+                return Err(Box::new(Mistake::new(problem, name.span).help(help)));
             }
             // A region that is a mistake.
             if receiver.is_some_and(|receiver| self.is_poisoned(receiver)) && change::method(name).is_some() {

@@ -43,8 +43,13 @@ impl Resolver<'_> {
             match part {
                 Part::Slice(slice) => slices.push(slice),
                 Part::Rest => slices.extend((0..rest).map(|_| SliceSpec::All)),
+                Part::Gather(positions) if self.graph.dtype(positions) == DType::Bool => {
+                    let what = "a condition in `.at[..]` cannot stand beside other items";
+                    let help = "give it alone, with the leading axes of the tensor: `x.at[condition]`";
+                    return Err(Box::new(Mistake::new(Problem::Program { what }, item_span).help(help)));
+                }
                 Part::Gather(_) | Part::Pick(_) => {
-                    let what = "`.at[..]` takes ranges, integers and one condition";
+                    let what = "`.at[..]` takes ranges and integers, or one condition";
                     let help =
                         "to choose by positions, compare them: `x.at[any(arange(n)[:, None] == i, axis=1)]`";
                     return Err(Box::new(Mistake::new(Problem::Program { what }, item_span).help(help)));

@@ -455,7 +455,7 @@ fn numbers(field: &Field, array: &ArrayRef, to: &mut Elements) -> Result<(), Str
     Ok(())
 }
 
-/// The first integer that f64 rounds to another one, and its row. What lies under a null is no integer of the column.
+/// The first integer that f64 rounds to another one, and its row. What lies under a null does not count.
 fn first_rounded(field: &Field, array: &ArrayRef) -> Result<Option<(usize, i128)>, String> {
     let column = Column::new(field, array).map_err(|error| error.to_string())?;
     let elements = column.to_array().map_err(|error| error.to_string())?;

@@ -416,6 +416,39 @@ pub const CASES: &[Case] = &[
         None,
     ),
     (
+        "x[1:] = x[:-1] beside rows of y in turn",
+        false,
+        |g, x| {
+            let y = matrix(g, "y", false);
+            x.assign(x.at(slice![1..]).set(x.slice(slice![..-1])));
+            y.assign(concat([y.slice(slice![1..]), y.slice(slice![..1])], 0));
+            vec![]
+        },
+        Some(true),
+    ),
+    (
+        "x[0] = 0 and y[1:] = 0",
+        false,
+        |g, x| {
+            let y = matrix(g, "y", false);
+            x.assign(x.at(slice![0]).set(0));
+            y.assign(y.at(slice![1..]).set(0));
+            vec![("sum", x.at(slice![0]).set(0) + 1)]
+        },
+        None,
+    ),
+    (
+        "x[0] = x[1:] and x[-1] of y",
+        false,
+        |g, x| {
+            let y = matrix(g, "y", false);
+            x.assign(x.at(slice![0]).set(y.slice(slice![-1])).at(slice![-1]).add(x.slice(slice![0])));
+            y.assign(y.at(slice![-1]).set(x.slice(slice![0])));
+            vec![]
+        },
+        None,
+    ),
+    (
         "x[y > 0] = mean of rows",
         false,
         |g, x| {

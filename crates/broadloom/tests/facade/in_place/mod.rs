@@ -400,6 +400,22 @@ fn what_does_not_change_is_not_written() {
         let [left, right] = [slice![1..-1, ..-2], slice![1..-1, 2..]].map(|part| x.slice(part));
         x.at(slice![1..-1, 1..-1]).set(left + right)
     };
+    // Changes in turn, in an order that the call checks.
+    let two = |x: Tensor| x.at(slice![2]).set(1).at(slice![5]).set(2);
+    assert_eq!(written(two), (2, none(), 0));
+    // One kernel does not write what another array needs.
+    let g = Graph::new();
+    let (x, y) = (matrix(&g, "x", false), matrix(&g, "y", false));
+    x.assign(x.at(slice![0]).set(0));
+    y.assign(y.at(slice![1..]).set(0));
+    let text = g.compile([]).unwrap().explain().to_string();
+    assert!(!text.contains("load"), "{text}");
+    // Where all changes, nothing is kept.
+    let g = Graph::new();
+    let (x, y) = (matrix(&g, "x", false), matrix(&g, "y", false));
+    x.assign(concat([y.slice(slice![..1]), y.slice(slice![1..]) * 2], 0));
+    let text = g.compile([]).unwrap().explain().to_string();
+    assert!(!text.contains("starts as"), "{text}");
     // The new elements wait until the old ones are read.
     assert_eq!(written(stencil).1, "4*n*m-8*n-8*m+16");
 }
