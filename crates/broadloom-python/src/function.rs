@@ -1,7 +1,7 @@
 //! Python functions that are compiled: a kernel for each structure of arguments.
 
 use crate::error::Class;
-use crate::kernel::{Failure, Kernel, output_name};
+use crate::kernel::{Changes, Failure, Kernel, output_name};
 use crate::structure::{Call, Leaf, Size, Tree, rebuilt};
 use crate::trace::{Trace, Value, wrap};
 use broadloom::{CompileOptions, Threads};
@@ -359,6 +359,7 @@ impl Function {
         self.traces.fetch_add(1, Ordering::Relaxed);
         let sizes = call.declared(is_concrete);
         let mut names = Vec::new();
+        let mut values: Vec<Option<Bound<'py, Value>>> = Vec::new();
         let leaves = &call.leaves;
         let mut replace = |path: &str| -> PyResult<Bound<'py, PyAny>> {
             let number = names.len();
@@ -374,7 +375,13 @@ impl Function {
                 }
             }
             names.push(name.clone());
-            wrap(&trace, &name)
+            let made = wrap(&trace, &name)?;
+            let value = made.cast::<Value>().ok().filter(|_| matches!(leaf, Leaf::Array(array) if !array.is_scalar()));
+            if let Some(value) = value {
+                value.get().let_change();
+            }
+            values.push(value.cloned());
+            Ok(made)
         };
         let mut lazy_args = Vec::with_capacity(args.len());
         for (position, argument) in args.iter().enumerate() {
@@ -394,20 +401,42 @@ impl Function {
                 if self.is_static(&name) { argument } else { rebuilt(&argument, &name, &mut replace)? };
             lazy_kwargs.set_item(key, argument)?;
         }
-        let returned = self.function.bind(py).call(PyTuple::new(py, lazy_args)?, Some(&lazy_kwargs))?;
+        let function = traceable(self.function.bind(py), &trace)?;
+        let returned = function.call(PyTuple::new(py, lazy_args)?, Some(&lazy_kwargs))?;
         let mut outputs = 0;
+        let has_changed = |value: &Option<Bound<'py, Value>>| value.as_ref().is_some_and(|value| value.get().has_changed());
+        let mut changes = Changes::default();
         let results = Tree::of(&returned, 0, &mut |object| {
+            let leaf = values.iter().position(|value| {
+                has_changed(value) && value.as_ref().is_some_and(|value| value.is(object))
+            });
+            if let Some(leaf) = leaf {
+                changes.returned.push((outputs, leaf));
+                outputs += 1;
+                return Ok(Some(outputs - 1));
+            }
             let Some(text) = output_text(&trace, object)? else { return Ok(None) };
             trace.get().run(py, &format!("output {} = {text}", output_name(outputs)))?;
             outputs += 1;
             Ok(Some(outputs - 1))
         })?;
-        if outputs == 0 {
+        for (number, value) in values.iter().enumerate() {
+            let Some(value) = value.as_ref().filter(|value| value.get().has_changed()) else { continue };
+            let newest = value.get().name_in(&trace)?;
+            trace.get().run(py, &format!("assign {} = {newest}", names[number]))?;
+            changes.leaves.push(number);
+        }
+        if outputs == 0 && changes.leaves.is_empty() {
             trace.get().close(py);
             return Ok(Kernel::constant(results));
         }
-        Kernel::compile(py, trace.get().finish(py)?, &names, results, &self.options)
+        Kernel::compile(py, trace.get().finish(py)?, &names, (results, changes), &self.options)
     }
+}
+
+/// The function with NumPy's names replaced by ours for what NumPy cannot pass on, such as `np.zeros(x.shape)`.
+fn traceable<'py>(function: &Bound<'py, PyAny>, trace: &Bound<'py, Trace>) -> PyResult<Bound<'py, PyAny>> {
+    function.py().import("broadloom._names")?.call_method1("traceable", (function, trace))
 }
 
 /// The name of a result that is an array; `None` for a value that is returned unchanged.
@@ -418,7 +447,11 @@ fn output_text(trace: &Bound<'_, Trace>, object: &Bound<'_, PyAny>) -> PyResult<
             let text = "a size is returned, which is not known while the function is traced: return the array, and take its shape";
             return Err(Class::Tracing.error(py, text));
         }
-        return Ok(Some(value.get().name_in(trace)?.to_owned()));
+        return Ok(Some(value.get().name_in(trace)?));
+    }
+    if object.hasattr("_refused_result")? {
+        let text: String = object.getattr("_refused_result")?.extract()?;
+        return Err(Class::Program.error(py, text));
     }
     if object.is_instance_of::<numpy::PyUntypedArray>() {
         return Ok(Some(trace.get().captured(py, object)?));

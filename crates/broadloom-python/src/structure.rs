@@ -34,6 +34,8 @@ const DICT: u64 = 3;
 const STATIC: u64 = 4;
 const NUMBER: u64 = 5;
 const ARRAY: u64 = 6;
+/// The next array is one of NumPy's scalars: operations in place do not change it.
+const SCALAR: u64 = 7;
 
 /// The arguments of a call.
 #[derive(Default)]
@@ -92,6 +94,9 @@ impl<'py> Call<'py> {
         }
         match Operand::of(object)? {
             Some(array) => {
+                if array.is_scalar() {
+                    self.key.push(SCALAR);
+                }
                 self.add_array(array);
                 Ok(())
             }

@@ -7,6 +7,7 @@ import inspect
 import numpy as np
 
 from ._broadloom import Value
+from ._change import CHANGES, Changing, arranged, as_view, in_place, opaque, write_out
 from ._errors import Error, ProgramError, TracingError
 from ._frames import describe, here
 
@@ -80,7 +81,7 @@ class _Arithmetic(Value):
     __pos__ = _prefix("+")
 
 
-class Array(_Arithmetic):
+class Array(Changing, _Arithmetic):
     """An array without elements: its dtype is known, and its sizes are numbers or symbols.
 
     It stands for an argument, or for what was computed of arguments, while a function is traced.
@@ -126,9 +127,6 @@ class Array(_Arithmetic):
     def __round__(self, ndigits=0):
         return self._trace.call("round", (self, ndigits), {})
 
-    def __getitem__(self, index):
-        return self._trace.index(self, index)
-
     def __len__(self):
         if not self.ndim:
             raise TypeError("len() of an array without axes")
@@ -143,25 +141,19 @@ class Array(_Arithmetic):
     def __contains__(self, value):
         return bool((self == value).any())
 
-    def __setitem__(self, index, value):
-        raise TracingError("arrays are not changed in a traced function: write `x = np.where(condition, value, x)`")
-
-    def _refuse_in_place(self, other):
-        raise TracingError("arrays are not changed in a traced function: write `x = x + y` instead of `x += y`")
-
     for _name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split():
-        locals()[f"__i{_name}__"] = _refuse_in_place
+        locals()[f"__i{_name}__"] = in_place(_name)
     del _name
 
     @property
     def T(self):
         """The axes in reverse order."""
-        return self._trace.around("", self, ".T")
+        return arranged(np.transpose, self, self._trace.around("", self, ".T"))
 
     @property
     def mT(self):
         """The last two axes exchanged."""
-        return self._trace.around("", self, ".mT")
+        return arranged(np.matrix_transpose, self, self._trace.around("", self, ".mT"))
 
     @property
     def size(self):
@@ -184,36 +176,28 @@ class Array(_Arithmetic):
 
     def view(self, dtype=None):
         """The bits of integers as another dtype with as many bytes; without one, the array itself."""
-        return self if dtype is None else self._trace.call("view", (self, np.dtype(dtype)), {})
+        return self if dtype is None else opaque(self, self._trace.call("view", (self, np.dtype(dtype)), {}))
 
     def reshape(self, *shape, order="C", copy=None):
         """Give the elements another shape, in row-major order."""
         if order not in ("C", "A"):
             raise ProgramError("elements are in row-major order: write `x.T.reshape(..)` for `order='F'`")
-        return self._trace.call("reshape", (self, *_unpacked(shape)), {})
+        return opaque(self, self._trace.call("reshape", (self, *_unpacked(shape)), {}))
 
     def transpose(self, *axes):
         """Permute the axes."""
         axes = _unpacked(axes)
-        return self._trace.call("permute_dims", (self, *axes), {}) if axes and axes != (None,) else self.T
+        if not axes or axes == (None,):
+            return self.T
+        return arranged(np.transpose, self, self._trace.call("permute_dims", (self, *axes), {}), axes)
 
     def swapaxes(self, axis1, axis2):
         """Exchange two axes."""
-        return self._trace.call("swapaxes", (self, axis1, axis2), {})
+        return arranged(np.swapaxes, self, self._trace.call("swapaxes", (self, axis1, axis2), {}), axis1, axis2)
 
     def flatten(self, order="C"):
         """All elements along one axis."""
         return self._trace.call("ravel", (self,), {})
-
-    def copy(self, order="C"):
-        """The array itself: nothing changes it."""
-        return self
-
-    def __copy__(self):
-        return self
-
-    def __deepcopy__(self, memo):
-        return self
 
     def dot(self, other):
         """The product of matrices or vectors."""
@@ -247,8 +231,9 @@ class Array(_Arithmetic):
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         if method != "reduce" and kwargs.pop("where", True) is not True:
             raise TracingError("`where=` of a ufunc leaves elements unset: write `np.where(condition, result, other)`")
-        if any(out is not None for out in kwargs.pop("out", None) or ()):
-            raise TracingError("arrays are not changed in a traced function: use the result instead of `out=`")
+        out = kwargs.pop("out", None)
+        if out is not None:
+            return write_out(out, lambda: getattr(ufunc, method)(*inputs, **kwargs))
         casting = kwargs.pop("casting", None)
         kwargs.pop("subok", None), kwargs.pop("order", None)
         trace = _trace_of(inputs)
@@ -270,6 +255,15 @@ class Array(_Arithmetic):
         raise ProgramError(f"`np.{name}.{method}` is not supported: write it with `np.{name}`")
 
     def __array_function__(self, function, types, args, kwargs):
+        change = CHANGES.get(function)
+        if change is not None:
+            return change(*args, **kwargs)
+        if kwargs.get("out") is not None:
+            out = kwargs.pop("out")
+            return write_out(out, lambda: function(*args, **kwargs))
+        return as_view(function, args, kwargs, self._recorded(function, args, kwargs))
+
+    def _recorded(self, function, args, kwargs):
         special = _SPECIAL.get(function)
         if special is not None:
             return special(*args, **kwargs)
@@ -385,10 +379,6 @@ def _astype(x, dtype, /, *, copy=True, device=None):
     return x.astype(dtype)
 
 
-def _copy(a, order="K", subok=False):
-    return a
-
-
 def _concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     arrays = tuple(arrays)
     name, keywords = ("concatenate", {}) if axis is None else ("concatenate", {"axis": axis})
@@ -418,7 +408,6 @@ _SPECIAL = {
     np.transpose: _transpose,
     np.permute_dims: _transpose,
     np.astype: _astype,
-    np.copy: _copy,
     np.concatenate: _concatenate,
     np.iscomplexobj: _iscomplexobj,
     np.where: _where,

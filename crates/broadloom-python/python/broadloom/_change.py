@@ -1,0 +1,580 @@
+"""Changes of lazy arrays: writes to indices and masks, operators in place, and views, which change with their arrays.
+
+A change adds a line to the program that makes a new value, `x.at[1:-1].set(v)`, and the array takes its name.
+"""
+
+import functools
+
+import numpy as np
+
+from ._broadloom import Value
+from ._errors import DTypeError, ProgramError, ShapeError, TracingError
+
+_MASKED = (
+    "the size of `x[mask]` depends on the data: while a function is traced, apply functions of single elements "
+    "to it, reduce it, or write it to the same mask, `x[mask] = f(x[mask])`; otherwise write `np.where(mask, a, b)`"
+)
+
+
+class Changing(Value):
+    """The part of a lazy array that changes it, or makes views of it."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index):
+        if isinstance(index, tuple) and len(index) == 1:
+            index = index[0]
+        if _is_mask(index, self):
+            return Masked(self.copy(), index)
+        made = self._trace.index(self, index)
+        if isinstance(made, Changing) and (made.ndim or _has_dots(index)) and _is_basic(index):
+            items = self._items(index)
+            made._view_of(self, f"{{old}}[{items}]", f"{{old}}.at[{items}].set({{new}})")
+            made._let_change()
+        return made
+
+    def __setitem__(self, index, value):
+        if isinstance(index, tuple) and len(index) == 1:
+            index = index[0]
+        if _is_mask(index, self):
+            _set_masked(self, index, value)
+            return
+        if isinstance(value, Masked):
+            raise ProgramError(_MASKED)
+        if index is True or index is False or isinstance(index, (bool, np.bool_)):
+            raise TracingError("a change by True or False: write `if` around it, or `x[...] = np.where(condition, v, x)`")
+        if not _is_basic(index):
+            _set_positions(self, index, value)
+            return
+        items = self._items(index)
+        if isinstance(value, Value) and hasattr(value, "_is_part") and value._is_part(self, f"{{old}}[{items}]"):
+            # `x[1:] += v` writes the view, and then the view to the array.
+            return
+        value = _without_leading(_cast(self, value), _rank(self, index))
+        self._store(_at(self, items, value))
+
+    def copy(self, order="C"):
+        """An array of its own with the same elements."""
+        return type(self)(self._trace, self._name())
+
+    def __copy__(self):
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    def fill(self, value):
+        """Replace all elements by one value."""
+        if np.ndim(value):
+            raise ShapeError("`fill` takes one value: write `x[...] = values` for several")
+        self[...] = value
+
+    def sort(self, axis=-1, kind=None, order=None, *, stable=None):
+        """Sort the elements in place."""
+        if order is not None:
+            raise DTypeError("lazy arrays have no fields: leave out `order=`")
+        self[...] = np.sort(self, axis=axis)
+
+    def partition(self, kth, axis=-1, kind="introselect", order=None):
+        """Partition the elements in place."""
+        self[...] = np.partition(self, kth, axis=axis)
+
+    def put(self, indices, values, mode="raise"):
+        """Refused: positions are written one by one."""
+        raise TracingError(_POSITIONS)
+
+    itemset = put
+
+    @property
+    def flat(self):
+        """The elements in row-major order, for one position at a time."""
+        return _Flat(self)
+
+
+def in_place(name):
+    """The method of an operator such as `+=`, by the name of the operator that makes a new array."""
+    method, shown = f"__{name}__", f"{_SIGNS[name]}="
+
+    def apply(self, other):
+        made = getattr(self, method)(other)
+        if made is NotImplemented or not self._can_change:
+            return made
+        return replace(self, made, shown)
+
+    return apply
+
+
+_SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
+    "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+}  # fmt: skip
+
+
+def replace(array, made, shown):
+    """Writes a result to all elements of an array, as NumPy's operators in place do. Returns the array."""
+    if not isinstance(made, Value):
+        made = array._trace.around("+", np.asarray(made), "")
+    if isinstance(made, Masked):
+        raise ProgramError(_MASKED)
+    if not np.can_cast(made.dtype, array.dtype, "same_kind"):
+        raise DTypeError(
+            f"`{shown}` cannot write {made.dtype} to an array of dtype {array.dtype}: convert the result by "
+            f"`.astype({array.dtype})`, or make a new array, `x = x {shown.rstrip('=') if shown.endswith('=') else '+'} y`"
+        )
+    if made.ndim > array.ndim:
+        raise ShapeError(
+            f"`{shown}` writes {made._type}, which has more axes than the array {array._type}: make a new array, "
+            "or index the operand"
+        )
+    if made.dtype != array.dtype:
+        made = made.astype(array.dtype)
+    if made._type != array._type:
+        made = _at(array, "...", made)
+    array._store(made)
+    return array
+
+
+def write_out(out, compute):
+    """Writes results to the arrays of `out=`, and returns them."""
+    outs = out if isinstance(out, tuple) else (out,)
+    for array in outs:
+        if array is not None and not isinstance(array, Changing):
+            raise TracingError(
+                "`out=` is an array of NumPy's, and the result is not known while the function is traced: "
+                "pass the array as an argument of the function"
+            )
+    made = compute()
+    results = made if isinstance(made, tuple) else (made,)
+    for array, result in zip(outs, results):
+        if array is not None:
+            if np.broadcast_shapes is not None and result._type != array._type and result.ndim != array.ndim:
+                raise ShapeError(f"`out=` is {array._type}, and the result is {result._type}: they need the same shape")
+            replace(array, result, "out=")
+    chosen = tuple(result if array is None else array for array, result in zip(outs, results))
+    return chosen if isinstance(made, tuple) else chosen[0]
+
+
+def _at(array, items, value):
+    return array._trace.around(f"{array._name()}.at[{items}].set(", value, ")")
+
+
+def _is_basic(index):
+    """Whether NumPy returns a view for an index: ranges, integers, `...` and None. Lazy integers choose elements."""
+    items = index if isinstance(index, tuple) else (index,)
+    return all(
+        item is None
+        or item is Ellipsis
+        or isinstance(item, slice)
+        or (isinstance(item, (int, np.integer)) and not isinstance(item, bool))
+        or getattr(item, "_is_size", False)
+        for item in items
+    )
+
+
+def _has_dots(index):
+    return index is Ellipsis or (isinstance(index, tuple) and any(item is Ellipsis for item in index))
+
+
+def _rank(array, index):
+    """The number of axes of a region."""
+    items = index if isinstance(index, tuple) else (index,)
+    integers = sum(not (item is None or item is Ellipsis or isinstance(item, slice)) for item in items)
+    return array.ndim - integers + sum(item is None for item in items)
+
+
+def _cast(array, value):
+    """A value in the dtype of the array to which it is assigned, as NumPy casts it."""
+    dtype = array.dtype
+    if isinstance(value, Value):
+        return value if value.dtype == dtype and not getattr(value, "_is_size", False) else _converted(value, dtype)
+    if isinstance(value, (list, tuple)) and has_lazy(value):
+        return _cast(array, stacked(array._trace, value))
+    given = np.asarray(value)
+    if isinstance(value, (list, tuple)) and given.dtype == object:
+        raise ShapeError("lists of different lengths cannot be assigned")
+    # NumPy itself says what is assigned, and which integers do not fit.
+    made = np.empty(given.shape, dtype)
+    made[...] = value
+    return made.item() if made.ndim == 0 else made
+
+
+def _converted(value, dtype):
+    return value._trace.call("astype", (value, dtype), {})
+
+
+def _without_leading(value, rank):
+    """A value without the leading axes of size 1 that its region does not have."""
+    while np.ndim(value) > rank:
+        size = value.shape[0]
+        if not isinstance(size, int) or size != 1:
+            raise ShapeError(f"the value has {np.ndim(value)} axes, and the elements that it is assigned to have {rank}")
+        value = value[0]
+    return value
+
+
+def has_lazy(value):
+    """Whether there is a lazy array somewhere in lists."""
+    if isinstance(value, (list, tuple)):
+        return any(has_lazy(item) for item in value)
+    return isinstance(value, Value)
+
+
+def stacked(trace, value):
+    """Lists of lazy arrays and numbers as an array."""
+    if not isinstance(value, (list, tuple)):
+        if isinstance(value, Value):
+            return _converted(value, np.dtype(np.int64)) if getattr(value, "_is_size", False) else value
+        return value
+    items = [stacked(trace, item) for item in value]
+    dtype = np.result_type(*(item.dtype if isinstance(item, Value) else np.asarray(item) for item in items))
+    arrays = [_converted(_lazy(trace, item), dtype) for item in items]
+    return trace.call("stack", (tuple(arrays),), {})
+
+
+def _lazy(trace, item):
+    return item if isinstance(item, Value) else trace.around("+", np.asarray(item), "")
+
+
+_POSITIONS = (
+    "elements at positions that are arrays cannot be written: two positions may be the same. Write a mask, "
+    "`x[mask] = v`, a range, or one position after the other"
+)
+
+# Positions that are written one after the other.
+_MOST_POSITIONS = 64
+
+
+def _set_positions(array, index, value):
+    """`x[i] = v` with integers that are known: the last of equal positions wins, as in NumPy."""
+    if isinstance(index, Value) and index.ndim == 0 and index.dtype.kind in "iu" and array.ndim:
+        _set_lazy_position(array, index, value)
+        return
+    known = index if isinstance(index, (list, np.ndarray)) else None
+    if known is None or has_lazy(known):
+        raise TracingError(_POSITIONS)
+    known = np.asarray(known)
+    if known.ndim != 1 or known.dtype.kind not in "iu" or len(known) > _MOST_POSITIONS:
+        if known.dtype == bool:
+            array[array._trace.around("+", known, "") if known.ndim == 0 else _lazy_mask(array, known)] = value
+            return
+        raise TracingError(_POSITIONS)
+    value = _cast(array, value)
+    has_rows = np.ndim(value) == array.ndim and value.shape[0] != 1
+    if has_rows and value.shape[0] != len(known):
+        raise ShapeError(f"{value.shape[0]} values are assigned to {len(known)} positions")
+    for number, position in enumerate(known):
+        array[int(position)] = value[number] if has_rows else value
+
+
+def _lazy_mask(array, mask):
+    return array._trace.call("copy", (mask,), {})
+
+
+def _set_lazy_position(array, index, value):
+    """`x[i] = v` with one integer that is known only when the kernel is called."""
+    array[index]  # An index outside of its axis is refused as when it is read.
+    trace, size = array._trace, array.shape[0]
+    places = trace.call("arange", (size,), {})
+    mask = places == np.where(index < 0, index + size, index)
+    value = _without_leading(_cast(array, value), array.ndim - 1)
+    array._store(_write_mask(array, mask, value))
+
+
+# Masks ---------------------------------------------------------------------------------------------------------------
+
+
+def _is_mask(index, array):
+    if isinstance(index, np.ndarray) and index.dtype == bool and index.ndim:
+        return True
+    return isinstance(index, Value) and not getattr(index, "_is_size", False) and index.dtype == bool and index.ndim > 0
+
+
+def _write_mask(array, mask, value):
+    mask = _lazy(array._trace, mask)
+    return array._trace.around(f"{array._name()}.at[{mask._name()}].set(", value, ")")
+
+
+def _set_masked(array, mask, value):
+    mask = _lazy_mask(array, mask) if isinstance(mask, np.ndarray) else mask
+    if isinstance(value, Masked):
+        value.check_mask(mask)
+        made = value.elements
+        if made.dtype != array.dtype:
+            made = _converted(made, array.dtype)
+        rank = array.ndim - mask.ndim
+        wide = mask[(...,) + (None,) * rank] if rank else mask
+        array._store(array._trace.call("where", (wide, made, array), {}))
+        return
+    rank = array.ndim - mask.ndim
+    value = _cast(array, value)
+    if np.ndim(value) > rank and value.shape[0] != 1:
+        raise TracingError(
+            "the values beside a mask are one for each element that it chooses, whose number is not known: write "
+            "`x[mask] = y[mask]` with `y` in the shape of `x`, or `np.where(mask, y, x)`"
+        )
+    array._store(_write_mask(array, mask, _without_leading(value, rank)))
+
+
+class Masked(np.lib.mixins.NDArrayOperatorsMixin):
+    """The elements that a mask chooses: `x[mask]`. It holds an element for each of the mask, chosen or not."""
+
+    __array_priority__ = 2000
+    _refused_result = _MASKED
+
+    def __init__(self, elements, mask):
+        self.elements = elements
+        self.mask = mask if isinstance(mask, Value) else _lazy_mask(elements, mask)
+        self.name = self.mask._name()
+        _write_mask(elements, self.mask, elements.dtype.type(0).item())  # Checks that the shapes fit.
+
+    @property
+    def dtype(self):
+        """The dtype of the elements."""
+        return self.elements.dtype
+
+    @property
+    def _trace(self):
+        return self.elements._trace
+
+    def check_mask(self, mask):
+        """Checks that another mask chooses the same elements."""
+        if mask._name() != self.name:
+            raise TracingError(
+                "`x[mask]` is used beside another mask: both sides need the same mask, or write `np.where(mask, a, b)`"
+            )
+
+    def _with(self, elements):
+        made = Masked.__new__(Masked)
+        made.elements, made.mask, made.name = elements, self.mask, self.name
+        return made
+
+    def astype(self, dtype, **kwargs):
+        """Convert the elements."""
+        return self._with(self.elements.astype(dtype))
+
+    def copy(self, order="C"):
+        """The elements themselves: nothing changes them."""
+        return self
+
+    def _operand(self, other):
+        if isinstance(other, Masked):
+            other.check_mask(self.mask)
+            return other.elements
+        if np.ndim(other) > self.elements.ndim - self.mask.ndim:
+            raise TracingError(
+                "an array is combined with `x[mask]`, whose number of elements is not known: index it by the same "
+                "mask, `y[mask]`, or write `np.where(mask, a, b)`"
+            )
+        return other
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        if method != "__call__" or ufunc.signature is not None or kwargs.get("out") is not None:
+            raise ProgramError(_MASKED)
+        made = ufunc(*map(self._operand, inputs), **kwargs)
+        return tuple(map(self._with, made)) if isinstance(made, tuple) else self._with(made)
+
+    def __array_function__(self, function, types, args, kwargs):
+        if function not in _REDUCTIONS or not args or args[0] is not self or kwargs.get("axis") is not None:
+            raise ProgramError(_MASKED)
+        return self._reduced(function, *args[1:], **kwargs)
+
+    def _reduced(self, function, axis=None, **kwargs):
+        rank = self.elements.ndim - self.mask.ndim
+        if axis is not None or kwargs or rank:
+            raise ProgramError(_MASKED)
+        if function in (np.max, np.min):
+            lowest = np.finfo(self.dtype) if self.dtype.kind == "f" else np.iinfo(self.dtype)
+            limit = lowest.min if function is np.max else lowest.max
+            kwargs["initial"] = (-np.inf if function is np.max else np.inf) if self.dtype.kind == "f" else int(limit)
+        return function(self.elements, where=self.mask, **kwargs)
+
+    @property
+    def size(self):
+        """The number of elements that the mask chooses."""
+        return np.sum(self.mask)
+
+    @property
+    def ndim(self):
+        """The number of axes."""
+        return self.elements.ndim - self.mask.ndim + 1
+
+    def __getattr__(self, name):
+        function = {f.__name__: f for f in _REDUCTIONS}.get(name)
+        if function is None:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            raise ProgramError(_MASKED)
+        return functools.partial(self._reduced, function)
+
+    def _refuse(self, *args, **kwargs):
+        raise ProgramError(_MASKED)
+
+    __getitem__ = __setitem__ = __iter__ = __len__ = __bool__ = __array__ = __float__ = __int__ = _refuse
+
+
+_REDUCTIONS = (np.sum, np.prod, np.mean, np.max, np.min, np.any, np.all, np.var, np.std)
+
+
+# `x.flat` ------------------------------------------------------------------------------------------------------------
+
+
+class _Flat:
+    """The elements of an array in row-major order."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def _place(self, key):
+        if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
+            raise TracingError("`x.flat` takes one position while a function is traced: write `x.reshape(-1)` or a range")
+        try:
+            return tuple(int(i) for i in np.unravel_index(key % self.array.size, self.array.shape))
+        except TypeError:
+            raise TracingError("a size is not known while the function is traced for all sizes") from None
+
+    def __getitem__(self, key):
+        return self.array[self._place(key)]
+
+    def __setitem__(self, key, value):
+        if isinstance(key, slice) and key == slice(None):
+            self.array[...] = np.reshape(value, self.array.shape) if np.ndim(value) else value
+            return
+        self.array[self._place(key)] = value
+
+
+# Views that functions return -----------------------------------------------------------------------------------------
+
+
+def _arranged(function):
+    """A function that only permutes, reverses, adds or removes axes: what it does is read from what NumPy's does."""
+
+    def view(array, made, args, kwargs):
+        sizes = iter(range(2, 2 + array.ndim))
+        shape = [1 if _is_one(size) else next(sizes) for size in array.shape]
+        model = np.empty(shape, np.uint8)
+        result = function(model, *args[1:], **kwargs)
+        own = [axis for axis, size in enumerate(shape) if size > 1]
+        of_step = {abs(model.strides[axis]): axis for axis in own}
+        order, signs, added = [], {}, []
+        for size, step in zip(result.shape, result.strides):
+            added.append(size == 1)
+            if size > 1:
+                axis = of_step[abs(step)]
+                order.append(axis)
+                signs[axis] = step < 0
+        items = ", ".join("0" if size == 1 else "::-1" if signs[axis] else ":" for axis, size in enumerate(shape)) or "..."
+        inverse = ", ".join(str(order.index(axis)) for axis in own)
+        forward = ", ".join(str(own.index(axis)) for axis in order)
+        inner, back = f"{{old}}[{items}]", "{new}"
+        if any(added):
+            back = f"{back}[{', '.join('0' if one else ':' for one in added)}]"
+        if order != own:
+            inner, back = f"permute_dims({inner}, {forward})", f"permute_dims({back}, {inverse})"
+        if any(added):
+            inner = f"{inner}[{', '.join('None' if one else ':' for one in added)}]"
+        made._view_of(array, inner, f"{{old}}.at[{items}].set({back})")
+        made._let_change()
+        return made
+
+    return view
+
+
+def _is_one(size):
+    return isinstance(size, int) and size == 1
+
+
+def opaque(array, made):
+    """Marks a result that may be a view of an array, which depends on its layout."""
+    if isinstance(made, Changing):
+        if made is not array and isinstance(array, Changing):
+            made._view_of(array, "", "")
+    elif isinstance(made, (tuple, list)):
+        for item in made:
+            opaque(array, item)
+    return made
+
+
+def arranged(function, array, made, *args, **kwargs):
+    """Makes a result a view of the array from which NumPy's function makes it."""
+    if made is array or not isinstance(made, Changing):
+        return made
+    return _arranged(function)(array, made, (array, *args), kwargs)
+
+
+_ARRANGING = {
+    np.transpose, np.permute_dims, np.swapaxes, np.moveaxis, np.rollaxis, np.matrix_transpose, np.flip, np.fliplr, np.flipud,
+    np.rot90, np.squeeze, np.expand_dims, np.linalg.matrix_transpose,
+}  # fmt: skip
+_EACH = {np.atleast_1d, np.atleast_2d, np.atleast_3d}
+_OPAQUE = {
+    np.reshape, np.ravel, np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.unstack, np.diagonal, np.linalg.diagonal,
+    np.broadcast_to, np.lib.stride_tricks.sliding_window_view, np.real, np.diag,
+}  # fmt: skip
+
+
+def as_view(function, args, kwargs, made):
+    """Makes the result of a function of NumPy's a view of its argument, if NumPy returns one."""
+    array = args[0] if args else None
+    if not isinstance(array, Changing):
+        return made
+    if function in _ARRANGING:
+        return arranged(function, array, made, *args[1:], **kwargs)
+    if function in _EACH and len(args) == 1:
+        return arranged(function, array, made)
+    return opaque(array, made) if function in _OPAQUE else made
+
+
+# Functions that change an argument -----------------------------------------------------------------------------------
+
+
+def _copyto(dst, src, casting="same_kind", where=True):
+    if not isinstance(dst, Changing):
+        raise TracingError("`np.copyto` writes to an array of NumPy's: pass it as an argument of the function")
+    dtype = src.dtype if hasattr(src, "dtype") else np.asarray(src).dtype if not has_lazy(src) else dst.dtype
+    weak = isinstance(src, (bool, int, float))
+    if not weak and not np.can_cast(dtype, dst.dtype, casting):
+        raise DTypeError(f"`np.copyto` cannot write {dtype} to {dst.dtype}: write `casting='unsafe'`")
+    if weak and casting != "unsafe" and not np.can_cast(np.min_scalar_type(src) if dst.dtype.kind != "f" else dtype, dst.dtype, casting):
+        raise DTypeError(f"`np.copyto` cannot write {src!r} to {dst.dtype}: write `casting='unsafe'`")
+    if where is True:
+        dst[...] = src
+    else:
+        dst[...] = np.where(where, _lazy(dst._trace, _cast(dst, src)), dst)
+
+
+def _putmask(a, mask, values):
+    if np.ndim(values) and getattr(values, "_type", None) != getattr(a, "_type", None):
+        raise TracingError("`np.putmask` repeats values of another shape: write `np.copyto(x, values, where=mask)`")
+    a[...] = np.where(mask, _lazy(a._trace, _cast(a, values)), a)
+
+
+def _fill_diagonal(a, val, wrap=False):
+    if a.ndim != 2 or wrap:
+        raise ProgramError("`np.fill_diagonal` takes two axes and no `wrap=`: write `np.where(np.eye(n, dtype=bool), v, x)`")
+    if np.ndim(val):
+        raise ProgramError("`np.fill_diagonal` takes one value: write `np.where(np.eye(n, dtype=bool), np.diag(v), x)`")
+    rows, columns = a.shape
+    mask = a._trace.call("eye", (rows, columns), {"dtype": np.dtype(bool)})
+    a._store(_write_mask(a, mask, _cast(a, val)))
+
+
+def _refuse_scatter(name):
+    def refuse(*args, **kwargs):
+        raise TracingError(f"`np.{name}`: {_POSITIONS}")
+
+    return refuse
+
+
+def _copied(a, order="K", subok=False):
+    return a.copy()
+
+
+CHANGES = {
+    np.copyto: _copyto,
+    np.putmask: _putmask,
+    np.fill_diagonal: _fill_diagonal,
+    np.copy: _copied,
+    np.place: _refuse_scatter("place"),
+    np.put: _refuse_scatter("put"),
+    np.put_along_axis: _refuse_scatter("put_along_axis"),
+}
