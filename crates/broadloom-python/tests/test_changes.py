@@ -327,7 +327,7 @@ def masks(x, y, m):
     x[m] += 1
     x[m & (y > 10)] = -y.sum()
     x[m] = y[m]
-    x[x > 20] = np.sqrt(x[x > 20]) + 1
+    x[x > 20] = np.floor(np.sqrt(x[x > 20])) + 1
     x[~m] *= 2
     return x[m].sum(), x[m].max(), x[~m].min(), x[m].size
 
@@ -385,7 +385,7 @@ def functions(x, y):
     np.add(x, y, out=x)
     np.multiply(x[2], 2, out=x[2])
     np.fill_diagonal(x, 9)
-    np.maximum(x, y, x)
+    np.maximum(x, y, out=x)
     np.sum(y, axis=0, out=x[3])
     np.cumsum(y[0], out=x[4])
     np.putmask(x, y > 50, -1)

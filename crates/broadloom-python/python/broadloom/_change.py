@@ -24,7 +24,7 @@ class Changing(Value):
     def __getitem__(self, index):
         if isinstance(index, tuple) and len(index) == 1:
             index = index[0]
-        if _is_mask(index, self):
+        if _is_mask(index):
             return Masked(self.copy(), index)
         made = self._trace.index(self, index)
         if isinstance(made, Changing) and (made.ndim or _has_dots(index)) and _is_basic(index):
@@ -36,7 +36,7 @@ class Changing(Value):
     def __setitem__(self, index, value):
         if isinstance(index, tuple) and len(index) == 1:
             index = index[0]
-        if _is_mask(index, self):
+        if _is_mask(index):
             _set_masked(self, index, value)
             return
         if isinstance(value, Masked):
@@ -116,11 +116,7 @@ def replace(array, made, shown):
         made = array._trace.around("+", np.asarray(made), "")
     if isinstance(made, Masked):
         raise ProgramError(_MASKED)
-    if not np.can_cast(made.dtype, array.dtype, "same_kind"):
-        raise DTypeError(
-            f"`{shown}` cannot write {made.dtype} to an array of dtype {array.dtype}: convert the result by "
-            f"`.astype({array.dtype})`, or make a new array, `x = x {shown.rstrip('=') if shown.endswith('=') else '+'} y`"
-        )
+    check_cast(made.dtype, array.dtype, shown)
     if made.ndim > array.ndim:
         raise ShapeError(
             f"`{shown}` writes {made._type}, which has more axes than the array {array._type}: make a new array, "
@@ -132,6 +128,15 @@ def replace(array, made, shown):
         made = _at(array, "...", made)
     array._store(made)
     return array
+
+
+def check_cast(source, target, shown):
+    """Refuses what NumPy's operations in place refuse: floats in an array of integers, and integers in one of bools."""
+    if not np.can_cast(source, target, "same_kind"):
+        raise DTypeError(
+            f"`{shown}` cannot write {source} to an array of dtype {target}: convert the operand by `.astype({target})`, "
+            "or make a new array, `x = x + y`"
+        )
 
 
 def write_out(out, compute):
@@ -283,10 +288,10 @@ def _set_lazy_position(array, index, value):
 # Masks ---------------------------------------------------------------------------------------------------------------
 
 
-def _is_mask(index, array):
+def _is_mask(index):
     if isinstance(index, np.ndarray) and index.dtype == bool and index.ndim:
         return True
-    return isinstance(index, Value) and not getattr(index, "_is_size", False) and index.dtype == bool and index.ndim > 0
+    return isinstance(index, Value) and not getattr(index, "_is_size", False) and index.dtype == bool
 
 
 def _write_mask(array, mask, value):
@@ -368,9 +373,15 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
         return other
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        if method != "__call__" or ufunc.signature is not None or kwargs.get("out") is not None:
+        out = kwargs.pop("out", None)
+        if method != "__call__" or ufunc.signature is not None or (out is not None and out[0] is not self):
             raise ProgramError(_MASKED)
         made = ufunc(*map(self._operand, inputs), **kwargs)
+        if out is not None:
+            # `x[mask] += v` changes the elements, which the same statement then writes to the mask.
+            check_cast(made.dtype, self.dtype, f"np.{ufunc.__name__}")
+            self.elements = made.astype(self.dtype)
+            return self
         return tuple(map(self._with, made)) if isinstance(made, tuple) else self._with(made)
 
     def __array_function__(self, function, types, args, kwargs):
