@@ -10,6 +10,7 @@ from ._broadloom import Value
 from ._change import CHANGES, Changing, arranged, as_view, in_place, opaque, write_out
 from ._errors import Error, ProgramError, TracingError
 from ._frames import describe, here
+from ._pieces import FUNCTIONS
 
 _UNKNOWN = "the elements of a lazy array are not known while the function is traced"
 
@@ -258,6 +259,9 @@ class Array(Changing, _Arithmetic):
         change = CHANGES.get(function)
         if change is not None:
             return change(*args, **kwargs)
+        made = FUNCTIONS[function](*args, **kwargs) if function in FUNCTIONS else NotImplemented
+        if made is not NotImplemented:
+            return made
         if kwargs.get("out") is not None:
             out = kwargs.pop("out")
             return write_out(out, lambda: function(*args, **kwargs))

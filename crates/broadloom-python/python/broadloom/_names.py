@@ -14,6 +14,7 @@ import numpy as np
 from ._broadloom import Function, Trace, Value
 from ._change import Changing, has_lazy, opaque, stacked
 from ._errors import TracingError
+from ._pieces import Grid, linspace
 
 # Functions of these modules are called as they are: they do not compute with the names of the caller.
 _FOREIGN = frozenset({"numpy", "broadloom", "scipy"}) | sys.stdlib_module_names
@@ -157,6 +158,7 @@ class _Numpy:
 
     def __init__(self, trace):
         self._trace = trace
+        self.mgrid = Grid(trace)
         self.ndarray = _Arrays("ndarray", (), {"numpy": self})
 
     def __getattr__(self, name):
@@ -225,11 +227,7 @@ class _Numpy:
         """`np.linspace`"""
         if not has_lazy([start, stop, num]):
             return np.linspace(start, stop, num, endpoint, retstep, dtype, axis)
-        if retstep or axis:
-            raise TracingError("`np.linspace` of lazy numbers takes no `retstep=` and no `axis=`")
-        kwargs = {} if endpoint else {"endpoint": False}
-        made = self._trace.call("linspace", (start, stop, num), kwargs)
-        return made if dtype is None else made.astype(dtype)
+        return linspace(start, stop, num, endpoint, retstep, dtype, axis)
 
     def array(self, object, dtype=None, *, copy=True, **kwargs):
         """`np.array`"""

@@ -225,10 +225,12 @@ impl Trace {
         });
         let session = session.ok_or_else(|| over(py))?;
         let text = session.text().to_owned();
-        let written = frames.describe(py);
         match caught(py, || session.finish())? {
             Ok(resolved) => Ok(Traced { resolved, captured, frames, text }),
-            Err(mistakes) => Err(of_mistakes(py, &mistakes.written_at(|line| written.get(&line).cloned()))),
+            Err(mistakes) => {
+                let written = frames.describe(py);
+                Err(of_mistakes(py, &mistakes.written_at(|line| written.get(&line).cloned())))
+            }
         }
     }
 }

@@ -68,6 +68,12 @@ impl Value {
         self.place().can_change
     }
 
+    /// Whether this is a Python float, which takes the dtype of the other operand, or computed of such floats alone.
+    #[getter(_is_number)]
+    fn is_number(&self) -> bool {
+        matches!(self.defined, Defined::Number(_))
+    }
+
     /// Makes operations in place change the object, which has no axes.
     fn _let_change(&self) {
         self.let_change();
