@@ -1,6 +1,7 @@
 //! Python functions that are compiled: a kernel for each structure of arguments.
 
 use crate::error::Class;
+use crate::fallback::Fallback;
 use crate::kernel::{Changes, Failure, Kernel, output_name};
 use crate::structure::{Call, Leaf, Size, Tree, rebuilt};
 use crate::trace::{Trace, Value, wrap};
@@ -40,6 +41,7 @@ pub struct Function {
     /// Whether the function itself takes `out`.
     takes_out: bool,
     options: CompileOptions,
+    fallback: Fallback,
     table: Mutex<Table>,
     traces: AtomicU64,
 }
@@ -155,18 +157,28 @@ pub fn options(py: Python<'_>, threads: Option<usize>) -> PyResult<CompileOption
 #[pymethods]
 impl Function {
     #[new]
-    #[pyo3(signature = (function, parameters, statics, threads))]
+    #[pyo3(signature = (function, parameters, statics, threads, fallback=false))]
     fn new(
         py: Python<'_>,
         function: Py<PyAny>,
         parameters: Vec<String>,
         statics: Vec<String>,
         threads: Option<usize>,
+        fallback: bool,
     ) -> PyResult<Function> {
         let options = options(py, threads)?;
         let takes_out = parameters.iter().any(|name| name == "out");
         let (table, traces) = (Mutex::default(), AtomicU64::new(0));
-        Ok(Function { function, parameters, statics, takes_out, options, table, traces })
+        Ok(Function {
+            function,
+            parameters,
+            statics,
+            takes_out,
+            options,
+            fallback: Fallback::new(fallback),
+            table,
+            traces,
+        })
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -176,27 +188,8 @@ impl Function {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let mut call = self.call(args, kwargs)?;
-        if call.is_lazy {
-            return self.function.bind(py).call(args, kwargs);
-        }
-        let out = match kwargs {
-            Some(kwargs) if !self.takes_out => kwargs.get_item("out")?.filter(|out| !out.is_none()),
-            _ => None,
-        };
-        let kernel = self.kernel_for(py, &mut call, args, kwargs, false)?;
-        let error = match kernel.get().run(py, &call.leaves, out.as_ref()) {
-            Ok(results) => return Ok(results),
-            Err(Failure::Raised(error)) => return Err(error),
-            Err(Failure::Sizes(error)) => error,
-        };
-        // These sizes break a condition of the kernel for all sizes. One for just these sizes may have a result, as a slice
-        // that ends behind its axis has; otherwise the message names them.
-        let kernel = self.kernel_for(py, &mut call, args, kwargs, true)?;
-        kernel.get().run(py, &call.leaves, out.as_ref()).map_err(|failure| match failure {
-            Failure::Raised(error) => error,
-            Failure::Sizes(_) => kernel.get().explain(py, &error),
-        })
+        self.run(py, args, kwargs)
+            .or_else(|error| self.fallback.call(error, self.function.bind(py), args, kwargs))
     }
 
     fn __get__<'py>(
@@ -256,6 +249,48 @@ impl Function {
 }
 
 impl Function {
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut call = self.call(args, kwargs)?;
+        if call.is_lazy || self.fallback.knows(&call.key) {
+            return self.function.bind(py).call(args, kwargs);
+        }
+        let out = match kwargs {
+            Some(kwargs) if !self.takes_out => kwargs.get_item("out")?.filter(|out| !out.is_none()),
+            _ => None,
+        };
+        let kernel = self.compiled(py, &mut call, args, kwargs, false)?;
+        let error = match kernel.get().run(py, &call.leaves, out.as_ref()) {
+            Ok(results) => return Ok(results),
+            Err(Failure::Raised(error)) => return Err(error),
+            Err(Failure::Sizes(error)) => error,
+        };
+        // These sizes break a condition of the kernel for all sizes. One for just these sizes may have a result, as a slice
+        // that ends behind its axis has; otherwise the message names them.
+        let kernel = self.compiled(py, &mut call, args, kwargs, true)?;
+        kernel.get().run(py, &call.leaves, out.as_ref()).map_err(|failure| match failure {
+            Failure::Raised(error) => error,
+            Failure::Sizes(_) => kernel.get().explain(py, &error),
+        })
+    }
+
+    /// The kernel for a call of a function that may run in NumPy instead.
+    fn compiled<'py>(
+        &self,
+        py: Python<'py>,
+        call: &mut Call<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+        is_concrete: bool,
+    ) -> PyResult<Bound<'py, Kernel>> {
+        let kernel = self.kernel_for(py, call, args, kwargs, is_concrete);
+        kernel.inspect_err(|_| self.fallback.remember(&call.key))
+    }
+
     fn call<'py>(
         &self,
         args: &Bound<'py, PyTuple>,
