@@ -136,9 +136,8 @@ impl<'py> Operand<'py> {
     /// Returns whether the caller passed one of NumPy's scalars, which cannot change.
     pub fn is_scalar(&self) -> bool {
         // SAFETY: the object lives, and this thread is attached.
-        let is_array = |object: &Bound<'py, PyAny>| unsafe {
-            npyffi::PyArray_Check(object.py(), object.as_ptr()) != 0
-        };
+        let is_array =
+            |object: &Bound<'py, PyAny>| unsafe { npyffi::PyArray_Check(object.py(), object.as_ptr()) != 0 };
         self.shape.is_empty() && self.given.as_ref().is_some_and(|given| !is_array(given))
     }
 

@@ -411,7 +411,10 @@ impl Function {
             }
             names.push(name.clone());
             let made = wrap(&trace, &name)?;
-            let value = made.cast::<Value>().ok().filter(|_| matches!(leaf, Leaf::Array(array) if !array.is_scalar()));
+            let value = made
+                .cast::<Value>()
+                .ok()
+                .filter(|_| matches!(leaf, Leaf::Array(array) if !array.is_scalar()));
             if let Some(value) = value {
                 value.get().let_change();
             }
@@ -437,14 +440,23 @@ impl Function {
             lazy_kwargs.set_item(key, argument)?;
         }
         let function = traceable(self.function.bind(py), &trace)?;
-        let returned = function.call(PyTuple::new(py, lazy_args)?, Some(&lazy_kwargs))?;
+        let lazy_args = PyTuple::new(py, lazy_args)?;
+        let before = contents(&lazy_args, &lazy_kwargs)?;
+        let returned = function.call(&lazy_args, Some(&lazy_kwargs))?;
+        let after = contents(&lazy_args, &lazy_kwargs)?;
+        if before.len() != after.len() || before.iter().zip(&after).any(|(old, new)| !old.is(new)) {
+            let text = "the function replaces what stands in a list or a dict that it gets, which the caller would not see: \
+                        return the new arrays, or write their elements, `arrays[0][...] = v`";
+            return Err(Class::Tracing.error(py, text));
+        }
         let mut outputs = 0;
-        let has_changed = |value: &Option<Bound<'py, Value>>| value.as_ref().is_some_and(|value| value.get().has_changed());
+        let has_changed =
+            |value: &Option<Bound<'py, Value>>| value.as_ref().is_some_and(|value| value.get().has_changed());
         let mut changes = Changes::default();
         let results = Tree::of(&returned, 0, &mut |object| {
-            let leaf = values.iter().position(|value| {
-                has_changed(value) && value.as_ref().is_some_and(|value| value.is(object))
-            });
+            let leaf = values
+                .iter()
+                .position(|value| has_changed(value) && value.as_ref().is_some_and(|value| value.is(object)));
             if let Some(leaf) = leaf {
                 changes.returned.push((outputs, leaf));
                 outputs += 1;
@@ -472,6 +484,14 @@ impl Function {
 /// The function with NumPy's names replaced by ours for what NumPy cannot pass on, such as `np.zeros(x.shape)`.
 fn traceable<'py>(function: &Bound<'py, PyAny>, trace: &Bound<'py, Trace>) -> PyResult<Bound<'py, PyAny>> {
     function.py().import("broadloom._names")?.call_method1("traceable", (function, trace))
+}
+
+/// What stands in the containers among the arguments.
+fn contents<'py>(args: &Bound<'py, PyTuple>, kwargs: &Bound<'py, PyDict>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let py = args.py();
+    let found = py.import("broadloom._names")?.call_method1("contents", ((args, kwargs),))?;
+    // The first is the pair that is made here.
+    found.try_iter()?.skip(1).collect()
 }
 
 /// The name of a result that is an array; `None` for a value that is returned unchanged.

@@ -242,11 +242,7 @@ impl Kernel {
     }
 
     /// Checks that the arguments that change can be written to, and that no other array shares their elements.
-    fn check_changes<'py>(
-        &self,
-        leaves: &[Leaf<'py>],
-        captured: &[Option<Operand<'py>>],
-    ) -> PyResult<()> {
+    fn check_changes<'py>(&self, leaves: &[Leaf<'py>], captured: &[Option<Operand<'py>>]) -> PyResult<()> {
         let name = |number: usize| self.names.get(number).map_or("an argument", String::as_str);
         for number in &self.changes.leaves {
             let Some(Leaf::Array(array)) = leaves.get(*number) else { continue };

@@ -306,6 +306,12 @@ def test_the_argument_is_returned():
     same((y, row), (B, (A + B)[0]))
 
 
+def test_sizes_that_become_one():
+    compiled = bl.jit(lambda x: x[3:].squeeze())
+    for size in [4, 6, 4]:
+        same(compiled(array(size, 6)), array(size, 6)[3:].squeeze())
+
+
 def test_one_kernel_serves_all_sizes():
     def step(u):
         u[1:-1, 1:-1] = (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]) * 0.25
@@ -355,6 +361,26 @@ def test_masks():
     check(masked_view, A, m)
 
 
+def masks_beside_positions(x, m):
+    x[m, 0] = 5
+    x[m, 1:3] += 1
+    x[2, x[2] > 20] = -1
+    x[m, -1] = x[m, -1] * 2
+    x[m] = np.clip(x[m], 2, 9)
+    return x[m, 2].sum()
+
+
+def masks_of_ufuncs(x, y):
+    np.add(x, y, out=x, where=y > 50)
+    np.sqrt(y, where=y > 60, out=y)
+    return x.astype(x.dtype, copy=False) is x
+
+
+def test_masks_beside_other_items():
+    check(masks_beside_positions, A, A[:, 0] > 8)
+    check(masks_of_ufuncs, A, B * B)
+
+
 def test_masks_are_the_same_or_refused():
     def other(x):
         x[x > 1] = x[x > 2]
@@ -390,6 +416,7 @@ def functions(x, y):
     np.cumsum(y[0], out=x[4])
     np.putmask(x, y > 50, -1)
     np.clip(x, 0, 40, out=x)
+    np.nan_to_num(x, copy=False, nan=1)
     return np.subtract(x, 1, out=y)
 
 
@@ -413,6 +440,19 @@ def known_positions(x, v):
     x[[3, 4]] = v
 
 
+def known_positions_of_several_axes(x, v):
+    n = x.shape[0]
+    x[range(n), range(n)] = 0
+    x[np.diag_indices(5)] += 3
+    x[np.triu_indices(5, 2)] = -1
+    x[[0, 1, 0], [5, 5, 5]] = v[:3]
+    x[np.ix_([2, 4], [1, 3])] = [[1, 2], [3, 4]]
+    x[1:3, [0, 2]] = x[2:4, [1, 1]]
+    x[[4, -1], :3] *= 2
+    x[[]] = 9
+    x[np.arange(5) % 2 == 0, 1] = 8
+
+
 def lazy_position(x, i):
     x[i] = 5
     return x
@@ -423,6 +463,7 @@ def test_functions():
     check(sorted_in_place, (A * 37) % 11)
     check(flat_places, A)
     check(known_positions, A, V)
+    check(known_positions_of_several_axes, A, V)
     for i in [np.int64(2), np.int64(-1), np.array(0)]:
         check(lazy_position, A, i)
         check(lazy_position, V, i)
@@ -582,6 +623,46 @@ def test_exceptions_leave_the_arguments():
     with pytest.raises(bl.OutOfRangeError):
         bl.jit(fails)(x, np.array([3, 70]))
     same(x, A)
+
+
+def test_what_the_caller_would_not_see():
+    def replace(arrays):
+        arrays[0] = arrays[0] + 1
+
+    def add(arrays):
+        arrays["new"] = arrays["x"] * 2
+
+    for function, arrays in [(replace, [A]), (add, {"x": A})]:
+        with pytest.raises(bl.TracingError, match="replaces what stands in a list or a dict"):
+            bl.jit(function)(arrays)
+        assert len(arrays) == 1
+
+
+def test_changes_that_are_refused():
+    def reshape(x):
+        x.shape = (6, 5)
+
+    def scatter(x):
+        np.add.at(x, np.array([0, 0]), 1)
+
+    def scattered(x, i):
+        x[i] = 1
+
+    def outside(x):
+        np.add(x, 1, out=A)
+
+    for function, args, text in [
+        (reshape, [A], "x = x.reshape"),
+        (scatter, [V], "np.bincount"),
+        (scattered, [V, np.array([0, 1])], "x.mask. = v"),
+        (outside, [B], "pass the array as an argument"),
+        (lambda x: np.einsum("ii->i", x).fill(0), [array(4, 4)], "copy"),
+        (lambda x: np.diagonal(x).fill(0), [array(4, 4)], "copy"),
+    ]:
+        before = copy.deepcopy(args)
+        with pytest.raises(bl.TracingError, match=text):
+            bl.jit(function)(*args)
+        same(args, before)
 
 
 def test_layouts_that_matter():

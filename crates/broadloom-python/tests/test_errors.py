@@ -82,7 +82,7 @@ def test_writes_that_are_refused():
     assert "x = x + y" in fails(add, integers, error=bl.DTypeError)
     outside = np.empty(X.shape)
     assert "out=" in fails(lambda x: np.add(x, 1, out=outside), X, error=bl.TracingError)
-    text = fails(lambda x: x.__setitem__(np.array([[0, 1]]), 1), X, error=bl.TracingError)
+    text = fails(lambda x: x.__setitem__(x.astype(int), 1), X, error=bl.TracingError)
     assert "x[mask] = v" in text
 
 

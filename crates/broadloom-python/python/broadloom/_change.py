@@ -26,6 +26,11 @@ class Changing(Value):
             index = index[0]
         if _is_mask(index):
             return Masked(self.copy(), index)
+        beside = _mask_beside(self, index)
+        if beside is not None:
+            return beside[0][beside[1]]
+        if isinstance(index, tuple) and sum(map(_is_known, index)) > 1 and not has_lazy(index):
+            return np.ravel(self)[_places(self, index)]
         made = self._trace.index(self, index)
         if isinstance(made, Changing) and (made.ndim or _has_dots(index)) and _is_basic(index):
             items = self._items(index)
@@ -38,6 +43,11 @@ class Changing(Value):
             index = index[0]
         if _is_mask(index):
             _set_masked(self, index, value)
+            return
+        beside = _mask_beside(self, index)
+        if beside is not None:
+            part, mask = beside
+            part[mask] = value
             return
         if isinstance(value, Masked):
             raise ProgramError(_MASKED)
@@ -52,6 +62,11 @@ class Changing(Value):
             return
         value = _without_leading(_cast(self, value), _rank(self, index))
         self._store(_at(self, items, value))
+
+    def __setattr__(self, name, value):
+        if name == "shape":
+            raise TracingError("the shape of a lazy array stays: write `x = x.reshape(shape)` instead of `x.shape = shape`")
+        raise AttributeError(f"the attribute {name!r} of a lazy array cannot be set")
 
     def copy(self, order="C"):
         """An array of its own with the same elements."""
@@ -78,6 +93,11 @@ class Changing(Value):
     def partition(self, kth, axis=-1, kind="introselect", order=None):
         """Partition the elements in place."""
         self[...] = np.partition(self, kth, axis=axis)
+
+    @property
+    def nbytes(self):
+        """The bytes of all elements."""
+        return self.size * self.dtype.itemsize
 
     def put(self, indices, values, mode="raise"):
         """Refused: positions are written one by one."""
@@ -139,8 +159,15 @@ def check_cast(source, target, shown):
         )
 
 
-def write_out(out, compute):
-    """Writes results to the arrays of `out=`, and returns them."""
+def refuse_at(name):
+    """Refuses `np.add.at`."""
+    raise TracingError(
+        f"`np.{name}.at`: {_POSITIONS}. For sums, write `x += np.bincount(i, weights=v, minlength=x.shape[0])`"
+    )
+
+
+def write_out(out, compute, where=True):
+    """Writes results to the arrays of `out=`, where a condition holds, and returns them."""
     outs = out if isinstance(out, tuple) else (out,)
     for array in outs:
         if array is not None and not isinstance(array, Changing):
@@ -152,8 +179,9 @@ def write_out(out, compute):
     results = made if isinstance(made, tuple) else (made,)
     for array, result in zip(outs, results):
         if array is not None:
-            if np.broadcast_shapes is not None and result._type != array._type and result.ndim != array.ndim:
-                raise ShapeError(f"`out=` is {array._type}, and the result is {result._type}: they need the same shape")
+            if where is not True:
+                check_cast(result.dtype, array.dtype, "out=")
+                result = np.where(where, result.astype(array.dtype), array)
             replace(array, result, "out=")
     chosen = tuple(result if array is None else array for array, result in zip(outs, results))
     return chosen if isinstance(made, tuple) else chosen[0]
@@ -245,30 +273,36 @@ _POSITIONS = (
     "`x[mask] = v`, a range, or one position after the other"
 )
 
-# Positions that are written one after the other.
-_MOST_POSITIONS = 64
-
 
 def _set_positions(array, index, value):
-    """`x[i] = v` with integers that are known: the last of equal positions wins, as in NumPy."""
+    """`x[i] = v` with positions that are known, or with one that is not. The last of equal positions wins, as in NumPy."""
     if isinstance(index, Value) and index.ndim == 0 and index.dtype.kind in "iu" and array.ndim:
         _set_lazy_position(array, index, value)
         return
-    known = index if isinstance(index, (list, np.ndarray)) else None
-    if known is None or has_lazy(known):
+    if has_lazy(index):
         raise TracingError(_POSITIONS)
-    known = np.asarray(known)
-    if known.ndim != 1 or known.dtype.kind not in "iu" or len(known) > _MOST_POSITIONS:
-        if known.dtype == bool:
-            array[array._trace.around("+", known, "") if known.ndim == 0 else _lazy_mask(array, known)] = value
+    places, count = _places(array, index), int(np.prod(array.shape))
+    mask, source = np.zeros(count, bool), np.zeros(count, np.int64)
+    mask[places.ravel()] = True
+    source[places.ravel()] = np.arange(places.size)
+    value = _without_leading(_cast(array, value), places.ndim)
+    if np.ndim(value):
+        value = np.broadcast_to(_lazy(array._trace, value), places.shape)
+        if not places.size:
             return
-        raise TracingError(_POSITIONS)
-    value = _cast(array, value)
-    has_rows = np.ndim(value) == array.ndim and value.shape[0] != 1
-    if has_rows and value.shape[0] != len(known):
-        raise ShapeError(f"{value.shape[0]} values are assigned to {len(known)} positions")
-    for number, position in enumerate(known):
-        array[int(position)] = value[number] if has_rows else value
+        value = value.reshape(-1)[source.reshape(array.shape)]
+    array[...] = np.where(_lazy_mask(array, mask.reshape(array.shape)), value, array)
+
+
+def _is_known(item):
+    return isinstance(item, (list, range, np.ndarray))
+
+
+def _places(array, index):
+    """The positions of the chosen elements in row-major order."""
+    if not all(isinstance(size, int) for size in array.shape):
+        raise TracingError("a size is not known while the function is traced for all sizes")
+    return np.arange(int(np.prod(array.shape))).reshape(array.shape)[index]
 
 
 def _lazy_mask(array, mask):
@@ -292,6 +326,22 @@ def _is_mask(index):
     if isinstance(index, np.ndarray) and index.dtype == bool and index.ndim:
         return True
     return isinstance(index, Value) and not getattr(index, "_is_size", False) and index.dtype == bool
+
+
+def _mask_beside(array, index):
+    """For `x[mask, 0]` and `x[1, mask]`: the view that the other items choose, with the axes of the mask in front, and the
+    mask; `None` for other indices."""
+    if not isinstance(index, tuple) or sum(map(_is_mask, index)) != 1 or Ellipsis in [i for i in index if not _is_array(i)]:
+        return None
+    place = next(number for number, item in enumerate(index) if _is_mask(item))
+    before, mask, after = index[:place], index[place], index[place + 1 :]
+    if not _is_basic(before + after) or any(not isinstance(item, (int, np.integer)) for item in before):
+        return None
+    return array[(*before, *(slice(None),) * mask.ndim, *after)], mask
+
+
+def _is_array(item):
+    return isinstance(item, (Value, np.ndarray, list))
 
 
 def _write_mask(array, mask, value):
@@ -385,6 +435,9 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
         return tuple(map(self._with, made)) if isinstance(made, tuple) else self._with(made)
 
     def __array_function__(self, function, types, args, kwargs):
+        if function in _OF_ELEMENTS:
+            operands = [self._operand(item) if item is not None else None for item in args]
+            return self._with(function(*operands, **{name: self._operand(item) for name, item in kwargs.items()}))
         if function not in _REDUCTIONS or not args or args[0] is not self or kwargs.get("axis") is not None:
             raise ProgramError(_MASKED)
         return self._reduced(function, *args[1:], **kwargs)
@@ -423,6 +476,7 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
     __getitem__ = __setitem__ = __iter__ = __len__ = __bool__ = __array__ = __float__ = __int__ = _refuse
 
 
+_OF_ELEMENTS = {np.clip, np.round, np.around, np.nan_to_num, np.where, np.fix, np.sinc}
 _REDUCTIONS = (np.sum, np.prod, np.mean, np.max, np.min, np.any, np.all, np.var, np.std)
 
 
@@ -523,15 +577,30 @@ _OPAQUE = {
 }  # fmt: skip
 
 
+def _check_squeeze(array):
+    """Refuses sizes such as `n - 2`, which may be 1. Sizes of arguments are not 1, unless this is part of the kernel."""
+    if any(isinstance(size, Value) and not size._type.isidentifier() for size in array.shape):
+        raise TracingError(
+            f"whether {array._type} has axes of size 1 is not known for all sizes: write `x.squeeze(axis=..)`"
+        )
+
+
 def as_view(function, args, kwargs, made):
     """Makes the result of a function of NumPy's a view of its argument, if NumPy returns one."""
     array = args[0] if args else None
+    if function is np.einsum and len(args) == 2:
+        # `np.einsum("ii->i", x)` is a view.
+        return opaque(args[1], made)
     if not isinstance(array, Changing):
         return made
     if function in _ARRANGING:
+        if function is np.squeeze and len(args) == 1 and kwargs.get("axis") is None:
+            _check_squeeze(array)
         return arranged(function, array, made, *args[1:], **kwargs)
     if function in _EACH and len(args) == 1:
         return arranged(function, array, made)
+    if function is np.where and made.ndim == 0:
+        made._let_change()
     return opaque(array, made) if function in _OPAQUE else made
 
 
@@ -569,6 +638,13 @@ def _fill_diagonal(a, val, wrap=False):
     a._store(_write_mask(a, mask, _cast(a, val)))
 
 
+def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    if copy or not isinstance(x, Changing):
+        return NotImplemented
+    x[...] = np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+    return x
+
+
 def _refuse_scatter(name):
     def refuse(*args, **kwargs):
         raise TracingError(f"`np.{name}`: {_POSITIONS}")
@@ -585,6 +661,7 @@ CHANGES = {
     np.putmask: _putmask,
     np.fill_diagonal: _fill_diagonal,
     np.copy: _copied,
+    np.nan_to_num: _nan_to_num,
     np.place: _refuse_scatter("place"),
     np.put: _refuse_scatter("put"),
     np.put_along_axis: _refuse_scatter("put_along_axis"),

@@ -7,7 +7,7 @@ import inspect
 import numpy as np
 
 from ._broadloom import Value
-from ._change import CHANGES, Changing, arranged, as_view, in_place, opaque, write_out
+from ._change import CHANGES, Changing, arranged, as_view, in_place, opaque, refuse_at, write_out
 from ._errors import Error, ProgramError, TracingError
 from ._frames import describe, here
 from ._pieces import FUNCTIONS
@@ -173,6 +173,8 @@ class Array(Changing, _Arithmetic):
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         """Convert the elements to a dtype."""
+        if not copy and self.dtype == dtype:
+            return self
         return self._trace.call("astype", (self, np.dtype(dtype)), {})
 
     def view(self, dtype=None):
@@ -230,11 +232,14 @@ class Array(Changing, _Arithmetic):
         return f"Array({self._type})"
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        out = kwargs.pop("out", None)
+        if method == "at":
+            refuse_at(ufunc.__name__)
+        if out is not None:
+            where = kwargs.pop("where", True) if method == "__call__" else True
+            return write_out(out, lambda: getattr(ufunc, method)(*inputs, **kwargs), where)
         if method != "reduce" and kwargs.pop("where", True) is not True:
             raise TracingError("`where=` of a ufunc leaves elements unset: write `np.where(condition, result, other)`")
-        out = kwargs.pop("out", None)
-        if out is not None:
-            return write_out(out, lambda: getattr(ufunc, method)(*inputs, **kwargs))
         casting = kwargs.pop("casting", None)
         kwargs.pop("subok", None), kwargs.pop("order", None)
         trace = _trace_of(inputs)
@@ -256,10 +261,8 @@ class Array(Changing, _Arithmetic):
         raise ProgramError(f"`np.{name}.{method}` is not supported: write it with `np.{name}`")
 
     def __array_function__(self, function, types, args, kwargs):
-        change = CHANGES.get(function)
-        if change is not None:
-            return change(*args, **kwargs)
-        made = FUNCTIONS[function](*args, **kwargs) if function in FUNCTIONS else NotImplemented
+        own = CHANGES.get(function) or FUNCTIONS.get(function)
+        made = NotImplemented if own is None else own(*args, **kwargs)
         if made is not NotImplemented:
             return made
         if kwargs.get("out") is not None:

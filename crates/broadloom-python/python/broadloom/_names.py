@@ -25,6 +25,19 @@ def traceable(function, trace: Trace):
     return _Names(trace).value(function)
 
 
+def contents(arguments):
+    """What stands in the containers among the arguments, in order."""
+    found, stack = [], [arguments]
+    while stack:
+        item = stack.pop()
+        found.append(item)
+        if isinstance(item, dict):
+            stack.extend(item.values())
+        elif isinstance(item, (list, tuple)):
+            stack.extend(item)
+    return found
+
+
 class _Names:
     def __init__(self, trace):
         self.numpy = _Numpy(trace)

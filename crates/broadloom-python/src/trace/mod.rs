@@ -10,7 +10,7 @@ use crate::function::options;
 use crate::kernel::{Changes, Frames, Kernel, output_name};
 use crate::structure::Tree;
 use broadloom::DType;
-use broadloom_text::{Limits, Mistakes, Resolved, Session};
+use broadloom_text::{Limit, Limits, Mistake, Mistakes, Problem, Resolved, Session};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyTuple};
@@ -114,6 +114,19 @@ impl Trace {
 
     /// The mistakes as an exception that points at Python's lines.
     fn explain(&self, py: Python<'_>, mistakes: Mistakes) -> PyErr {
+        let is_too_long =
+            |mistake: &Mistake| matches!(&mistake.problem, Problem::Limit { limit: Limit::Nodes, .. });
+        if mistakes.as_slice().first().is_some_and(is_too_long)
+            && self.with(py, |state| state.frames.is_some())
+        {
+            let text = format!(
+                "the function has more than {} operations, because loops are unrolled while it is traced: compile the body of the \
+                 loop as a function of its own and call it in an ordinary loop, write the loop with ranges and masks, or let it \
+                 run in NumPy, `bl.jit(function, fallback=True)`",
+                Limits::default().nodes
+            );
+            return Class::Tracing.error(py, text);
+        }
         let frames = self.with(py, |state| state.frames.as_ref().map(|frames| frames.duplicate(py)));
         let written = frames.unwrap_or_default().describe(py);
         of_mistakes(py, &mistakes.written_at(|line| written.get(&line).cloned()))
