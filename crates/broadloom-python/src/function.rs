@@ -388,6 +388,26 @@ impl Function {
         kwargs: Option<&Bound<'py, PyDict>>,
         is_concrete: bool,
     ) -> PyResult<Kernel> {
+        let mut names = None;
+        let made = self.make_as(py, call, args, kwargs, is_concrete, Some(&mut names));
+        let (Err(error), Some(names)) = (&made, names) else { return made };
+        if !Class::is_any(py, error)? || !names.getattr("numpy")?.getattr("made_constants")?.is_truthy()? {
+            return made;
+        }
+        // The function may ask for elements of an array such as `np.zeros(3)`, which NumPy can make.
+        self.make_as(py, call, args, kwargs, is_concrete, None).or(made)
+    }
+
+    /// Traces the function, with names of its own for NumPy, which are returned, or without.
+    fn make_as<'py>(
+        &self,
+        py: Python<'py>,
+        call: &mut Call<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+        is_concrete: bool,
+        names_of_numpy: Option<&mut Option<Bound<'py, PyAny>>>,
+    ) -> PyResult<Kernel> {
         let name: String =
             self.function.bind(py).getattr("__name__").and_then(|name| name.extract()).unwrap_or_default();
         let trace = Bound::new(py, Trace::of_function(&name))?;
@@ -439,7 +459,12 @@ impl Function {
                 if self.is_static(&name) { argument } else { rebuilt(&argument, &name, &mut replace)? };
             lazy_kwargs.set_item(key, argument)?;
         }
-        let function = traceable(self.function.bind(py), &trace)?;
+        let mut function = self.function.bind(py).clone();
+        if let Some(names) = names_of_numpy {
+            let made;
+            (function, made) = traceable(&function, &trace)?;
+            *names = Some(made);
+        }
         let lazy_args = PyTuple::new(py, lazy_args)?;
         let before = contents(&lazy_args, &lazy_kwargs)?;
         let returned = function.call(&lazy_args, Some(&lazy_kwargs))?;
@@ -481,13 +506,20 @@ impl Function {
     }
 }
 
-/// The function with NumPy's names replaced by ours for what NumPy cannot pass on, such as `np.zeros(x.shape)`.
-fn traceable<'py>(function: &Bound<'py, PyAny>, trace: &Bound<'py, Trace>) -> PyResult<Bound<'py, PyAny>> {
-    function.py().import("broadloom._names")?.call_method1("traceable", (function, trace))
+/// The function with NumPy's names replaced by ours for what NumPy cannot pass on, such as `np.zeros(x.shape)`; and the names.
+fn traceable<'py>(
+    function: &Bound<'py, PyAny>,
+    trace: &Bound<'py, Trace>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    let names = function.py().import("broadloom._names")?.getattr("Names")?.call1((trace,))?;
+    Ok((names.call_method1("value", (function,))?, names))
 }
 
 /// What stands in the containers among the arguments.
-fn contents<'py>(args: &Bound<'py, PyTuple>, kwargs: &Bound<'py, PyDict>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+fn contents<'py>(
+    args: &Bound<'py, PyTuple>,
+    kwargs: &Bound<'py, PyDict>,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let py = args.py();
     let found = py.import("broadloom._names")?.call_method1("contents", ((args, kwargs),))?;
     // The first is the pair that is made here.

@@ -7,10 +7,11 @@ import inspect
 import numpy as np
 
 from ._broadloom import Value
-from ._change import CHANGES, Changing, arranged, as_view, in_place, opaque, refuse_at, write_out
+from ._change import CHANGES, Changing, in_place, refuse_at, write_out
 from ._errors import Error, ProgramError, TracingError
 from ._frames import describe, here
 from ._pieces import FUNCTIONS
+from ._views import arranged, as_view, opaque
 
 _UNKNOWN = "the elements of a lazy array are not known while the function is traced"
 

@@ -11,18 +11,14 @@ import types
 
 import numpy as np
 
-from ._broadloom import Function, Trace, Value
-from ._change import Changing, has_lazy, opaque, stacked
+from ._broadloom import Function, Value
+from ._change import Changing, has_lazy, stacked
 from ._errors import TracingError
 from ._pieces import Grid, linspace
+from ._views import opaque
 
 # Functions of these modules are called as they are: they do not compute with the names of the caller.
 _FOREIGN = frozenset({"numpy", "broadloom", "scipy"}) | sys.stdlib_module_names
-
-
-def traceable(function, trace: Trace):
-    """A function with the same code, in which NumPy creates lazy arrays."""
-    return _Names(trace).value(function)
 
 
 def contents(arguments):
@@ -38,7 +34,9 @@ def contents(arguments):
     return found
 
 
-class _Names:
+class Names:
+    """The values of the names that a function looks up: a function with the same code, in which NumPy creates lazy arrays."""
+
     def __init__(self, trace):
         self.numpy = _Numpy(trace)
         self.functions = {}
@@ -171,6 +169,8 @@ class _Numpy:
 
     def __init__(self, trace):
         self._trace = trace
+        # Whether there are arrays of constants, which the function could also get from NumPy.
+        self.made_constants = False
         self.mgrid = Grid(trace)
         self.ndarray = _Arrays("ndarray", (), {"numpy": self})
 
@@ -186,6 +186,7 @@ class _Numpy:
             return plain()
         sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
         sizes = tuple(size.item() if isinstance(size, np.integer) else size for size in sizes)
+        self.made_constants |= not has_lazy([*sizes, *args])
         made = self._trace.call(function, (sizes, *args), {"dtype": kind})
         made._let_change()
         return made
@@ -221,6 +222,7 @@ class _Numpy:
         if kind.kind not in "biuf":
             return np.eye(N, M, k, dtype, order, **kwargs)
         sizes = (N,) if M is None else (N, M)
+        self.made_constants |= not has_lazy(sizes)
         return self._trace.call("eye", sizes, {"k": k, "dtype": kind} if k else {"dtype": kind})
 
     def identity(self, n, dtype=float, **kwargs):
