@@ -43,7 +43,7 @@ def main():
     parser.add_argument("--numba", action="store_true")
     parser.add_argument("--preset", default="S")
     options = parser.parse_args()
-    command = [sys.executable, "run.py", ".", "--preset", options.preset, *(["--numba"] if options.numba else []), *options.names]
+    command = [sys.executable, "run.py", "--preset", options.preset, *(["--numba"] if options.numba else []), ".", *options.names]
     rows = []
     with subprocess.Popen(command, cwd=options.folder, stdout=subprocess.PIPE, text=True) as run:
         for line in run.stdout:

@@ -1,5 +1,7 @@
 """What is written is computed as NumPy computes it, or refused with what to write: never quietly another thing."""
 
+import types
+
 import broadloom as bl
 import numpy as np
 import pytest
@@ -140,6 +142,7 @@ def test_results_in_arrays_of_other_dtypes():
     check(lambda out, x: np.sqrt(x, out=out), np.zeros(3), x)
     check(lambda out, x: np.add(x, x, out=out, casting="unsafe"), np.zeros(3, np.int64), x * 100)
     check(lambda out, x: np.add(x, x, out), np.zeros(3), x)
+    check(lambda out, x: x.sum(0, None, out), np.zeros(3, np.int32), x[:, None] * 100 + x)
     refused(lambda out, x: np.add(x, x, out=out, casting="no"), np.zeros(3), x, match="out=")
     refused(lambda out, x: np.mean(x, axis=0, out=out), np.zeros(3), x[:, None] + x, match="out=")
 
@@ -304,6 +307,19 @@ def test_flags_of_numpys_classes():
 )
 def test_functions_that_make_arrays_of_lists(function, instead):
     assert instead in refused(function, X, error=bl.TracingError, match="are not known")
+
+
+@pytest.mark.parametrize(
+    "function, instead",
+    [
+        (lambda x: np.asarray(x) + 1, "`x` itself"),
+        (lambda x: np.array([x, x]), "np.stack([x, x])"),
+    ],
+)
+def test_functions_that_make_arrays_in_code_with_names_of_its_own(function, instead):
+    """Functions that are attributes of objects find NumPy itself."""
+    holder = types.SimpleNamespace(function=function)
+    assert instead in refused(lambda x: holder.function(x), X, error=bl.TracingError, match="are not known")
 
 
 @pytest.mark.parametrize(

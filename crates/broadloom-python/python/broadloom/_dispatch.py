@@ -155,18 +155,13 @@ _SUMS = {np.sum, np.prod, np.cumsum, np.cumprod, np.trace, np.nansum, np.nanprod
 _PARTLY_SUMS = {np.mean, np.var, np.std, np.nanmean, np.nanvar, np.nanstd, np.einsum}
 
 
-@functools.lru_cache(maxsize=None)
-def _place_of_out(function):
-    signature = _signature(function)
-    names = [p.name for p in signature.parameters.values() if p.kind == p.POSITIONAL_OR_KEYWORD] if signature else []
-    return names.index("out") if "out" in names else None
-
-
 def function_with_out(function, args, kwargs):
     """Records a call that writes its result to `out=`, which may be passed by position; `None` if there is no such argument."""
-    out, place = kwargs.get("out"), _place_of_out(function)
-    if place is not None and place < len(args):
-        out, args = args[place], (*args[:place], None, *args[place + 1 :])
+    if "out" not in kwargs and len(args) > 2 and (signature := _signature(function)) is not None:
+        names = [p.name for p in signature.parameters.values() if p.kind == p.POSITIONAL_OR_KEYWORD]
+        if "out" in names[: len(args)]:
+            args, kwargs = args[:1], {**kwargs, **dict(zip(names[1:], args[1:]))}
+    out = kwargs.get("out")
     if out is None:
         return None
     kwargs = {name: value for name, value in kwargs.items() if name != "out"}

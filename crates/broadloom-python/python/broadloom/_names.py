@@ -192,10 +192,10 @@ class _Numpy:
     def __dir__(self):
         return dir(np)
 
-    def _filled(self, function, plain, shape, args, dtype, order):
+    def _filled(self, function, plain, shape, args, dtype, order, device=None, like=None):
         check_order(f"np.{function}", order)
         kind = np.dtype(dtype)
-        if kind.kind not in "biuf" or kind.itemsize > 8 or not _is_shape(shape):
+        if kind.kind not in "biuf" or kind.itemsize > 8 or not _is_shape(shape) or device not in (None, "cpu"):
             return plain()
         sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
         sizes = tuple(size.item() if isinstance(size, np.integer) else size for size in sizes)
@@ -206,15 +206,15 @@ class _Numpy:
 
     def zeros(self, shape, dtype=float, order="C", **kwargs):
         """`np.zeros`"""
-        return self._filled("zeros", lambda: np.zeros(shape, dtype, order, **kwargs), shape, (), dtype, order)
+        return self._filled("zeros", lambda: np.zeros(shape, dtype, order, **kwargs), shape, (), dtype, order, **kwargs)
 
     def empty(self, shape, dtype=float, order="C", **kwargs):
         """`np.empty`: elements that are never written are zeros."""
-        return self._filled("zeros", lambda: np.empty(shape, dtype, order, **kwargs), shape, (), dtype, order)
+        return self._filled("zeros", lambda: np.empty(shape, dtype, order, **kwargs), shape, (), dtype, order, **kwargs)
 
     def ones(self, shape, dtype=float, order="C", **kwargs):
         """`np.ones`"""
-        return self._filled("ones", lambda: np.ones(shape, dtype, order, **kwargs), shape, (), dtype, order)
+        return self._filled("ones", lambda: np.ones(shape, dtype, order, **kwargs), shape, (), dtype, order, **kwargs)
 
     def full(self, shape, fill_value, dtype=None, order="C", **kwargs):
         """`np.full`"""
@@ -224,11 +224,11 @@ class _Numpy:
         if kind is None:
             kind = fill_value.dtype if isinstance(fill_value, Value) else np.asarray(fill_value).dtype
         if np.ndim(fill_value):
-            made = self.empty(shape, kind, order)
+            made = self.empty(shape, kind, order, **kwargs)
             made[...] = fill_value
             return made
         return self._filled(
-            "full", lambda: np.full(shape, fill_value, dtype, order, **kwargs), shape, (fill_value,), kind, order
+            "full", lambda: np.full(shape, fill_value, dtype, order, **kwargs), shape, (fill_value,), kind, order, **kwargs
         )
 
     def eye(self, N, M=None, k=0, dtype=float, order="C", **kwargs):
