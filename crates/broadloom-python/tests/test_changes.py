@@ -353,9 +353,30 @@ def masked_view(x, m):
     x.T[x.T > 30] = 3
 
 
+def masks_beside_single_elements(x, y):
+    x[x > 20] *= y[0, 0]
+    x[x < 10] = y.sum() - x[x < 10]
+    x[y > 9] = np.maximum(x[0, 0], x[y > 9]) + x.shape[0] * x[y > 9]
+
+
+def views_by_keywords(x):
+    np.flip(m=x, axis=0)[0] = 7
+    np.transpose(a=x)[1] += 1
+    y = np.astype(x, x.dtype, copy=False)
+    y[2] = 3
+    z = x.reshape(-1, copy=True)
+    z[0] = 5
+    return z
+
+
+def test_views_by_keywords():
+    check(views_by_keywords, A)
+
+
 def test_masks():
     m = A % 3 == 0
     check(masks, A, B, m)
+    check(masks_beside_single_elements, A, B)
     check(masked_rows, A, V)
     check(masked_view, A, m)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _refuse
 from ._broadloom import Value
-from ._change import CHANGES, Changing, in_place
+from ._change import CHANGES, Changing, Masked, in_place
 from ._dispatch import apply_function, apply_ufunc, function_with_out, ufunc_with_out
 from ._errors import Error, TracingError
 from ._special import check_casting, check_order, plain, ravel, reshape
@@ -211,6 +211,8 @@ class Array(Changing, _Arithmetic):
         return f"Array({self._type})"
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        if any(isinstance(operand, Masked) for operand in inputs):
+            return NotImplemented  # It knows what to do with a lazy array beside it.
         out = kwargs.pop("out", None)
         if out is None:
             return apply_ufunc(ufunc, method, inputs, kwargs)
