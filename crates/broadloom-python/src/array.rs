@@ -18,11 +18,18 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyMemoryView};
 use smallvec::SmallVec;
+use std::ops::Range;
+
+/// The most candidates that NumPy tries to find an element that two arrays share.
+const MAX_WORK: usize = 1_000_000;
 
 /// An array that is passed to a kernel.
 pub struct Operand<'py> {
     /// The array of NumPy's that owns or borrows the elements.
     pub object: Bound<'py, PyAny>,
+    /// What the caller passed, if it is another object: a subclass, a scalar, or an array that had to be copied.
+    given: Option<Bound<'py, PyAny>>,
+    is_copy: bool,
     data: *mut u8,
     pub dtype: DType,
     pub shape: SmallVec<[usize; 4]>,
@@ -41,7 +48,11 @@ impl<'py> Operand<'py> {
             return Ok(Some(array));
         }
         match as_array(object)? {
-            Some(array) => Operand::of_array(array)?.with_true_as_one().map(Some),
+            Some(array) => {
+                let mut operand = Operand::of_array(array)?.with_true_as_one()?;
+                operand.given = Some(object.clone());
+                Ok(Some(operand))
+            }
             None => Ok(None),
         }
     }
@@ -85,7 +96,8 @@ impl<'py> Operand<'py> {
             || fields.flags & flags::NPY_ARRAY_ALIGNED == 0
             || sizes.iter().zip(steps).any(|(size, step)| *size > 1 && step % item != 0);
         if is_strange {
-            return Operand::of_array(copied(&array)?);
+            let operand = Operand::of_array(copied(&array)?)?;
+            return Ok(Operand { given: Some(array), is_copy: true, ..operand });
         }
         let shape = sizes.iter().map(|size| *size as usize).collect();
         let strides = sizes.iter().zip(steps).map(|(size, step)| if *size > 1 { step / item } else { 0 });
@@ -96,6 +108,8 @@ impl<'py> Operand<'py> {
             strides: strides.collect(),
             is_writeable: fields.flags & flags::NPY_ARRAY_WRITEABLE != 0,
             object: array,
+            given: None,
+            is_copy: false,
         })
     }
 
@@ -110,7 +124,77 @@ impl<'py> Operand<'py> {
             return Ok(self);
         }
         let bytes = self.object.call_method1("view", ("u1",))?;
-        Operand::of_array(bytes.rich_compare(0, CompareOp::Ne)?)
+        let operand = Operand::of_array(bytes.rich_compare(0, CompareOp::Ne)?)?;
+        Ok(Operand { given: Some(self.given.unwrap_or(self.object)), is_copy: true, ..operand })
+    }
+
+    /// Returns what the caller passed.
+    pub fn given(&self) -> &Bound<'py, PyAny> {
+        self.given.as_ref().unwrap_or(&self.object)
+    }
+
+    /// Returns whether the caller passed one of NumPy's scalars, which cannot change.
+    pub fn is_scalar(&self) -> bool {
+        // SAFETY: the object lives, and this thread is attached.
+        let is_array =
+            |object: &Bound<'py, PyAny>| unsafe { npyffi::PyArray_Check(object.py(), object.as_ptr()) != 0 };
+        self.shape.is_empty() && self.given.as_ref().is_some_and(|given| !is_array(given))
+    }
+
+    /// Returns whether two arrays have a byte in common; arrays for which that is too hard to tell count as if they had.
+    ///
+    /// # Errors
+    /// Returns an error if NumPy does.
+    pub fn overlaps(&self, other: &Operand<'py>) -> PyResult<bool> {
+        let (own, others) = (self.bytes(), other.bytes());
+        if own.start >= others.end || others.start >= own.end {
+            return Ok(false);
+        }
+        let numpy = numpy_module(self.object.py())?;
+        let shared = numpy.call_method1("shares_memory", (self.given(), other.given(), MAX_WORK));
+        shared.map_or(Ok(true), |shared| shared.extract())
+    }
+
+    /// The addresses between the first and the last byte of the array that the caller passed.
+    fn bytes(&self) -> Range<usize> {
+        if self.is_copy {
+            // The copy is at another address: NumPy answers for the original.
+            return 0..usize::MAX;
+        }
+        let (mut start, mut end) = (self.data as usize, self.data as usize + self.dtype.size());
+        for (size, stride) in self.shape.iter().zip(&self.strides) {
+            let Some(last) = size.checked_sub(1) else { return 0..0 };
+            let reach = (last as isize * stride).unsigned_abs() * self.dtype.size();
+            if *stride < 0 { start = start.wrapping_sub(reach) } else { end = end.wrapping_add(reach) }
+        }
+        start..end
+    }
+
+    /// Checks that a kernel may write to the array of this name.
+    ///
+    /// # Errors
+    /// Returns an error if it is read-only.
+    pub fn check_writeable(&self, name: &str) -> PyResult<()> {
+        let is_writeable = match &self.given {
+            Some(given) if self.is_copy => given.getattr("flags")?.getattr("writeable")?.extract()?,
+            _ => self.is_writeable,
+        };
+        if is_writeable {
+            return Ok(());
+        }
+        let text = format!("the function changes `{name}`, which is read-only: pass a copy, `{name}.copy()`");
+        Err(Class::Value.error(self.object.py(), text))
+    }
+
+    /// Writes elements that a kernel changed to the array that the caller passed, if the kernel had a copy.
+    ///
+    /// # Errors
+    /// Returns an error if NumPy does.
+    pub fn write_back(&self) -> PyResult<()> {
+        if self.is_copy {
+            numpy_module(self.object.py())?.call_method1("copyto", (self.given(), &self.object))?;
+        }
+        Ok(())
     }
 
     /// Returns the view that kernels read.

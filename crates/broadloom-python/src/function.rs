@@ -1,7 +1,8 @@
 //! Python functions that are compiled: a kernel for each structure of arguments.
 
 use crate::error::Class;
-use crate::kernel::{Failure, Kernel, output_name};
+use crate::fallback::Fallback;
+use crate::kernel::{Changes, Failure, Kernel, output_name};
 use crate::state::{Kept, Watch};
 use crate::structure::{Call, Leaf, Size, Tree, rebuilt};
 use crate::table::Table;
@@ -39,6 +40,7 @@ pub struct Function {
     takes_out: bool,
     threads: Option<usize>,
     options: CompileOptions,
+    fallback: Fallback,
     table: Arc<Mutex<Table>>,
     watch: Watch,
     traces: AtomicU64,
@@ -57,18 +59,30 @@ pub fn options(py: Python<'_>, threads: Option<usize>) -> PyResult<CompileOption
 #[pymethods]
 impl Function {
     #[new]
-    #[pyo3(signature = (function, parameters, statics, threads))]
+    #[pyo3(signature = (function, parameters, statics, threads, fallback=false))]
     fn new(
         py: Python<'_>,
         function: Py<PyAny>,
         parameters: Vec<String>,
         statics: Vec<String>,
         threads: Option<usize>,
+        fallback: bool,
     ) -> PyResult<Function> {
         let options = options(py, threads)?;
         let takes_out = parameters.iter().any(|name| name == "out");
         let (table, watch, traces) = (Arc::default(), Watch::default(), AtomicU64::new(0));
-        Ok(Function { function, parameters, statics, takes_out, threads, options, table, watch, traces })
+        Ok(Function {
+            function,
+            parameters,
+            statics,
+            takes_out,
+            threads,
+            options,
+            fallback: Fallback::new(fallback),
+            table,
+            watch,
+            traces,
+        })
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -78,27 +92,8 @@ impl Function {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let mut call = self.call(args, kwargs)?;
-        if call.is_lazy {
-            return self.function.bind(py).call(args, kwargs);
-        }
-        let out = match kwargs {
-            Some(kwargs) if !self.takes_out => kwargs.get_item("out")?.filter(|out| !out.is_none()),
-            _ => None,
-        };
-        let kernel = self.kernel_for(py, &mut call, args, kwargs, false)?;
-        let error = match kernel.get().run(py, &call.leaves, out.as_ref()) {
-            Ok(results) => return Ok(results),
-            Err(Failure::Raised(error)) => return Err(error),
-            Err(Failure::Sizes(error)) => error,
-        };
-        // These sizes break a condition of the kernel for all sizes. One for just these sizes may have a result, as a slice
-        // that ends behind its axis has; otherwise the message names them.
-        let kernel = self.kernel_for(py, &mut call, args, kwargs, true)?;
-        kernel.get().run(py, &call.leaves, out.as_ref()).map_err(|failure| match failure {
-            Failure::Raised(error) => error,
-            Failure::Sizes(_) => kernel.get().explain(py, &error),
-        })
+        self.run(py, args, kwargs)
+            .or_else(|error| self.fallback.call(error, self.function.bind(py), args, kwargs))
     }
 
     fn __get__<'py>(
@@ -132,7 +127,7 @@ impl Function {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let own = slf.get();
         let reduce = slf.py().import("broadloom._api")?.getattr("_reduce")?;
-        reduce.call1((slf, &own.function, own.statics.clone(), own.threads))
+        reduce.call1((slf, &own.function, own.statics.clone(), own.threads, own.fallback.is_on()))
     }
 
     fn __copy__(slf: Py<Self>) -> Py<Self> {
@@ -177,6 +172,48 @@ impl Function {
 }
 
 impl Function {
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut call = self.call(args, kwargs)?;
+        if call.is_lazy || self.fallback.knows(&call.key) {
+            return self.function.bind(py).call(args, kwargs);
+        }
+        let out = match kwargs {
+            Some(kwargs) if !self.takes_out => kwargs.get_item("out")?.filter(|out| !out.is_none()),
+            _ => None,
+        };
+        let kernel = self.compiled(py, &mut call, args, kwargs, false)?;
+        let error = match kernel.get().run(py, &call.leaves, out.as_ref()) {
+            Ok(results) => return Ok(results),
+            Err(Failure::Raised(error)) => return Err(error),
+            Err(Failure::Sizes(error)) => error,
+        };
+        // These sizes break a condition of the kernel for all sizes. One for just these sizes may have a result, as a slice
+        // that ends behind its axis has; otherwise the message names them.
+        let kernel = self.compiled(py, &mut call, args, kwargs, true)?;
+        kernel.get().run(py, &call.leaves, out.as_ref()).map_err(|failure| match failure {
+            Failure::Raised(error) => error,
+            Failure::Sizes(_) => kernel.get().explain(py, &error),
+        })
+    }
+
+    /// The kernel for a call of a function that may run in NumPy instead.
+    fn compiled<'py>(
+        &self,
+        py: Python<'py>,
+        call: &mut Call<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+        is_concrete: bool,
+    ) -> PyResult<Bound<'py, Kernel>> {
+        let kernel = self.kernel_for(py, call, args, kwargs, is_concrete);
+        kernel.inspect_err(|_| self.fallback.remember(&call.key))
+    }
+
     fn call<'py>(
         &self,
         args: &Bound<'py, PyTuple>,
@@ -213,6 +250,7 @@ impl Function {
         if has_changed {
             let removed = self.table(py).clear();
             drop(removed);
+            self.fallback.forget();
         }
         call.close();
         Ok(call)
@@ -335,9 +373,34 @@ impl Function {
         is_concrete: bool,
     ) -> PyResult<Kernel> {
         let py = trace.py();
+        let mut names = None;
+        let made = self.make_as(trace, call, args, kwargs, is_concrete, Some(&mut names));
+        let (Err(error), Some(names)) = (&made, names) else { return made };
+        let has_constants = || names.getattr("numpy")?.getattr("made_constants")?.is_truthy();
+        if trace.get().needed_sizes(py) || !Class::is_any(py, error)? || !has_constants()? {
+            return made;
+        }
+        // The function may ask for elements of an array such as `np.zeros(3)`, which NumPy can make.
+        let trace = self.trace(py)?;
+        let again = self.make_as(&trace, call, args, kwargs, is_concrete, None);
+        if trace.get().needed_sizes(py) { made } else { again.or(made) }
+    }
+
+    /// Traces the function, with names of its own for NumPy, which are returned, or without.
+    fn make_as<'py>(
+        &self,
+        trace: &Bound<'py, Trace>,
+        call: &mut Call<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+        is_concrete: bool,
+        names_of_numpy: Option<&mut Option<Bound<'py, PyAny>>>,
+    ) -> PyResult<Kernel> {
+        let py = trace.py();
         self.traces.fetch_add(1, Ordering::Relaxed);
         let sizes = call.declared(is_concrete);
         let mut names = Vec::new();
+        let mut values: Vec<Option<Bound<'py, Value>>> = Vec::new();
         let leaves = &call.leaves;
         let mut replace = |path: &str| -> PyResult<Bound<'py, PyAny>> {
             let number = names.len();
@@ -353,7 +416,16 @@ impl Function {
                 }
             }
             names.push(name.clone());
-            wrap(trace, &name)
+            let made = wrap(trace, &name)?;
+            let value = made
+                .cast::<Value>()
+                .ok()
+                .filter(|_| matches!(leaf, Leaf::Array(array) if !array.is_scalar()));
+            if let Some(value) = value {
+                value.get().let_change();
+            }
+            values.push(value.cloned());
+            Ok(made)
         };
         let mut lazy_args = Vec::with_capacity(args.len());
         for (position, argument) in args.iter().enumerate() {
@@ -373,22 +445,77 @@ impl Function {
                 if self.is_static(&name) { argument } else { rebuilt(&argument, &name, &mut replace)? };
             lazy_kwargs.set_item(key, argument)?;
         }
+        let mut function = self.function.bind(py).clone();
+        let mut made_names = None;
+        if let Some(names) = names_of_numpy {
+            let made;
+            (function, made) = traceable(&function, trace)?;
+            made_names = Some(&*names.insert(made));
+        }
         let lazy_args = PyTuple::new(py, lazy_args)?;
-        let run = || self.function.bind(py).call(lazy_args, Some(&lazy_kwargs));
-        let returned = self.watch.without_randomness(py, &self.function, run)?;
+        let before = contents(&lazy_args, &lazy_kwargs)?;
+        let run = || function.call(&lazy_args, Some(&lazy_kwargs));
+        let returned = self.watch.without_randomness(py, &self.function, run);
+        if let Some(names) = made_names {
+            names.call_method0("write_globals")?;
+        }
+        let returned = returned?;
+        let after = contents(&lazy_args, &lazy_kwargs)?;
+        if before.len() != after.len() || before.iter().zip(&after).any(|(old, new)| !old.is(new)) {
+            let text = "the function replaces what stands in a list, a dict or a dataclass that it gets, which the caller would not see: \
+                        return the new arrays, or write their elements, `arrays[0][...] = v`";
+            return Err(Class::Tracing.error(py, text));
+        }
         let mut outputs = 0;
+        let has_changed =
+            |value: &Option<Bound<'py, Value>>| value.as_ref().is_some_and(|value| value.get().has_changed());
+        let mut changes = Changes::default();
         let results = Tree::of(&returned, 0, &mut |object| {
+            let leaf = values
+                .iter()
+                .position(|value| has_changed(value) && value.as_ref().is_some_and(|value| value.is(object)));
+            if let Some(leaf) = leaf {
+                changes.returned.push((outputs, leaf));
+                outputs += 1;
+                return Ok(Some(outputs - 1));
+            }
             let Some(text) = output_text(trace, object)? else { return Ok(None) };
             trace.get().run(py, &format!("output {} = {text}", output_name(outputs)))?;
             outputs += 1;
             Ok(Some(outputs - 1))
         })?;
-        if outputs == 0 {
+        for (number, value) in values.iter().enumerate() {
+            let Some(value) = value.as_ref().filter(|value| value.get().has_changed()) else { continue };
+            let newest = value.get().name_in(trace)?;
+            trace.get().run(py, &format!("assign {} = {newest}", names[number]))?;
+            changes.leaves.push(number);
+        }
+        if outputs == 0 && changes.leaves.is_empty() {
             trace.get().close(py);
             return Ok(Kernel::constant(results));
         }
-        Kernel::compile(py, trace.get().finish(py)?, &names, results, &self.options)
+        Kernel::compile(py, trace.get().finish(py)?, &names, (results, changes), &self.options)
     }
+}
+
+/// The function with NumPy's names replaced by ours for what NumPy cannot pass on, such as `np.zeros(x.shape)`; and the names.
+fn traceable<'py>(
+    function: &Bound<'py, PyAny>,
+    trace: &Bound<'py, Trace>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    let names = function.py().import("broadloom._names")?.getattr("Names")?.call1((trace,))?;
+    Ok((names.call_method1("value", (function,))?, names))
+}
+
+/// What stands in the containers among the arguments.
+fn contents<'py>(
+    args: &Bound<'py, PyTuple>,
+    kwargs: &Bound<'py, PyDict>,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let py = args.py();
+    let found = py.import("broadloom._names")?.call_method1("contents", ((args, kwargs),))?;
+    // The first is the pair that is made here.
+    found.try_iter()?.skip(1).collect()
 }
 
 /// The name of a result that is an array; `None` for a value that is returned unchanged.
@@ -399,7 +526,11 @@ fn output_text(trace: &Bound<'_, Trace>, object: &Bound<'_, PyAny>) -> PyResult<
             let text = "a size is returned, which is not known while the function is traced: return the array, and take its shape";
             return Err(Class::Tracing.error(py, text));
         }
-        return Ok(Some(value.get().name_in(trace)?.to_owned()));
+        return Ok(Some(value.get().name_in(trace)?));
+    }
+    if object.hasattr("_refused_result")? {
+        let text: String = object.getattr("_refused_result")?.extract()?;
+        return Err(Class::Program.error(py, text));
     }
     if object.is_instance_of::<numpy::PyUntypedArray>() {
         return Ok(Some(trace.get().captured(py, object)?));

@@ -88,10 +88,19 @@ pub struct Kernel {
     /// The names of the outputs, by number.
     outputs: Vec<String>,
     results: Tree,
+    changes: Changes,
     places: Option<TextPlaces>,
     frames: Frames,
     text: String,
     short: Short,
+}
+
+/// The arguments that a kernel changes, by their numbers among the leaves.
+#[derive(Debug, Default)]
+pub struct Changes {
+    pub leaves: Vec<usize>,
+    /// The results that are such arguments, in order: the number of the result, and that of the leaf.
+    pub returned: Vec<(usize, usize)>,
 }
 
 /// Why a call has no result: an exception, or arrays whose sizes break a condition of the program.
@@ -115,7 +124,7 @@ impl Kernel {
         py: Python<'_>,
         traced: Traced,
         names: &[String],
-        results: Tree,
+        (results, changes): (Tree, Changes),
         options: &CompileOptions,
     ) -> PyResult<Kernel> {
         let Traced { resolved, captured, frames, text } = traced;
@@ -129,7 +138,10 @@ impl Kernel {
             };
             sources.extend(leaf.or_else(|| kept().map(Source::Captured)));
         }
-        let outputs = executable.outputs().into_iter().map(|output| output.name).collect();
+        let mut outputs: Vec<String> = executable.outputs().into_iter().map(|output| output.name).collect();
+        for (number, _) in &changes.returned {
+            outputs.insert(*number, output_name(*number));
+        }
         let places = Some(resolved.places);
         let names = names.to_vec();
         let short = Short::default();
@@ -139,6 +151,7 @@ impl Kernel {
             sources,
             outputs,
             results,
+            changes,
             places,
             frames,
             text,
@@ -155,6 +168,7 @@ impl Kernel {
             sources,
             outputs,
             results,
+            changes: Changes::default(),
             places: None,
             frames,
             text: String::new(),
@@ -181,11 +195,17 @@ impl Kernel {
                 Source::Leaf(_) => Ok(None),
             })
             .collect::<PyResult<_>>()?;
+        if !self.changes.leaves.is_empty() {
+            self.check_changes(leaves, &captured)?;
+        }
         let mut inputs = Inputs::new();
         for (source, captured) in self.sources.iter().zip(&captured) {
             inputs = match (source, captured) {
                 (_, Some(array)) => inputs.next(array.view()?),
                 (Source::Leaf(number), None) => match &leaves[*number] {
+                    Leaf::Array(array) if self.changes.leaves.contains(number) => {
+                        inputs.next(array.view_mut()?)
+                    }
                     Leaf::Array(array) => inputs.next(array.view()?),
                     Leaf::Number(value) => inputs.next(ArrayView::scalar(*value)),
                 },
@@ -204,20 +224,27 @@ impl Kernel {
         let elements = of_leaves.chain(of_captured).fold(0, usize::saturating_add);
         if let Some(out) = out {
             self.run_into(py, executable, inputs, elements, out)?;
+            self.write_back(leaves)?;
             return Ok(out.clone());
         }
         let outputs = self.short.run(py, executable, inputs, None, elements)?;
         let Some(mut outputs) = outputs.map_err(|error| self.failed(py, error))? else {
             return Err(Class::Value.error(py, "there is no result").into());
         };
-        let count = outputs.len();
-        if let (1, Tree::Output(_)) = (count, &self.results) {
+        self.write_back(leaves)?;
+        let count = self.outputs.len();
+        if let (1, 1, Tree::Output(_)) = (count, outputs.len(), &self.results) {
             let array: AnyArray =
                 outputs.try_into().map_err(|_| Class::Value.error(py, "there is no result"))?;
             return Ok(to_numpy(py, array)?);
         }
         let mut arrays: Vec<Option<Bound<'py, PyAny>>> = Vec::with_capacity(count);
-        for name in &self.outputs {
+        for (number, name) in self.outputs.iter().enumerate() {
+            let returned = self.changes.returned.iter().find(|(result, _)| *result == number);
+            if let Some(Leaf::Array(array)) = returned.and_then(|(_, leaf)| leaves.get(*leaf)) {
+                arrays.push(Some(array.given().clone()));
+                continue;
+            }
             let array: Option<AnyArray> = outputs.take(name).ok();
             arrays.push(array.map(|array| to_numpy(py, array)).transpose()?);
         }
@@ -225,6 +252,46 @@ impl Kernel {
         Ok(self
             .results
             .filled(py, &mut |number| arrays.get(number).cloned().flatten().ok_or_else(missing))?)
+    }
+
+    /// Checks that the arguments that change can be written to, and that no other array shares their elements.
+    fn check_changes<'py>(&self, leaves: &[Leaf<'py>], captured: &[Option<Operand<'py>>]) -> PyResult<()> {
+        let name = |number: usize| self.names.get(number).map_or("an argument", String::as_str);
+        for number in &self.changes.leaves {
+            let Some(Leaf::Array(array)) = leaves.get(*number) else { continue };
+            array.check_writeable(name(*number))?;
+            let py = array.object.py();
+            let refuse = |other: &str| {
+                let name = name(*number);
+                let text = format!(
+                    "the function changes `{name}`, which shares memory with {other}: pass a copy of one of them"
+                );
+                Err(Class::Value.error(py, text))
+            };
+            for (other_number, other) in leaves.iter().enumerate() {
+                // Of two arguments that both change, the first is compared with the second.
+                let is_done = other_number <= *number && self.changes.leaves.contains(&other_number);
+                if let Leaf::Array(other) = other
+                    && !is_done
+                    && array.overlaps(other)?
+                {
+                    return refuse(&format!("`{}`", name(other_number)));
+                }
+            }
+            for other in captured.iter().flatten() {
+                if array.overlaps(other)? {
+                    return refuse("an array that the function uses without getting it as an argument");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write_back(&self, leaves: &[Leaf<'_>]) -> PyResult<()> {
+        self.changes.leaves.iter().try_for_each(|number| match leaves.get(*number) {
+            Some(Leaf::Array(array)) => array.write_back(),
+            _ => Ok(()),
+        })
     }
 
     fn run_into<'py>(
@@ -240,6 +307,10 @@ impl Kernel {
             given.push(Operand::destination(object)?);
             Ok(Some(given.len() - 1))
         })?;
+        if !self.changes.returned.is_empty() {
+            let text = "the function returns an argument that it changes, which cannot be written to `out`: leave out `out=`";
+            return Err(Class::Value.error(py, text).into());
+        }
         if !self.results.is_like(py, &tree)? {
             let text = "`out` must have the form of the results: one array for one result, or the same tuples and dicts";
             return Err(Class::Value.error(py, text).into());

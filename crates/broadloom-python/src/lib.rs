@@ -14,6 +14,7 @@ mod array;
 mod chunks;
 mod dtype;
 mod error;
+mod fallback;
 mod function;
 mod interrupt;
 mod kernel;

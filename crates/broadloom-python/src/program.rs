@@ -2,7 +2,7 @@
 
 use crate::error::{Class, of_mistakes};
 use crate::function::{options, size_text};
-use crate::kernel::{Failure, Kernel};
+use crate::kernel::{Changes, Failure, Kernel};
 use crate::structure::{Call, Leaf, Tree};
 use crate::trace::Trace;
 use broadloom::CompileOptions;
@@ -350,7 +350,7 @@ impl Program {
                 Tree::Dict(named.collect())
             }
         };
-        Kernel::compile(py, traced, &inputs, results, &self.options)
+        Kernel::compile(py, traced, &inputs, (results, Changes::default()), &self.options)
     }
 }
 

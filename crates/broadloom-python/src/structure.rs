@@ -35,6 +35,8 @@ const STATIC: u64 = 4;
 const NUMBER: u64 = 5;
 const ARRAY: u64 = 6;
 const RECORD: u64 = 7;
+/// The next array is one of NumPy's scalars: operations in place do not change it.
+const SCALAR: u64 = 8;
 
 /// The arguments of a call.
 #[derive(Default)]
@@ -96,6 +98,9 @@ impl<'py> Call<'py> {
             return Ok(());
         }
         if let Some(array) = Operand::of(object)? {
+            if array.is_scalar() {
+                self.key.push(SCALAR);
+            }
             self.add_array(array);
             return Ok(());
         }

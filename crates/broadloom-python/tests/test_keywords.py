@@ -120,13 +120,24 @@ def calls_of(name, function):
             yield call, list(arrays)
 
 
+def outcome(function, arrays, *others):
+    """The result of a call, and what its arguments hold after it; or its error."""
+    arguments = [[array.copy() for array in arrays], *(other.copy() for other in others)]
+    result, error = attempt(function, *arguments)
+    return (result, arguments), error
+
+
+def has_effect(outcome, arrays):
+    return outcome[0] is not None or not is_same(outcome[1][0], list(arrays))
+
+
 def operands_for(name, function):
     """The first call with which NumPy and the traced function have the same result."""
     for call, arrays in calls_of(name, function):
-        expected, error = attempt(call, [array.copy() for array in arrays])
-        if error is not None or expected is None:
+        expected, error = outcome(call, arrays)
+        if error is not None or not has_effect(expected, arrays):
             continue
-        found, error = attempt(bl.jit(call), list(arrays))
+        found, error = outcome(bl.jit(call), arrays)
         if error is None:
             assert is_same(found, expected) or name in UNSET, f"{name}: {found!r} instead of {expected!r}"
             return call, list(arrays)
@@ -157,21 +168,36 @@ def check(name, function):
     wrong, tried = [], 0
     for keyword in dict.fromkeys(keywords(function)):
         # NumPy crashes on some results of another shape.
-        values = [np.empty_like(attempt(call, arrays)[0])] if keyword == "out" else VALUES.get(keyword, OTHERS)
+        values = results_for(call, arrays) if keyword == "out" else VALUES.get(keyword, OTHERS)
         for value in values:
-            passed = {keyword: value}
-            expected, error = attempt(lambda arrays: call(arrays, **passed), [array.copy() for array in arrays])
-            if error is not None or expected is None:
+            others = (value,) if keyword == "out" else ()
+
+            def passed(arrays, value=value):
+                return call(arrays, **{keyword: value})
+
+            expected, error = outcome(passed, arrays, *others)
+            if error is not None or not has_effect(expected, arrays):
                 # What NumPy refuses may be refused, or have a result.
                 continue
             tried += 1
-            result, error = attempt(bl.jit(lambda arrays: call(arrays, **passed)), [array.copy() for array in arrays])
+            result, error = outcome(bl.jit(passed), arrays, *others)
+            if keyword == "overwrite_input":
+                # What the array holds after the call is not said.
+                result, expected = result[0], expected[0]
             if error is None and name not in UNSET and not is_same(result, expected):
                 wrong.append(f"{name}({keyword}={value!r}): {result!r} instead of {expected!r}")
             elif error is not None and not (isinstance(error, (bl.Error, TypeError, AttributeError)) and is_named(name, keyword, error)):
                 wrong.append(f"{name}({keyword}={value!r}): the error does not name it: {error!r}")
     assert not wrong, "\n".join(wrong)
     return tried
+
+
+def results_for(call, arrays):
+    """Arrays for a result: one of its dtype, and those of others."""
+    result, _ = attempt(lambda: np.asarray(call(list(arrays))))
+    if result is None or result.dtype.kind not in "biuf":
+        return []
+    return [np.zeros(result.shape, dtype) for dtype in dict.fromkeys((result.dtype, np.dtype(float), np.dtype("f4"), np.dtype("i8")))]
 
 
 def is_named(name, keyword, error):

@@ -319,16 +319,32 @@ def test_constants_die():
     note = made.append
 
     def product(x):
-        constant = np.eye(x.shape[0])
+        constant = np.tri(x.shape[0])
         note(weakref.ref(constant))
         return x @ constant
 
     f = bl.jit(product)
     for size in range(700, 760):
-        np.testing.assert_array_equal(f(np.ones(size)), np.ones(size))
+        np.testing.assert_array_equal(f(np.ones(size)), np.arange(size, 0.0, -1.0))
     gc.collect()
     kept = sum(array().nbytes for array in made if array() is not None)
     assert 0 < kept <= 32 << 20
     traces = f.traces
     f(np.ones(759))
     assert f.traces == traces
+
+
+COUNT = 0
+
+
+def test_globals_that_a_function_assigns():
+    def f(x):
+        global COUNT
+        COUNT += 1
+        return x * 2
+
+    compiled = bl.jit(f)
+    before = COUNT
+    for _ in range(2):
+        np.testing.assert_array_equal(compiled(X), X * 2)
+    assert COUNT == before + compiled.traces

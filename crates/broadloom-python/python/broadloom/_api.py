@@ -77,18 +77,21 @@ def compile(*results: Any, threads: int | None = None) -> Kernel:
 
 @overload
 def jit(
-    function: Callable[..., Any], /, *, static: str | Iterable[str] = (), threads: int | None = None
+    function: Callable[..., Any], /, *, static: str | Iterable[str] = (), threads: int | None = None, fallback: bool = False
 ) -> Function: ...
 @overload
 def jit(
-    function: None = None, /, *, static: str | Iterable[str] = (), threads: int | None = None
+    function: None = None, /, *, static: str | Iterable[str] = (), threads: int | None = None, fallback: bool = False
 ) -> Callable[[Callable[..., Any]], Function]: ...
-def jit(function=None, /, *, static=(), threads=None):
+def jit(function=None, /, *, static=(), threads=None, fallback=False):
     """Compile a function of arrays, once for each structure of its arguments.
 
     The function is called with lazy arrays, which NumPy's functions, operators, methods and indices accept, and what it
     did is compiled. New sizes need no new kernel. Floats are passed to the kernel; integers, texts, None and the arguments
     named in ``static`` become part of it. Arguments may be tuples, lists and dicts of arrays, and so may results.
+
+    Arguments that the function changes, by ``x[1:-1] = v`` or ``x += y``, hold the new elements when the call ends. With
+    ``fallback=True``, what cannot be compiled runs in NumPy, and a ``FallbackWarning`` says once why.
 
     Beside its own arguments, the compiled function takes ``out``: arrays for the results.
 
@@ -107,7 +110,7 @@ def jit(function=None, /, *, static=(), threads=None):
         If the function asks for values of arrays, as ``if x > 0`` does: write ``np.where``.
     """
     if function is None:
-        return functools.partial(jit, static=static, threads=threads)
+        return functools.partial(jit, static=static, threads=threads, fallback=fallback)
     if not callable(function):
         raise TypeError(f"jit takes a function, not {type(function).__name__}")
     if isinstance(function, Function):
@@ -121,12 +124,12 @@ def jit(function=None, /, *, static=(), threads=None):
     unknown = [name for name in wanted if names[1] and name not in names[1]]
     if unknown:
         raise ValueError(f"the function has no parameter {unknown[0]!r}; it has {', '.join(names[1])}")
-    compiled = Function(function, names[0], wanted, threads)
+    compiled = Function(function, names[0], wanted, threads, fallback)
     functools.update_wrapper(compiled, function)
     return compiled
 
 
-def _reduce(compiled, function, static, threads):
+def _reduce(compiled, function, static, threads, fallback):
     """The pickled form of a compiled function."""
     module, name = compiled.__module__, compiled.__qualname__
     found = sys.modules.get(module)
@@ -135,11 +138,11 @@ def _reduce(compiled, function, static, threads):
     # Workers of another process have another `__main__`: cloudpickle sends what is in it along, and pickle does not.
     if found is compiled and not (module == "__main__" and _is_sent()):
         return name
-    return _restore, (function, static, threads)
+    return _restore, (function, static, threads, fallback)
 
 
-def _restore(function, static, threads):
-    return jit(function, static=static, threads=threads)
+def _restore(function, static, threads, fallback):
+    return jit(function, static=static, threads=threads, fallback=fallback)
 
 
 def _is_sent():

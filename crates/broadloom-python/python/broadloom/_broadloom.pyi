@@ -44,7 +44,12 @@ class Function:
 
     __wrapped__: Callable[..., Any]
     def __new__(
-        cls, function: Callable[..., Any], parameters: list[str], statics: list[str], threads: int | None
+        cls,
+        function: Callable[..., Any],
+        parameters: list[str],
+        statics: list[str],
+        threads: int | None,
+        fallback: bool = False,
     ) -> Function: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def kernel(self, *args: Any, **kwargs: Any) -> Kernel: ...

@@ -7,7 +7,9 @@ import sys
 import numpy as np
 
 from ._broadloom import Value
+from ._change import refuse_at, write_out
 from ._errors import DTypeError, ProgramError, TracingError
+from ._pieces import FUNCTIONS
 from ._refuse import with_static
 from ._special import REFUSED, SPECIAL, check_order, flag, number, plain, trace_of, written
 
@@ -33,12 +35,12 @@ def apply_ufunc(ufunc, method, inputs, kwargs):
             f"the ufunc `{name}` is not one of NumPy's, and cannot be traced: write it with NumPy's functions, "
             "or call it outside of the traced function and pass the result"
         )
+    if method == "at":
+        refuse_at(name)
     if method not in ("__call__", "reduce", "accumulate", "outer"):
         raise ProgramError(f"`np.{name}.{method}` is not supported: write it with `np.{name}`")
     if method != "reduce" and kwargs.pop("where", True) is not True:
-        raise TracingError("`where=` of a ufunc leaves elements unset: write `np.where(condition, result, other)`")
-    if any(out is not None for out in kwargs.pop("out", None) or ()):
-        raise TracingError("arrays are not changed in a traced function: use the result instead of `out=`")
+        raise TracingError("`where=` of a ufunc leaves elements unset: write `np.where(condition, result, other)`, or pass `out=`")
     kwargs.pop("subok", None)
     check_order(f"np.{name}", kwargs.pop("order", None))
     kwargs = {key: value for key, value in kwargs.items() if value is not np._NoValue}
@@ -118,9 +120,10 @@ _SPREADS = {np.var, np.std, np.nanvar, np.nanstd}
 
 def apply_function(function, args, kwargs, array):
     """Records a call of a function of NumPy's that is not a ufunc; `array` is a lazy array that it got, or `like=`."""
-    special = SPECIAL.get(function)
-    if special is not None:
-        return special(*args, **kwargs)
+    special = SPECIAL.get(function) or FUNCTIONS.get(function)
+    made = NotImplemented if special is None else special(*args, **kwargs)
+    if made is not NotImplemented:
+        return made
     name = written(function)
     reason = REFUSED.get(name) or REFUSED.get(name.rpartition(".")[0])
     if reason is None and id(function) not in _FUNCTIONS:
@@ -144,6 +147,45 @@ def _signature(function):
         return inspect.signature(function)
     except (TypeError, ValueError):
         return None
+
+
+# Functions that sum or multiply in the dtype that the operand has in common with `out`, and cast the results as they are; and
+# functions that do this in a part of their steps.
+_SUMS = {np.sum, np.prod, np.cumsum, np.cumprod, np.trace, np.nansum, np.nanprod, np.nancumsum, np.nancumprod}
+_PARTLY_SUMS = {np.mean, np.var, np.std, np.nanmean, np.nanvar, np.nanstd, np.einsum}
+
+
+def function_with_out(function, args, kwargs):
+    """Records a call that writes its result to `out=`, which may be passed by position; `None` if there is no such argument."""
+    if "out" not in kwargs and len(args) > 2 and (signature := _signature(function)) is not None:
+        names = [p.name for p in signature.parameters.values() if p.kind == p.POSITIONAL_OR_KEYWORD]
+        if "out" in names[: len(args)]:
+            args, kwargs = args[:1], {**kwargs, **dict(zip(names[1:], args[1:]))}
+    out = kwargs.get("out")
+    if out is None:
+        return None
+    kwargs = {name: value for name, value in kwargs.items() if name != "out"}
+    if function in _SUMS and kwargs.get("dtype") is None:
+        kwargs["dtype"] = _common_dtype(args[0] if args else kwargs["a"], out)
+    elif function in _PARTLY_SUMS and kwargs.get("dtype") is None:
+        dtype = function(*args, **kwargs).dtype
+        if out.dtype != dtype:
+            raise DTypeError(f"`{written(function)}` has a result of dtype {dtype}, and `out=` has {out.dtype}: pass an array of that dtype")
+    return write_out(out, lambda: function(*args, **kwargs), casting="unsafe" if function in _SUMS else "same_kind")
+
+
+def ufunc_with_out(ufunc, method, inputs, out, kwargs):
+    """Records a call of a ufunc, or of one of its methods, that writes its results to the arrays of `out`."""
+    where, casting = True, "unsafe"
+    if method == "__call__":
+        where, casting = kwargs.pop("where", True), kwargs.get("casting", "same_kind")
+    elif ufunc in (np.add, np.multiply) and method in ("reduce", "accumulate") and kwargs.get("dtype") is None:
+        kwargs["dtype"] = _common_dtype(inputs[0], *out)
+    return write_out(out, lambda: getattr(ufunc, method)(*inputs, **kwargs), where, casting)
+
+
+def _common_dtype(operand, out):
+    return np.result_type(np.asarray(operand).dtype if _is_plain(operand) else operand.dtype, out.dtype)
 
 
 # Parameters that do not change which elements a result has: lazy arrays have neither subclasses nor memory, and a result
@@ -191,9 +233,6 @@ def _bound(function, args, kwargs):
             positional.append(value)
         elif value is parameter.default or value is np._NoValue or name in _WITHOUT_EFFECT:
             continue
-        elif name == "out":
-            if value is not None:
-                raise TracingError("arrays are not changed in a traced function: use the result instead of `out=`")
         elif name == "order" and parameter.default in ("C", "K"):
             check_order(written(function), value)
         elif name == "device":

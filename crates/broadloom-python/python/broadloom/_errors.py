@@ -49,5 +49,9 @@ class CompileError(Error, RuntimeError):
     """The compiler does not support a program."""
 
 
+class FallbackWarning(UserWarning):
+    """A function that cannot be compiled runs in NumPy: `bl.jit(function, fallback=True)`."""
+
+
 class InternalError(Error, RuntimeError):
     """A defect of Broadloom, which should be reported."""

@@ -8,12 +8,17 @@ _HERE = os.path.dirname(__file__) + os.sep
 _NUMPY = os.sep + "numpy" + os.sep
 
 
+def is_own(name):
+    """Whether a file belongs to this package or to NumPy."""
+    return name.startswith(_HERE) or _NUMPY in name
+
+
 def here():
     """The nearest code outside of this package and of NumPy, and its instruction; None if there is none."""
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith(_HERE) and _NUMPY not in name:
+        if not is_own(name):
             return frame.f_code, frame.f_lasti, frame.f_lineno
         frame = frame.f_back
     return None

@@ -6,9 +6,11 @@ import numpy as np
 
 from . import _refuse
 from ._broadloom import Value
-from ._dispatch import apply_function, apply_ufunc
+from ._change import CHANGES, Changing, Masked, in_place
+from ._dispatch import apply_function, apply_ufunc, function_with_out, ufunc_with_out
 from ._errors import Error, TracingError
 from ._special import check_casting, check_order, plain, ravel, reshape
+from ._views import arranged, as_view, opaque
 
 
 def _infix(operator):
@@ -51,7 +53,7 @@ class _Arithmetic(Value):
     __pos__ = _prefix("+")
 
 
-class Array(_Arithmetic):
+class Array(Changing, _Arithmetic):
     """An array without elements: its dtype is known, and its sizes are numbers or symbols.
 
     It stands for an argument, or for what was computed of arguments, while a function is traced.
@@ -97,9 +99,6 @@ class Array(_Arithmetic):
     def __round__(self, ndigits=0):
         return self._trace.call("round", (self, ndigits), {})
 
-    def __getitem__(self, index):
-        return self._trace.index(self, index)
-
     def __len__(self):
         if not self.ndim:
             raise TypeError("len() of an array without axes")
@@ -115,25 +114,19 @@ class Array(_Arithmetic):
     def __contains__(self, value):
         return bool((self == value).any())
 
-    def __setitem__(self, index, value):
-        raise TracingError("arrays are not changed in a traced function: write `x = np.where(condition, value, x)`")
-
-    def _refuse_in_place(self, other):
-        raise TracingError("arrays are not changed in a traced function: write `x = x + y` instead of `x += y`")
-
     for _name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split():
-        locals()[f"__i{_name}__"] = _refuse_in_place
+        locals()[f"__i{_name}__"] = in_place(_name)
     del _name
 
     @property
     def T(self):
         """The axes in reverse order."""
-        return self._trace.around("", self, ".T")
+        return arranged(np.transpose, self, self._trace.around("", self, ".T"))
 
     @property
     def mT(self):
         """The last two axes exchanged."""
-        return self._trace.around("", self, ".mT")
+        return arranged(np.matrix_transpose, self, self._trace.around("", self, ".mT"))
 
     @property
     def size(self):
@@ -159,39 +152,34 @@ class Array(_Arithmetic):
         """Convert the elements to a dtype."""
         check_order("x.astype", order)
         check_casting("x.astype", self, np.dtype(dtype), casting)
+        if not copy and self.dtype == dtype:
+            return self
         return self._trace.call("astype", (self, np.dtype(dtype)), {})
 
     def view(self, dtype=None):
         """The bits of integers as another dtype with as many bytes; without one, the array itself."""
-        return self if dtype is None else self._trace.call("view", (self, np.dtype(dtype)), {})
+        return self if dtype is None else opaque(self, self._trace.call("view", (self, np.dtype(dtype)), {}))
 
     def reshape(self, *shape, order="C", copy=None):
         """Give the elements another shape, in row-major order or in that of columns, 'F'."""
-        return reshape(self, _unpacked(shape), order)
+        made = reshape(self, _unpacked(shape), order)
+        return made if copy else opaque(self, made)
 
     def transpose(self, *axes):
         """Permute the axes."""
         axes = plain(_unpacked(axes))
-        return self._trace.call("permute_dims", (self, *axes), {}) if axes and axes != (None,) else self.T
+        if not axes or axes == (None,):
+            return self.T
+        return arranged(np.transpose, self, self._trace.call("permute_dims", (self, *axes), {}), axes)
 
     def swapaxes(self, axis1, axis2):
         """Exchange two axes."""
-        return self._trace.call("swapaxes", (self, plain(axis1), plain(axis2)), {})
+        axes = plain((axis1, axis2))
+        return arranged(np.swapaxes, self, self._trace.call("swapaxes", (self, *axes), {}), *axes)
 
     def flatten(self, order="C"):
         """All elements along one axis."""
         return ravel(self, order)
-
-    def copy(self, order="C"):
-        """The array itself: nothing changes it."""
-        check_order("x.copy", order)
-        return self
-
-    def __copy__(self):
-        return self
-
-    def __deepcopy__(self, memo):
-        return self
 
     def dot(self, other, out=None):
         """The product of matrices or vectors."""
@@ -202,7 +190,7 @@ class Array(_Arithmetic):
         if function is None:
             if name.startswith("_"):
                 raise AttributeError(name)
-            raise _refuse.attribute(name)
+            raise AttributeError(f"lazy arrays have no attribute {name!r}: only NumPy's methods that change nothing")
         return functools.partial(function, self)
 
     def compile(self, threads=None):
@@ -223,10 +211,20 @@ class Array(_Arithmetic):
         return f"Array({self._type})"
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        return apply_ufunc(ufunc, method, inputs, kwargs)
+        if any(isinstance(operand, Masked) for operand in inputs):
+            return NotImplemented  # It knows what to do with a lazy array beside it.
+        out = kwargs.pop("out", None)
+        if out is None:
+            return apply_ufunc(ufunc, method, inputs, kwargs)
+        return ufunc_with_out(ufunc, method, inputs, out, kwargs)
 
     def __array_function__(self, function, types, args, kwargs):
-        return apply_function(function, args, kwargs, self)
+        if function in CHANGES:
+            return CHANGES[function](*args, **kwargs)
+        made = function_with_out(function, args, kwargs)
+        if made is not None:
+            return made
+        return as_view(function, args, kwargs, apply_function(function, args, kwargs, self))
 
     def __array_namespace__(self, api_version=None):
         return np

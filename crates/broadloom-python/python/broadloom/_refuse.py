@@ -1,4 +1,4 @@
-"""Refusals of what needs the elements of a lazy array, or would change them, and what to write instead."""
+"""Refusals of what needs the elements of a lazy array, and what to write instead."""
 
 import ast
 
@@ -28,24 +28,6 @@ def array(self, *args, **kwargs):
 
 
 _ANY = f"a function that takes only NumPy's arrays asks for them; call it outside of the traced function, or {_CHOOSE}"
-
-
-# Methods that change an array, and what to write instead.
-_CHANGES = {
-    "fill": "x = np.full_like(x, value)",
-    "partition": "x = np.partition(x, kth)",
-    "put": "x = np.where(condition, value, x)",
-    "resize": "x = x.reshape(..)",
-    "sort": "x = np.sort(x)",
-}
-
-
-def attribute(name):
-    """The error of an attribute that lazy arrays do not have."""
-    instead = _CHANGES.get(name)
-    if instead is None:
-        return AttributeError(f"lazy arrays have no attribute {name!r}: only NumPy's methods that change nothing")
-    return AttributeError(f"`x.{name}(..)` changes an array, and arrays are not changed in a traced function: write `{instead}`")
 
 
 def _static(value):

@@ -117,7 +117,7 @@ def reshape(a, shape, order="C"):
 
 
 def _reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
-    return reshape(a, shape if newshape is None else newshape, order)
+    return a.reshape(shape if newshape is None else newshape, order=order, copy=copy)
 
 
 def _transpose(a, axes=None):
@@ -125,23 +125,21 @@ def _transpose(a, axes=None):
 
 
 def _astype(x, dtype, /, *, copy=True, device=None):
-    return x.astype(dtype)
+    return x.astype(dtype, copy=copy)
 
 
 def _copy(a, order="K", subok=False):
-    check_order("np.copy", order)
-    return a
+    return a.copy(order)
 
 
 def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
-    if not copy:
-        raise TracingError(
-            "`np.nan_to_num(x, copy=False)` changes the array, and arrays are not changed in a traced function: "
-            "write `x = np.nan_to_num(x)`"
-        )
     keywords = {"nan": nan, "posinf": posinf, "neginf": neginf}
     given = {key: number(np.nan_to_num, key, value) for key, value in keywords.items() if value is not None}
-    return x._trace.call("nan_to_num", (x,), given)
+    made = x._trace.call("nan_to_num", (x,), given)
+    if copy or not x._can_change:
+        return made
+    x[...] = made
+    return x
 
 
 def _converted(name, arrays, dtype, casting):
@@ -156,13 +154,7 @@ def _converted(name, arrays, dtype, casting):
     return trace, tuple(array.astype(dtype) for array in arrays)
 
 
-def _refuse_out(out):
-    if out is not None:
-        raise TracingError("arrays are not changed in a traced function: use the result instead of `out=`")
-
-
 def _concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
-    _refuse_out(out)
     trace, arrays = _converted("np.concatenate", arrays, dtype, casting)
     if axis is None:
         arrays, axis = tuple(lazy(trace, array).ravel() for array in arrays), 0
@@ -170,7 +162,6 @@ def _concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
 
 
 def _stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
-    _refuse_out(out)
     trace, arrays = _converted("np.stack", arrays, dtype, casting)
     return trace.call("stack", (arrays,), {"axis": plain(axis)})
 
@@ -227,7 +218,6 @@ def _diff(a, n=1, axis=-1, prepend=np._NoValue, append=np._NoValue):
 
 def _einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe"):
     """`optimize` is without effect: the order of products is chosen by their cost."""
-    _refuse_out(out)
     check_order("np.einsum", order)
     trace = trace_of(operands)
     if not isinstance(operands[0], str):
@@ -257,7 +247,6 @@ def _result_type(*arrays_and_dtypes):
 
 
 def _trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
-    _refuse_out(out)
     keywords = {"offset": plain(offset), "axis1": plain(axis1), "axis2": plain(axis2)}
     if dtype is None:
         return a._trace.call("trace", (a,), keywords)
@@ -336,12 +325,10 @@ def _linalg_matrix_norm(x, /, *, keepdims=False, ord="fro"):
     return _norm(x, ord, (-2, -1), keepdims)
 
 
-_CHANGES = "it changes an array, and arrays are not changed in a traced function; write `x = np.where(condition, value, x)`"
 _WRITES = "write the file outside of the traced function, from its result"
 
 # Names, or modules, and what to write instead.
 REFUSED = {
-    **{f"np.{name}": _CHANGES for name in ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")},
     **{f"np.{name}": _WRITES for name in ("save", "savetxt", "savez", "savez_compressed")},
     "np.emath": "its results are complex outside of the domain of the function, and complex numbers are not supported; "
     "write the function of that name in `np`, which returns NaN there",

@@ -1,15 +1,16 @@
 //! Lazy arrays: names in a program that grows with every operation on them.
 
+mod place;
 mod value;
 mod write;
 
 use crate::array::Operand;
 use crate::error::{Class, caught, of_mistakes};
 use crate::function::options;
-use crate::kernel::{Frames, Kernel, output_name};
+use crate::kernel::{Changes, Frames, Kernel, output_name};
 use crate::structure::Tree;
 use broadloom::DType;
-use broadloom_text::{Limits, Mistakes, Resolved, Session};
+use broadloom_text::{Limit, Limits, Mistake, Mistakes, Problem, Resolved, Session};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyTuple};
@@ -19,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use value::define;
 pub use value::{Value, wrap};
-use write::{is_plain, write_item, write_value};
+use write::{is_plain, items_text, write_value};
 
 /// A function that is being traced, or an expression that is being written.
 #[pyclass(frozen, module = "broadloom._broadloom")]
@@ -36,6 +37,8 @@ struct State {
     made: usize,
     /// Arrays that the function did not get as arguments, by the address of the object, and their names.
     captured: Vec<(Py<PyAny>, String)>,
+    /// Names of values by their expressions.
+    known: HashMap<String, String>,
     /// Names of sizes by their text.
     sizes: HashMap<String, String>,
     /// Nothing if the lines of the program are lines of a text.
@@ -135,6 +138,7 @@ impl Trace {
             taken: HashSet::new(),
             made: 0,
             captured: Vec::new(),
+            known: HashMap::new(),
             sizes: HashMap::new(),
             frames,
             inputs: Vec::new(),
@@ -175,9 +179,34 @@ impl Trace {
 
     /// The mistakes as an exception that points at Python's lines.
     fn explain(&self, py: Python<'_>, mistakes: Mistakes) -> PyErr {
+        let is_too_long =
+            |mistake: &Mistake| matches!(&mistake.problem, Problem::Limit { limit: Limit::Nodes, .. });
+        if mistakes.as_slice().first().is_some_and(is_too_long)
+            && self.with(py, |state| state.frames.is_some())
+        {
+            let text = format!(
+                "the function has more than {} operations, because loops are unrolled while it is traced: compile the body of the \
+                 loop as a function of its own and call it in an ordinary loop, write the loop with ranges and masks, or let it \
+                 run in NumPy, `bl.jit(function, fallback=True)`",
+                Limits::default().nodes
+            );
+            return Class::Tracing.error(py, text);
+        }
         let frames = self.with(py, |state| state.frames.as_ref().map(|frames| frames.duplicate(py)));
         let written = frames.unwrap_or_default().describe(py);
         of_mistakes(py, &mistakes.written_at(|line| written.get(&line).cloned()))
+    }
+
+    /// The name of an expression, which is computed once: names never change what they mean. Two evaluations of a mask
+    /// are one mask.
+    pub fn named(&self, py: Python<'_>, expression: &str) -> PyResult<String> {
+        if let Some(name) = self.with(py, |state| state.known.get(expression).cloned()) {
+            return Ok(name);
+        }
+        let name = self.fresh(py, None);
+        self.run(py, &format!("let {name} = {expression}"))?;
+        self.with(py, |state| state.known.insert(expression.to_owned(), name.clone()));
+        Ok(name)
     }
 
     /// A name that nothing has yet; `wanted`, if it can be had.
@@ -316,10 +345,12 @@ impl Trace {
         });
         let session = session.ok_or_else(|| over(py))?;
         let text = session.text().to_owned();
-        let written = frames.describe(py);
         match caught(py, || session.finish())? {
             Ok(resolved) => Ok(Traced { resolved, captured, frames, text }),
-            Err(mistakes) => Err(of_mistakes(py, &mistakes.written_at(|line| written.get(&line).cloned()))),
+            Err(mistakes) => {
+                let written = frames.describe(py);
+                Err(of_mistakes(py, &mistakes.written_at(|line| written.get(&line).cloned())))
+            }
         }
     }
 }
@@ -390,7 +421,7 @@ impl Trace {
         let mut names = Vec::new();
         let tree = Tree::of(results, 0, &mut |object| match object.cast::<Value>() {
             Ok(value) => {
-                names.push(value.get().name_in(slf)?.to_owned());
+                names.push(value.get().name_in(slf)?);
                 Ok(Some(names.len() - 1))
             }
             Err(_) => Ok(None),
@@ -405,7 +436,7 @@ impl Trace {
         let traced = copy.finish(py)?;
         let is_captured = |name: &String| traced.captured.iter().any(|(_, captured)| captured == name);
         let inputs: Vec<String> = inputs.into_iter().filter(|name| !is_captured(name)).collect();
-        Kernel::compile(py, traced, &inputs, tree, &options)
+        Kernel::compile(py, traced, &inputs, (tree, Changes::default()), &options)
     }
 
     /// Calls a function of the language.
@@ -472,19 +503,7 @@ impl Trace {
         let slf = &root(slf);
         let mut text = String::new();
         write_value(slf, operand, &mut text, 0)?;
-        text.push('[');
-        match items.cast::<PyTuple>() {
-            Ok(items) if items.is_empty() => text.push_str("..."),
-            Ok(items) => {
-                for item in items {
-                    write_item(slf, &item, &mut text)?;
-                    text.push_str(", ");
-                }
-                text.truncate(text.len() - 2);
-            }
-            Err(_) => write_item(slf, items, &mut text)?,
-        }
-        text.push(']');
+        write!(text, "[{}]", items_text(slf, items)?).ok();
         define(slf, &text)
     }
 

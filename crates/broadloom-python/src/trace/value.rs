@@ -1,5 +1,7 @@
 //! Lazy arrays and lazy sizes, as Python sees them.
 
+use super::place::Place;
+use super::write::items_text;
 use super::{Trace, merge, root};
 use crate::dtype;
 use crate::error::Class;
@@ -11,13 +13,14 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyFloat, PyTuple};
+use std::sync::Mutex;
 
-/// A lazy array, or a lazy size: a name in a trace.
+/// A lazy array, or a lazy size: a name in a trace. An array may change, and then has another name.
 #[pyclass(frozen, subclass, module = "broadloom._broadloom")]
 pub struct Value {
     pub trace: Py<Trace>,
-    pub name: String,
-    defined: Defined,
+    pub(super) place: Mutex<Place>,
+    pub(super) defined: Defined,
 }
 
 #[pymethods]
@@ -26,7 +29,54 @@ impl Value {
     fn new(trace: &Bound<'_, Trace>, name: &str) -> PyResult<Value> {
         let defined = root(trace).get().session(trace.py(), |session| session.get(name))?;
         let defined = defined.ok_or_else(|| PyRuntimeError::new_err(format!("there is no value {name}")))?;
-        Ok(Value { trace: trace.clone().unbind(), name: name.to_owned(), defined })
+        let can_change = matches!(&defined, Defined::Tensor { sizes, .. } if !sizes.is_empty());
+        let place = Mutex::new(Place::new(name, can_change));
+        Ok(Value { trace: trace.clone().unbind(), place, defined })
+    }
+
+    /// The text of what is between the brackets of an index.
+    fn _items(&self, items: &Bound<'_, PyAny>) -> PyResult<String> {
+        items_text(&root(self.trace.bind(items.py())), items)
+    }
+
+    /// Makes this array a view of another one. `read` is the expression of its elements, with `{old}` for the other array,
+    /// and `write` that of the other array with the elements `{new}`; one that is empty cannot be used.
+    fn _view_of(&self, parent: &Bound<'_, Value>, read: String, write: String) {
+        self.become_view(parent, read, write);
+    }
+
+    /// Whether this is a view of the other array with these elements, and holds what the other one does.
+    fn _is_part(&self, parent: &Bound<'_, Value>, read: &str) -> bool {
+        self.is_part(parent, read)
+    }
+
+    /// Replaces the elements, also those of the array of which this is a view.
+    fn _store(&self, value: &Bound<'_, Value>) -> PyResult<()> {
+        let trace = root(self.trace.bind(value.py()));
+        let name = value.get().name_in(&trace)?;
+        self.store(&trace, name)
+    }
+
+    /// The name of the elements that the array has now.
+    fn _name(&self, py: Python<'_>) -> PyResult<String> {
+        self.name_in(&root(self.trace.bind(py)))
+    }
+
+    /// Whether operations in place change the object instead of replacing it.
+    #[getter(_can_change)]
+    fn can_change(&self) -> bool {
+        self.place().can_change
+    }
+
+    /// Whether this is a Python float, which takes the dtype of the other operand, or computed of such floats alone.
+    #[getter(_is_number)]
+    fn is_number(&self) -> bool {
+        matches!(self.defined, Defined::Number(_))
+    }
+
+    /// Makes operations in place change the object, which has no axes.
+    fn _let_change(&self) {
+        self.let_change();
     }
 
     #[getter(_trace)]
@@ -97,16 +147,16 @@ impl Value {
     }
 
     /// The name, if the value belongs to a trace, or to an expression that can become a part of it.
-    pub fn name_in(&self, trace: &Bound<'_, Trace>) -> PyResult<&str> {
+    pub fn name_in(&self, trace: &Bound<'_, Trace>) -> PyResult<String> {
         let py = trace.py();
         let own = root(self.trace.bind(py));
         if own.is(trace) {
-            return Ok(&self.name);
+            return self.newest(trace);
         }
         let is_open = |trace: &Bound<'_, Trace>| trace.get().with(py, |state| state.is_open);
         if is_open(&own) && is_open(trace) {
             merge(trace, &own)?;
-            return Ok(&self.name);
+            return self.newest(trace);
         }
         let text = "a lazy array of another traced function is used here: pass it as an argument";
         Err(Class::Tracing.error(trace.py(), text))
@@ -134,9 +184,7 @@ pub fn wrap<'py>(trace: &Bound<'py, Trace>, name: &str) -> PyResult<Bound<'py, P
 
 /// Gives an expression a name, and returns what it stands for.
 pub fn define<'py>(trace: &Bound<'py, Trace>, expression: &str) -> PyResult<Bound<'py, PyAny>> {
-    let py = trace.py();
-    let name = trace.get().fresh(py, None);
-    trace.get().run(py, &format!("let {name} = {expression}"))?;
+    let name = trace.get().named(trace.py(), expression)?;
     wrap(trace, &name)
 }
 

@@ -49,7 +49,7 @@ pub fn write_value(
 ) -> PyResult<()> {
     let py = value.py();
     if let Ok(value) = value.cast::<Value>() {
-        text.push_str(value.get().name_in(trace)?);
+        text.push_str(&value.get().name_in(trace)?);
     } else if value.is_none() {
         text.push_str("None");
     } else if value.is_instance_of::<PyEllipsis>() {
@@ -109,7 +109,24 @@ fn named_dtype(object: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
     if is_dtype || is_class { dtype::of_object(object).map(Some) } else { Ok(None) }
 }
 
-pub fn write_item(trace: &Bound<'_, Trace>, item: &Bound<'_, PyAny>, text: &mut String) -> PyResult<()> {
+/// What stands between the brackets of an index.
+pub fn items_text(trace: &Bound<'_, Trace>, items: &Bound<'_, PyAny>) -> PyResult<String> {
+    let mut text = String::new();
+    match items.cast::<PyTuple>() {
+        Ok(items) if items.is_empty() => text.push_str("..."),
+        Ok(items) => {
+            for item in items {
+                write_item(trace, &item, &mut text)?;
+                text.push_str(", ");
+            }
+            text.truncate(text.len() - 2);
+        }
+        Err(_) => write_item(trace, items, &mut text)?,
+    }
+    Ok(text)
+}
+
+fn write_item(trace: &Bound<'_, Trace>, item: &Bound<'_, PyAny>, text: &mut String) -> PyResult<()> {
     let py = item.py();
     if let Ok(slice) = item.cast::<PySlice>() {
         for (position, name) in ["start", "stop", "step"].into_iter().enumerate() {

@@ -1,0 +1,560 @@
+"""Changes of lazy arrays: writes to indices and masks, operators in place, and views, which change with their arrays.
+
+A change adds a line to the program that makes a new value, `x.at[1:-1].set(v)`, and the array takes its name.
+"""
+
+import functools
+
+import numpy as np
+
+from ._broadloom import Value
+from ._errors import DTypeError, ProgramError, ShapeError, TracingError
+from ._special import check_order, lazy
+
+_MASKED = (
+    "the size of `x[mask]` depends on the data: while a function is traced, apply functions of single elements "
+    "to it, reduce it, or write it to the same mask, `x[mask] = f(x[mask])`; otherwise write `np.where(mask, a, b)`"
+)
+
+
+class Changing(Value):
+    """The part of a lazy array that changes it, or makes views of it."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index):
+        if isinstance(index, tuple) and len(index) == 1:
+            index = index[0]
+        if _is_mask(index):
+            return Masked(self.copy(), index)
+        beside = _mask_beside(self, index)
+        if beside is not None:
+            return beside[0][beside[1]]
+        if isinstance(index, tuple) and sum(map(_is_known, index)) > 1 and not has_lazy(index):
+            return np.ravel(self)[_places(self, index)]
+        made = self._trace.index(self, index)
+        if isinstance(made, Changing) and (made.ndim or _has_dots(index)) and _is_basic(index):
+            items = self._items(index)
+            made._view_of(self, f"{{old}}[{items}]", f"{{old}}.at[{items}].set({{new}})")
+            made._let_change()
+        return made
+
+    def __setitem__(self, index, value):
+        if isinstance(index, tuple) and len(index) == 1:
+            index = index[0]
+        if _is_mask(index):
+            _set_masked(self, index, value)
+            return
+        beside = _mask_beside(self, index)
+        if beside is not None:
+            part, mask = beside
+            part[mask] = value
+            return
+        if isinstance(value, Masked):
+            raise ProgramError(_MASKED)
+        if index is True or index is False or isinstance(index, (bool, np.bool_)):
+            raise TracingError("a change by True or False: write `if` around it, or `x[...] = np.where(condition, v, x)`")
+        if not _is_basic(index):
+            _set_positions(self, index, value)
+            return
+        items = self._items(index)
+        if isinstance(value, Value) and hasattr(value, "_is_part") and value._is_part(self, f"{{old}}[{items}]"):
+            # `x[1:] += v` writes the view, and then the view to the array.
+            return
+        value = _without_leading(_cast(self, value), _rank(self, index))
+        self._store(_at(self, items, value))
+
+    def __setattr__(self, name, value):
+        if name == "shape":
+            raise TracingError("the shape of a lazy array stays: write `x = x.reshape(shape)` instead of `x.shape = shape`")
+        raise AttributeError(f"the attribute {name!r} of a lazy array cannot be set")
+
+    def copy(self, order="C"):
+        """An array of its own with the same elements."""
+        check_order("x.copy", order)
+        return type(self)(self._trace, self._name())
+
+    def __copy__(self):
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    def fill(self, value):
+        """Replace all elements by one value."""
+        if np.ndim(value):
+            raise ShapeError("`fill` takes one value: write `x[...] = values` for several")
+        self[...] = value
+
+    def sort(self, axis=-1, kind=None, order=None, *, stable=None):
+        """Sort the elements in place."""
+        self[...] = np.sort(self, axis=axis, kind=kind, order=order, stable=stable)
+
+    def partition(self, kth, axis=-1, kind="introselect", order=None):
+        """Partition the elements in place."""
+        self[...] = np.partition(self, kth, axis=axis, kind=kind, order=order)
+
+    @property
+    def nbytes(self):
+        """The bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+    def put(self, indices, values, mode="raise"):
+        """Refused: positions are written one by one."""
+        raise TracingError(_POSITIONS)
+
+    itemset = put
+
+    def resize(self, *new_shape, refcheck=True):
+        """Refused: the number of elements of an array stays."""
+        raise TracingError("`x.resize(..)` changes the shape of a lazy array, which stays: write `x = x.reshape(..)`")
+
+    @property
+    def flat(self):
+        """The elements in row-major order, for one position at a time."""
+        return _Flat(self)
+
+
+def in_place(name):
+    """The method of an operator such as `+=`, by the name of the operator that makes a new array."""
+    method, shown = f"__{name}__", f"{_SIGNS[name]}="
+
+    def apply(self, other):
+        made = getattr(self, method)(other)
+        if made is NotImplemented or not self._can_change:
+            return made
+        return replace(self, made, shown)
+
+    return apply
+
+
+_SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
+    "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+}  # fmt: skip
+
+
+def replace(array, made, shown, casting="same_kind"):
+    """Writes a result to all elements of an array, as NumPy's operators in place do. Returns the array."""
+    if not isinstance(made, Value):
+        made = lazy(array._trace, made)
+    if isinstance(made, Masked):
+        raise ProgramError(_MASKED)
+    check_cast(made.dtype, array.dtype, shown, casting)
+    if made.ndim > array.ndim:
+        raise ShapeError(
+            f"`{shown}` writes {made._type}, which has more axes than the array {array._type}: make a new array, "
+            "or index the operand"
+        )
+    if made.dtype != array.dtype:
+        made = made.astype(array.dtype)
+    if made._type != array._type:
+        made = _at(array, "...", made)
+    array._store(made)
+    return array
+
+
+def check_cast(source, target, shown, casting="same_kind"):
+    """Refuses what NumPy's operations in place refuse: floats in an array of integers, and integers in one of bools."""
+    if not np.can_cast(source, target, casting):
+        raise DTypeError(
+            f"`{shown}` cannot write {source} to an array of dtype {target}: convert the operand by `.astype({target})`, "
+            "or make a new array, `x = x + y`"
+        )
+
+
+def refuse_at(name):
+    """Refuses `np.add.at`."""
+    raise TracingError(
+        f"`np.{name}.at`: {_POSITIONS}. For sums, write `x += np.bincount(i, weights=v, minlength=x.shape[0])`"
+    )
+
+
+def write_out(out, compute, where=True, casting="same_kind"):
+    """Writes results to the arrays of `out=`, where a condition holds, and returns them."""
+    outs = out if isinstance(out, tuple) else (out,)
+    for array in outs:
+        if array is not None and not isinstance(array, Changing):
+            raise TracingError(
+                "`out=` is an array of NumPy's, and the result is not known while the function is traced: "
+                "pass the array as an argument of the function"
+            )
+    made = compute()
+    results = made if isinstance(made, tuple) else (made,)
+    for array, result in zip(outs, results):
+        if array is not None:
+            if where is not True:
+                check_cast(result.dtype, array.dtype, "out=", casting)
+                result = np.where(where, result.astype(array.dtype), array)
+            replace(array, result, "out=", casting)
+    chosen = tuple(result if array is None else array for array, result in zip(outs, results))
+    return chosen if isinstance(made, tuple) else chosen[0]
+
+
+def _at(array, items, value):
+    return array._trace.around(f"{array._name()}.at[{items}].set(", value, ")")
+
+
+def _is_basic(index):
+    """Whether NumPy returns a view for an index: ranges, integers, `...` and None. Lazy integers choose elements."""
+    items = index if isinstance(index, tuple) else (index,)
+    return all(
+        item is None
+        or item is Ellipsis
+        or isinstance(item, slice)
+        or (isinstance(item, (int, np.integer)) and not isinstance(item, bool))
+        or getattr(item, "_is_size", False)
+        for item in items
+    )
+
+
+def _has_dots(index):
+    return index is Ellipsis or (isinstance(index, tuple) and any(item is Ellipsis for item in index))
+
+
+def _rank(array, index):
+    """The number of axes of a region."""
+    items = index if isinstance(index, tuple) else (index,)
+    integers = sum(not (item is None or item is Ellipsis or isinstance(item, slice)) for item in items)
+    return array.ndim - integers + sum(item is None for item in items)
+
+
+def _cast(array, value):
+    """A value in the dtype of the array to which it is assigned, as NumPy casts it."""
+    dtype = array.dtype
+    if isinstance(value, Value):
+        return value if value.dtype == dtype and not getattr(value, "_is_size", False) else _converted(value, dtype)
+    if isinstance(value, (list, tuple)) and has_lazy(value):
+        return _cast(array, stacked(array._trace, value))
+    given = np.asarray(value)
+    if isinstance(value, (list, tuple)) and given.dtype == object:
+        raise ShapeError("lists of different lengths cannot be assigned")
+    # NumPy itself says what is assigned, and which integers do not fit.
+    made = np.empty(given.shape, dtype)
+    made[...] = value
+    return made.item() if made.ndim == 0 else made
+
+
+def _converted(value, dtype):
+    return value._trace.call("astype", (value, dtype), {})
+
+
+def _without_leading(value, rank):
+    """A value without the leading axes of size 1 that its region does not have."""
+    while np.ndim(value) > rank:
+        size = value.shape[0]
+        if not isinstance(size, int) or size != 1:
+            raise ShapeError(f"the value has {np.ndim(value)} axes, and the elements that it is assigned to have {rank}")
+        value = value[0]
+    return value
+
+
+def has_lazy(value):
+    """Whether there is a lazy array somewhere in lists."""
+    if isinstance(value, (list, tuple)):
+        return any(has_lazy(item) for item in value)
+    return isinstance(value, Value)
+
+
+def stacked(trace, value):
+    """Lists of lazy arrays and numbers as an array."""
+    if not isinstance(value, (list, tuple)):
+        if isinstance(value, Value):
+            return _converted(value, np.dtype(np.int64)) if getattr(value, "_is_size", False) else value
+        return value
+    items = [stacked(trace, item) for item in value]
+    dtype = np.result_type(*(item.dtype if isinstance(item, Value) else np.asarray(item) for item in items))
+    arrays = [_converted(lazy(trace, item), dtype) for item in items]
+    return trace.call("stack", (tuple(arrays),), {})
+
+
+_POSITIONS = (
+    "elements at positions that are arrays cannot be written: two positions may be the same. Write a mask, "
+    "`x[mask] = v`, a range, or one position after the other"
+)
+
+
+def _set_positions(array, index, value):
+    """`x[i] = v` with positions that are known, or with one that is not. The last of equal positions wins, as in NumPy."""
+    if isinstance(index, Value) and index.ndim == 0 and index.dtype.kind in "iu" and array.ndim:
+        _set_lazy_position(array, index, value)
+        return
+    if has_lazy(index):
+        raise TracingError(_POSITIONS)
+    places, count = _places(array, index), int(np.prod(array.shape))
+    mask, source = np.zeros(count, bool), np.zeros(count, np.int64)
+    mask[places.ravel()] = True
+    source[places.ravel()] = np.arange(places.size)
+    value = _without_leading(_cast(array, value), places.ndim)
+    if np.ndim(value):
+        value = np.broadcast_to(lazy(array._trace, value), places.shape)
+        if not places.size:
+            return
+        value = value.reshape(-1)[source.reshape(array.shape)]
+    array[...] = np.where(lazy(array._trace, mask.reshape(array.shape)), value, array)
+
+
+def _is_known(item):
+    return isinstance(item, (list, range, np.ndarray))
+
+
+def _places(array, index):
+    """The positions of the chosen elements in row-major order."""
+    if not all(isinstance(size, int) for size in array.shape):
+        raise TracingError("a size is not known while the function is traced for all sizes")
+    return np.arange(int(np.prod(array.shape))).reshape(array.shape)[index]
+
+
+def _set_lazy_position(array, index, value):
+    """`x[i] = v` with one integer that is known only when the kernel is called."""
+    array[index]  # An index outside of its axis is refused as when it is read.
+    trace, size = array._trace, array.shape[0]
+    places = trace.call("arange", (size,), {})
+    mask = places == np.where(index < 0, index + size, index)
+    value = _without_leading(_cast(array, value), array.ndim - 1)
+    array._store(_write_mask(array, mask, value))
+
+
+# Masks ---------------------------------------------------------------------------------------------------------------
+
+
+def _is_mask(index):
+    if isinstance(index, np.ndarray) and index.dtype == bool and index.ndim:
+        return True
+    return isinstance(index, Value) and not getattr(index, "_is_size", False) and index.dtype == bool
+
+
+def _mask_beside(array, index):
+    """For `x[mask, 0]` and `x[1, mask]`: the view that the other items choose, with the axes of the mask in front, and the
+    mask; `None` for other indices."""
+    if not isinstance(index, tuple) or sum(map(_is_mask, index)) != 1 or Ellipsis in [i for i in index if not _is_array(i)]:
+        return None
+    place = next(number for number, item in enumerate(index) if _is_mask(item))
+    before, mask, after = index[:place], index[place], index[place + 1 :]
+    if not _is_basic(before + after) or any(not isinstance(item, (int, np.integer)) for item in before):
+        return None
+    return array[(*before, *(slice(None),) * mask.ndim, *after)], mask
+
+
+def _is_array(item):
+    return isinstance(item, (Value, np.ndarray, list))
+
+
+def _write_mask(array, mask, value):
+    mask = lazy(array._trace, mask)
+    return array._trace.around(f"{array._name()}.at[{mask._name()}].set(", value, ")")
+
+
+def _set_masked(array, mask, value):
+    mask = lazy(array._trace, mask)
+    if isinstance(value, Masked):
+        value.check_mask(mask)
+        made = value.elements
+        if made.dtype != array.dtype:
+            made = _converted(made, array.dtype)
+        rank = array.ndim - mask.ndim
+        wide = mask[(...,) + (None,) * rank] if rank else mask
+        array._store(array._trace.call("where", (wide, made, array), {}))
+        return
+    rank = array.ndim - mask.ndim
+    value = _cast(array, value)
+    if np.ndim(value) > rank and value.shape[0] != 1:
+        raise TracingError(
+            "the values beside a mask are one for each element that it chooses, whose number is not known: write "
+            "`x[mask] = y[mask]` with `y` in the shape of `x`, or `np.where(mask, y, x)`"
+        )
+    array._store(_write_mask(array, mask, _without_leading(value, rank)))
+
+
+class Masked(np.lib.mixins.NDArrayOperatorsMixin):
+    """The elements that a mask chooses: `x[mask]`. It holds an element for each of the mask, chosen or not."""
+
+    __array_priority__ = 2000
+    _refused_result = _MASKED
+
+    def __init__(self, elements, mask):
+        self.elements = elements
+        self.mask = lazy(elements._trace, mask)
+        self.name = self.mask._name()
+        _write_mask(elements, self.mask, elements.dtype.type(0).item())  # Checks that the shapes fit.
+
+    @property
+    def dtype(self):
+        """The dtype of the elements."""
+        return self.elements.dtype
+
+    @property
+    def _trace(self):
+        return self.elements._trace
+
+    def check_mask(self, mask):
+        """Checks that another mask chooses the same elements."""
+        if mask._name() != self.name:
+            raise TracingError(
+                "`x[mask]` is used beside another mask: both sides need the same mask, or write `np.where(mask, a, b)`"
+            )
+
+    def _with(self, elements):
+        made = Masked.__new__(Masked)
+        made.elements, made.mask, made.name = elements, self.mask, self.name
+        return made
+
+    def astype(self, dtype, **kwargs):
+        """Convert the elements."""
+        return self._with(self.elements.astype(dtype))
+
+    def copy(self, order="C"):
+        """The elements themselves: nothing changes them."""
+        return self
+
+    def _operand(self, other):
+        if isinstance(other, Masked):
+            other.check_mask(self.mask)
+            return other.elements
+        if np.ndim(other) > self.elements.ndim - self.mask.ndim:
+            raise TracingError(
+                "an array is combined with `x[mask]`, whose number of elements is not known: index it by the same "
+                "mask, `y[mask]`, or write `np.where(mask, a, b)`"
+            )
+        return other
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        out = kwargs.pop("out", None)
+        if method != "__call__" or ufunc.signature is not None or (out is not None and out[0] is not self):
+            raise ProgramError(_MASKED)
+        made = ufunc(*map(self._operand, inputs), **kwargs)
+        if out is not None:
+            # `x[mask] += v` changes the elements, which the same statement then writes to the mask.
+            check_cast(made.dtype, self.dtype, f"np.{ufunc.__name__}")
+            self.elements = made.astype(self.dtype)
+            return self
+        return tuple(map(self._with, made)) if isinstance(made, tuple) else self._with(made)
+
+    def __array_function__(self, function, types, args, kwargs):
+        if function in _OF_ELEMENTS:
+            operands = [self._operand(item) if item is not None else None for item in args]
+            return self._with(function(*operands, **{name: self._operand(item) for name, item in kwargs.items()}))
+        if function not in _REDUCTIONS or not args or args[0] is not self or kwargs.get("axis") is not None:
+            raise ProgramError(_MASKED)
+        return self._reduced(function, *args[1:], **kwargs)
+
+    def _reduced(self, function, axis=None, **kwargs):
+        rank = self.elements.ndim - self.mask.ndim
+        if axis is not None or kwargs or rank:
+            raise ProgramError(_MASKED)
+        if function in (np.max, np.min):
+            lowest = np.finfo(self.dtype) if self.dtype.kind == "f" else np.iinfo(self.dtype)
+            limit = lowest.min if function is np.max else lowest.max
+            kwargs["initial"] = (-np.inf if function is np.max else np.inf) if self.dtype.kind == "f" else int(limit)
+        return function(self.elements, where=self.mask, **kwargs)
+
+    @property
+    def size(self):
+        """The number of elements that the mask chooses."""
+        return np.sum(self.mask)
+
+    @property
+    def ndim(self):
+        """The number of axes."""
+        return self.elements.ndim - self.mask.ndim + 1
+
+    def __getattr__(self, name):
+        function = {f.__name__: f for f in _REDUCTIONS}.get(name)
+        if function is None:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            raise ProgramError(_MASKED)
+        return functools.partial(self._reduced, function)
+
+    def _refuse(self, *args, **kwargs):
+        raise ProgramError(_MASKED)
+
+    __getitem__ = __setitem__ = __iter__ = __len__ = __bool__ = __array__ = __float__ = __int__ = _refuse
+
+
+_OF_ELEMENTS = {np.clip, np.round, np.around, np.nan_to_num, np.where, np.fix, np.sinc}
+_REDUCTIONS = (np.sum, np.prod, np.mean, np.max, np.min, np.any, np.all, np.var, np.std)
+
+
+# `x.flat` ------------------------------------------------------------------------------------------------------------
+
+
+class _Flat:
+    """The elements of an array in row-major order."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def _place(self, key):
+        if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
+            raise TracingError("`x.flat` takes one position while a function is traced: write `x.reshape(-1)` or a range")
+        try:
+            return tuple(int(i) for i in np.unravel_index(key % self.array.size, self.array.shape))
+        except TypeError:
+            raise TracingError("a size is not known while the function is traced for all sizes") from None
+
+    def __getitem__(self, key):
+        return self.array[self._place(key)]
+
+    def __setitem__(self, key, value):
+        if isinstance(key, slice) and key == slice(None):
+            self.array[...] = np.reshape(value, self.array.shape) if np.ndim(value) else value
+            return
+        self.array[self._place(key)] = value
+
+
+# Functions that change an argument -----------------------------------------------------------------------------------
+
+
+def _check_is_lazy(name, array):
+    if not isinstance(array, Changing):
+        raise TracingError(f"`np.{name}` writes to an array of NumPy's: pass it as an argument of the function")
+
+
+def _copyto(dst, src, casting="same_kind", where=True):
+    _check_is_lazy("copyto", dst)
+    dtype = src.dtype if hasattr(src, "dtype") else np.asarray(src).dtype if not has_lazy(src) else dst.dtype
+    weak = isinstance(src, (bool, int, float))
+    if not weak and not np.can_cast(dtype, dst.dtype, casting):
+        raise DTypeError(f"`np.copyto` cannot write {dtype} to {dst.dtype}: write `casting='unsafe'`")
+    if weak and casting != "unsafe" and not np.can_cast(np.min_scalar_type(src) if dst.dtype.kind != "f" else dtype, dst.dtype, casting):
+        raise DTypeError(f"`np.copyto` cannot write {src!r} to {dst.dtype}: write `casting='unsafe'`")
+    if where is True:
+        dst[...] = src
+    else:
+        dst[...] = np.where(where, lazy(dst._trace, _cast(dst, src)), dst)
+
+
+def _putmask(a, mask, values):
+    _check_is_lazy("putmask", a)
+    if np.ndim(values) and getattr(values, "_type", None) != getattr(a, "_type", None):
+        raise TracingError("`np.putmask` repeats values of another shape: write `np.copyto(x, values, where=mask)`")
+    a[...] = np.where(mask, lazy(a._trace, _cast(a, values)), a)
+
+
+def _fill_diagonal(a, val, wrap=False):
+    _check_is_lazy("fill_diagonal", a)
+    if a.ndim != 2 or wrap:
+        raise ProgramError("`np.fill_diagonal` takes two axes and no `wrap=`: write `np.where(np.eye(n, dtype=bool), v, x)`")
+    if np.ndim(val):
+        raise ProgramError("`np.fill_diagonal` takes one value: write `np.where(np.eye(n, dtype=bool), np.diag(v), x)`")
+    rows, columns = a.shape
+    mask = a._trace.call("eye", (rows, columns), {"dtype": np.dtype(bool)})
+    a._store(_write_mask(a, mask, _cast(a, val)))
+
+
+def _refuse_scatter(name):
+    def refuse(*args, **kwargs):
+        raise TracingError(f"`np.{name}`: {_POSITIONS}")
+
+    return refuse
+
+
+CHANGES = {
+    np.copyto: _copyto,
+    np.putmask: _putmask,
+    np.fill_diagonal: _fill_diagonal,
+    np.place: _refuse_scatter("place"),
+    np.put: _refuse_scatter("put"),
+    np.put_along_axis: _refuse_scatter("put_along_axis"),
+}

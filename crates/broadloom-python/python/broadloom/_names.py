@@ -1,0 +1,303 @@
+"""Names of NumPy for traced functions: NumPy asks some functions for numbers that are not known yet, such as
+`np.zeros(x.shape)`, and hands over to lazy arrays only what has one among its arguments.
+
+The code of the function stays what it is, so that lines and columns of errors do. Only the names that it looks up are others.
+"""
+
+import builtins
+import functools
+import sys
+import types
+
+import numpy as np
+
+from ._broadloom import Function, Value
+from ._change import Changing, has_lazy, stacked
+from ._errors import TracingError
+from ._pieces import Grid, linspace
+from ._special import check_order
+from ._views import opaque
+
+# Functions of these modules are called as they are: they do not compute with the names of the caller.
+_FOREIGN = frozenset({"numpy", "broadloom", "scipy"}) | sys.stdlib_module_names
+
+
+def contents(arguments):
+    """What stands in the containers among the arguments, in order."""
+    found, stack = [], [arguments]
+    while stack:
+        item = stack.pop()
+        found.append(item)
+        if isinstance(item, dict):
+            stack.extend(item.values())
+        elif isinstance(item, (list, tuple)):
+            stack.extend(item)
+        elif hasattr(type(item), "__dataclass_fields__") and type(item).__hash__ is None:
+            stack.extend(getattr(item, name) for name in item.__dataclass_fields__)
+    return found
+
+
+class Names:
+    """The values of the names that a function looks up: a function with the same code, in which NumPy creates lazy arrays."""
+
+    def __init__(self, trace):
+        self.numpy = _Numpy(trace)
+        self.functions = {}
+        self.spaces = {}
+        self.own = {
+            id(getattr(np, name)): value for name, value in _Numpy.__dict__.items()
+            if not name.startswith("_") and isinstance(value, types.FunctionType)
+        }  # fmt: skip
+        self.builtins = {
+            **vars(builtins), "max": functools.partial(_extreme, "maximum", max),
+            "min": functools.partial(_extreme, "minimum", min), "__import__": self.imported,
+        }  # fmt: skip
+
+    def write_globals(self):
+        """Assigns the globals that functions assigned."""
+        for space in self.spaces.values():
+            space.write()
+
+    def imported(self, *args, **kwargs):
+        found = builtins.__import__(*args, **kwargs)
+        return self.numpy if found is np else found
+
+    def value(self, value):
+        """What stands for a value of a name."""
+        if value is np:
+            return self.numpy
+        if value is np.ndarray:
+            return self.numpy.ndarray
+        if type(value) is types.FunctionType:
+            return self.function(value)
+        if type(value) is types.MethodType:
+            return types.MethodType(self.value(value.__func__), value.__self__)
+        if type(value) is functools.partial:
+            return functools.partial(self.value(value.func), *value.args, **value.keywords)
+        if isinstance(value, Function):
+            return self.value(value.__wrapped__)
+        if type(value) is types.ModuleType and not _is_foreign(value.__name__):
+            return _Module(self, value)
+        if id(value) in self.own and callable(value):
+            return getattr(self.numpy, value.__name__)
+        return value
+
+    def function(self, function):
+        if _is_foreign(str(function.__module__)):
+            return function
+        known = self.functions.get(id(function))
+        if known is not None:
+            return known
+        space = self.spaces.get(id(function.__globals__))
+        if space is None:
+            space = self.spaces[id(function.__globals__)] = _Globals(self, function.__globals__)
+        cells = function.__closure__
+        made = types.FunctionType(function.__code__, space, function.__name__, function.__defaults__, cells)
+        self.functions[id(function)] = made
+        if cells is not None:
+            cells = tuple(map(self.cell, cells))
+            made = types.FunctionType(function.__code__, space, function.__name__, function.__defaults__, cells)
+            self.functions[id(function)] = made
+        made.__kwdefaults__ = function.__kwdefaults__
+        made.__qualname__, made.__module__ = function.__qualname__, function.__module__
+        made.__dict__.update(function.__dict__)
+        return made
+
+    def cell(self, cell):
+        """A cell for a name of an enclosing function; the cell itself if its value stays, as the function may assign it."""
+        try:
+            content = cell.cell_contents
+        except ValueError:
+            return cell
+        value = self.value(content)
+        return cell if value is content else types.CellType(value)
+
+
+def _is_foreign(module):
+    return module.partition(".")[0] in _FOREIGN and module != "__main__"
+
+
+class _Module:
+    """A module whose functions use the names of the trace too."""
+
+    def __init__(self, names, module):
+        self._names, self._module = names, module
+
+    def __getattr__(self, name):
+        return self._names.value(getattr(self._module, name))
+
+
+class _Globals(dict):
+    """The globals of a function. Python looks up names in its own table first, which holds what the function assigns."""
+
+    def __init__(self, names, original):
+        super().__init__(__builtins__=names.builtins)
+        self._names, self._original = names, original
+
+    def __missing__(self, name):
+        return self._names.value(self._original[name])
+
+    def write(self):
+        """Assigns to the globals themselves what the function assigned to its own."""
+        self._original.update((name, value) for name, value in self.items() if name != "__builtins__")
+
+
+def _extreme(name, plain, *args, **kwargs):
+    """`max` and `min` of Python, which compare numbers and no arrays."""
+    items = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+    if kwargs or not has_lazy(list(items)) or any(getattr(item, "_is_size", False) for item in items):
+        return plain(*args, **kwargs)
+    if any(np.ndim(item) for item in items):
+        raise TracingError(
+            f"`{plain.__name__}` compares whole arrays, whose elements are not known while the function is traced: "
+            f"write `np.{name}(a, b)`, or `x.{plain.__name__}()` for the elements of one array"
+        )
+    best = items[0]
+    for item in items[1:]:
+        best = np.where(item > best if plain is max else item < best, item, best)
+    return best
+
+
+class _Arrays(type):
+    """The class of `np.ndarray` in traced functions: lazy arrays are instances of it."""
+
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, (np.ndarray, Changing))
+
+    def __subclasscheck__(cls, other):
+        return issubclass(other, (np.ndarray, Changing))
+
+    def __getattr__(cls, name):
+        return getattr(np.ndarray, name)
+
+    def __call__(cls, shape, dtype=float, buffer=None, offset=0, strides=None, order=None):
+        if buffer is not None or offset or strides is not None:
+            raise TracingError("`np.ndarray` of a buffer is not traced: pass the array as an argument")
+        return cls.numpy.zeros(shape, dtype)
+
+
+class _Numpy:
+    """NumPy, with functions that create lazy arrays."""
+
+    def __init__(self, trace):
+        self._trace = trace
+        # Whether there are arrays of constants, which the function could also get from NumPy.
+        self.made_constants = False
+        self.mgrid = Grid(trace)
+        self.ndarray = _Arrays("ndarray", (), {"numpy": self})
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    def __dir__(self):
+        return dir(np)
+
+    def _filled(self, function, plain, shape, args, dtype, order, device=None, like=None):
+        check_order(f"np.{function}", order)
+        kind = np.dtype(dtype)
+        if kind.kind not in "biuf" or kind.itemsize > 8 or not _is_shape(shape) or device not in (None, "cpu"):
+            return plain()
+        sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        sizes = tuple(size.item() if isinstance(size, np.integer) else size for size in sizes)
+        self.made_constants |= not has_lazy([*sizes, *args])
+        made = self._trace.call(function, (sizes, *args), {"dtype": kind})
+        made._let_change()
+        return made
+
+    def zeros(self, shape, dtype=float, order="C", **kwargs):
+        """`np.zeros`"""
+        return self._filled("zeros", lambda: np.zeros(shape, dtype, order, **kwargs), shape, (), dtype, order, **kwargs)
+
+    def empty(self, shape, dtype=float, order="C", **kwargs):
+        """`np.empty`: elements that are never written are zeros."""
+        return self._filled("zeros", lambda: np.empty(shape, dtype, order, **kwargs), shape, (), dtype, order, **kwargs)
+
+    def ones(self, shape, dtype=float, order="C", **kwargs):
+        """`np.ones`"""
+        return self._filled("ones", lambda: np.ones(shape, dtype, order, **kwargs), shape, (), dtype, order, **kwargs)
+
+    def full(self, shape, fill_value, dtype=None, order="C", **kwargs):
+        """`np.full`"""
+        if np.ndim(fill_value):
+            fill_value = self.asarray(fill_value)
+        kind = dtype
+        if kind is None:
+            kind = fill_value.dtype if isinstance(fill_value, Value) else np.asarray(fill_value).dtype
+        if np.ndim(fill_value):
+            made = self.empty(shape, kind, order, **kwargs)
+            made[...] = fill_value
+            return made
+        return self._filled(
+            "full", lambda: np.full(shape, fill_value, dtype, order, **kwargs), shape, (fill_value,), kind, order, **kwargs
+        )
+
+    def eye(self, N, M=None, k=0, dtype=float, order="C", **kwargs):
+        """`np.eye`"""
+        kind = np.dtype(dtype)
+        if kind.kind not in "biuf":
+            return np.eye(N, M, k, dtype, order, **kwargs)
+        check_order("np.eye", order)
+        sizes = (N,) if M is None else (N, M)
+        self.made_constants |= not has_lazy(sizes)
+        return self._trace.call("eye", sizes, {"k": k, "dtype": kind} if k else {"dtype": kind})
+
+    def identity(self, n, dtype=float, **kwargs):
+        """`np.identity`"""
+        return self.eye(n, dtype=dtype)
+
+    def arange(self, *args, dtype=None, **kwargs):
+        """`np.arange`"""
+        if not has_lazy(list(args)) and not has_lazy(list(kwargs.values())):
+            return np.arange(*args, dtype=dtype, **kwargs)
+        kwargs.pop("like", None)
+        if dtype is not None:
+            kwargs["dtype"] = np.dtype(dtype)
+        return self._trace.call("arange", args, kwargs)
+
+    def linspace(self, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, **kwargs):
+        """`np.linspace`"""
+        if not has_lazy([start, stop, num]):
+            return np.linspace(start, stop, num, endpoint, retstep, dtype, axis)
+        return linspace(start, stop, num, endpoint, retstep, dtype, axis)
+
+    def array(self, object, dtype=None, *, copy=True, order="K", ndmin=0, **kwargs):
+        """`np.array`"""
+        if not has_lazy(object):
+            return np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **kwargs)
+        check_order("np.array", order)
+        made = self._made(object, dtype, copy)
+        return made if made.ndim >= ndmin else made[(None,) * (ndmin - made.ndim)]
+
+    def asarray(self, a, dtype=None, order=None, *, copy=None, **kwargs):
+        """`np.asarray`"""
+        if not has_lazy(a):
+            return np.asarray(a, dtype, order, copy=copy, **kwargs)
+        check_order("np.asarray", order)
+        return self._made(a, dtype, copy)
+
+    def asanyarray(self, a, dtype=None, **kwargs):
+        """`np.asanyarray`"""
+        return self.asarray(a, dtype, **kwargs)
+
+    def ascontiguousarray(self, a, dtype=None, **kwargs):
+        """`np.ascontiguousarray`: whether it is a copy depends on the layout."""
+        if not has_lazy(a):
+            return np.ascontiguousarray(a, dtype, **kwargs)
+        made = self._made(a, dtype, True)
+        return opaque(a, made) if isinstance(a, Value) and made.dtype == a.dtype else made
+
+    def _made(self, object, dtype, copy):
+        if isinstance(object, Changing) and not copy and (dtype is None or object.dtype == dtype):
+            return object
+        made = object.copy() if isinstance(object, Changing) else stacked(self._trace, object)
+        if dtype is not None and made.dtype != dtype:
+            made = made.astype(dtype)
+        if made.ndim == 0 and isinstance(made, Changing):
+            made = made.copy()
+            made._let_change()
+        return made
+
+
+def _is_shape(shape):
+    sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+    return all(isinstance(size, (int, np.integer, Value)) and not isinstance(size, bool) for size in sizes)

@@ -1,0 +1,72 @@
+"""Functions of NumPy that are written with other functions."""
+
+import numpy as np
+
+from ._broadloom import Value
+from ._change import has_lazy
+from ._errors import ArgumentError, TracingError
+
+
+def histogram(a, bins=10, range=None, density=None, weights=None):
+    """`np.histogram` with weights; without, the language has it."""
+    if weights is None:
+        return NotImplemented
+    if np.ndim(weights) != np.ndim(a):
+        raise ArgumentError("`weights=` of `np.histogram` needs the shape of the elements")
+    _, edges = np.histogram(a, bins, range)
+    a, weights = np.ravel(a), np.ravel(weights)
+    count = edges.shape[0] - 1
+    first, last = edges[0], edges[-1]
+    if np.ndim(bins):
+        place = np.searchsorted(edges, a, side="right") - 1
+        place = np.where(a == last, count - 1, place)
+    else:
+        # As NumPy does it: the quotient, which rounds, is compared with the edges of its bin.
+        place = np.clip(((a - first) / (last - first) * count).astype(np.int64), 0, count - 1)
+        place = place - (a < edges[place])
+        place = place + ((a >= edges[place + 1]) & (place != count - 1))
+    inside = (a >= first) & (a <= last)
+    sums = np.bincount(np.where(inside, place, 0), np.where(inside, weights, 0), minlength=count)
+    if density:
+        return sums / np.diff(edges) / sums.sum(), edges
+    return sums.astype(weights.dtype), edges
+
+
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
+    """`np.linspace` between numbers that are known only when the kernel is called."""
+    if any(np.ndim(end) for end in (start, stop)) or axis:
+        raise TracingError("`np.linspace` between arrays is not traced: write `start + (stop - start) * np.linspace(0, 1, n)`")
+    if not isinstance(num, (int, np.integer)) and not getattr(num, "_is_size", False):
+        raise TracingError("the number of elements of `np.linspace` is not known: pass it as a static argument or a size")
+    trace = next(value._trace for value in (start, stop, num) if isinstance(value, Value))
+    ends = [value.dtype if isinstance(value, Value) and not value._is_number else value for value in (start, stop)]
+    kind = np.result_type(*(1.0 if isinstance(end, Value) else end for end in ends), 1.0)
+    parts = num - 1 if endpoint else num
+    places = trace.call("arange", (num,), {}).astype(kind)
+    step = (stop - start) / parts if isinstance(parts, Value) or parts > 0 else np.nan * (stop - start)
+    made = places * step + start if isinstance(parts, Value) or parts > 0 else places + start
+    if endpoint and not (isinstance(num, int) and num < 2):
+        made = made.copy()
+        made[-1] = stop
+    if dtype is not None:
+        made = (np.floor(made) if np.dtype(dtype).kind in "iu" else made).astype(dtype)
+    return (made, step) if retstep else made
+
+
+class Grid:
+    """`np.mgrid`"""
+
+    def __init__(self, trace):
+        self._trace = trace
+
+    def __getitem__(self, key):
+        keys = key if isinstance(key, tuple) else (key,)
+        if not any(has_lazy([part.start, part.stop, part.step]) for part in keys):
+            return np.mgrid[key]
+        axes = [self._trace.call("arange", (part.start or 0, part.stop, part.step or 1), {}) for part in keys]
+        if not isinstance(key, tuple):
+            return axes[0]
+        return np.stack(np.meshgrid(*axes, indexing="ij"))
+
+
+FUNCTIONS = {np.histogram: histogram, np.linspace: linspace}
