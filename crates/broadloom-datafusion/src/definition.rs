@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 /// The name of the size of the rows in expressions.
 pub(crate) const ROWS: &str = "n";
-/// What definitions start with; the last byte is the version.
-const MAGIC: [u8; 8] = *b"broadlm\x01";
+/// What definitions start with; the last byte is the version of their form and of the language of expressions.
+const MAGIC: [u8; 8] = *b"broadlm\x02";
 /// The most constant arrays of a definition, and the most axes of one.
 const MAX_COUNT: usize = 1 << 16;
 /// What follows: an expression, a program, or only the arguments.
