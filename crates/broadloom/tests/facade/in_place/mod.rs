@@ -393,7 +393,7 @@ fn what_does_not_change_is_not_written() {
     };
     let none = || "0".to_owned();
     assert_eq!(written(|x| x.at(slice![0]).set(0)), (1, none(), 0));
-    assert_eq!(written(|x| x.at(slice![1.., ..;2]).multiply(2)).2, 2);
+    assert_eq!(written(|x| x.at(slice![1.., 2..]).multiply(2)), (1, none(), 1));
     assert_eq!(written(|x| x.at(slice![0]).set(x.slice(slice![1]))), (1, none(), 1));
     assert_eq!(written(|x| x.at(slice![.., 0]).set(x.slice(slice![.., 1]))), (1, none(), 1));
     let stencil = |x: Tensor| {
