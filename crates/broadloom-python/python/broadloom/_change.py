@@ -52,7 +52,7 @@ class Changing(Value):
             return
         if isinstance(value, Masked):
             raise ProgramError(_MASKED)
-        if index is True or index is False or isinstance(index, (bool, np.bool_)):
+        if isinstance(index, (bool, np.bool_)):
             raise TracingError("a change by True or False: write `if` around it, or `x[...] = np.where(condition, v, x)`")
         if not _is_basic(index):
             _set_positions(self, index, value)
