@@ -1,5 +1,6 @@
 //! Aggregates: expressions over the rows of a group, from partial results that merge.
 
+use crate::bounds::bounded;
 use crate::bytes::{array_from_bytes, write_array};
 use crate::centred::{Centred, Moments};
 use crate::column::{Column, column_of};
@@ -321,7 +322,7 @@ impl Aggregate {
                 for (input, array) in merge.part.graph.inputs().iter().zip(arrays) {
                     inputs = inputs.named(input.name.to_string(), array);
                 }
-                let results = merge.executable.run(with_sizes(inputs, &self.sizes_with(0)))?;
+                let results = bounded(&merge.executable, with_sizes(inputs, &self.sizes_with(0)))?;
                 results.into_iter().map(|(_, array)| array).collect::<Vec<_>>().into_iter()
             }
             None => Vec::new().into_iter(),
@@ -374,7 +375,7 @@ impl Aggregate {
                     let lacking = ColumnError::State { what: "it lacks a partial result" };
                     inputs = inputs.named(name.clone(), array.ok_or(lacking)?);
                 }
-                merging.rest.executable.run(with_sizes(inputs, &self.sizes_with(state.rows)))?
+                bounded(&merging.rest.executable, with_sizes(inputs, &self.sizes_with(state.rows)))?
             }
         };
         let mut arrays: Vec<(String, AnyArray)> = outputs.into_iter().collect();
@@ -569,7 +570,7 @@ impl Slot {
     fn combined(&self, array: AnyArray) -> Result<AnyArray, ColumnError> {
         match &self.tables {
             Some(tables) if array.shape().first() != Some(&1) => {
-                Ok(tables.combine.run(&array)?.try_into()?)
+                Ok(bounded(&tables.combine, &array)?.try_into()?)
             }
             _ => Ok(array),
         }
@@ -578,7 +579,7 @@ impl Slot {
     /// Returns a partial result as the remaining graph expects it.
     fn filled<'a>(&self, array: &'a AnyArray) -> Result<Cow<'a, AnyArray>, ColumnError> {
         match &self.tables {
-            Some(tables) => Ok(Cow::Owned(tables.fill.run(array)?.try_into()?)),
+            Some(tables) => Ok(Cow::Owned(bounded(&tables.fill, array)?.try_into()?)),
             None => Ok(Cow::Borrowed(array)),
         }
     }

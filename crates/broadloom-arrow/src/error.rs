@@ -129,6 +129,14 @@ pub enum ColumnError {
     /// An array does not have the elements of its shape: a bug in Broadloom.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+    /// A run asks for more than [`Bounds`](crate::Bounds) allow.
+    #[error("it asks for {asked} bytes, of which {most} are left for the results of a batch")]
+    TooLarge {
+        /// The bytes of the results and temporaries.
+        asked: u64,
+        /// The bytes that are left.
+        most: u64,
+    },
     /// Not enough memory.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),

@@ -1,5 +1,6 @@
 //! Kernels from columns to columns.
 
+use crate::bounds::bounded;
 use crate::column::{Column, column_of};
 use crate::error::ColumnError;
 use crate::graph::RowGraph;
@@ -358,7 +359,7 @@ pub(crate) fn run(
     for (name, size) in sizes {
         inputs = inputs.with_size(name.clone(), *size);
     }
-    Ok(executable.run(inputs)?)
+    bounded(executable, inputs)
 }
 
 /// Returns the part of a graph that one output needs.

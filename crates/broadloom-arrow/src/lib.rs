@@ -44,9 +44,14 @@
 //!   without nulls is not copied.
 //! * In an [`Aggregate`] and in a [`Grouping`], a row with a null in any column is left out, as in SQL's `corr(x, y)`. Without rows the result is
 //!   null.
+//!
+//! # Bounds
+//!
+//! [`Bounds`] end runs and limit what they ask for, also where an engine stands between a caller and its kernels.
 #![forbid(unsafe_code)]
 
 mod aggregate;
+mod bounds;
 mod bytes;
 mod centred;
 mod column;
@@ -57,6 +62,7 @@ mod kernel;
 mod types;
 
 pub use aggregate::{Aggregate, State};
+pub use bounds::Bounds;
 pub use bytes::{array_from_bytes, write_array};
 pub use column::{Column, column_of_array};
 pub use error::ColumnError;

@@ -55,6 +55,10 @@
 //! A result is null where a column is null. An aggregate leaves out rows with a null in any column, and is null
 //! without rows.
 //!
+//! # Bounds
+//!
+//! [`Bounds::apply`] around the poll of an operator ends its kernels by a flag or a deadline, and limits what they ask for.
+//!
 //! # Windows
 //!
 //! Aggregates are also window functions: `broadloom_agg('std(x)', x) OVER (ORDER BY t ROWS 9 PRECEDING)`. A frame that only
@@ -73,6 +77,7 @@ mod window;
 pub mod wire;
 
 pub use aggregate::TensorAggregate;
+pub use broadloom_arrow::Bounds;
 pub use definition::Argument;
 pub use scalar::{Broadloom, TensorFunction, broadloom};
 

@@ -284,6 +284,10 @@ impl Plan {
         let text = match (&error, &self.places) {
             (ColumnError::Call(CallError::Run(error)), Some(places)) => error.display_at(places).to_string(),
             (ColumnError::Call(CallError::Bind(error)), Some(places)) => error.display_at(places).to_string(),
+            (ColumnError::TooLarge { .. }, _) => format!(
+                "`{}` is too large: {error}; start the process with a larger --memory, or compute smaller rows",
+                self.definition.text()
+            ),
             _ => error.to_string(),
         };
         DataFusionError::Execution(text)

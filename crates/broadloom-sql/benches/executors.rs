@@ -74,11 +74,13 @@ struct Cluster {
 }
 
 impl Cluster {
-    fn start(executors: usize) -> Result<Cluster> {
-        let (scheduler, line) = Server::start(&["scheduler", "--port", "0"])?;
+    fn start(executors: usize, files: &Path) -> Result<Cluster> {
+        let files = files.to_str().ok_or("the path of the files is not valid UTF-8")?;
+        let (scheduler, line) = Server::start(&["scheduler", "--port", "0", "--allow-read", files])?;
         let address = line.strip_prefix("scheduler listening on ").ok_or(line.as_str())?.to_owned();
         let executor = |_| {
-            let started = Server::start(&["executor", "--threads", "1", "--scheduler", &address]);
+            let started =
+                Server::start(&["executor", "--threads", "1", "--scheduler", &address, "--allow-read", files]);
             started.map(|(server, _)| server)
         };
         let executors = (0..executors).map(executor).collect::<Result<_>>()?;
@@ -92,7 +94,7 @@ impl Cluster {
         let context = session::remote(&address)?;
         session::add_table(&context, "t", files).await?;
         register_nearest(&context)?;
-        let query = Query::new(context.sql(sql).await?, Some(address)).await?;
+        let query = Query::new(context.sql(sql).await?, Some(address), None).await?;
         query.run(std::future::pending(), |_| {}, |_| Ok(())).await?;
         Ok(start.elapsed())
     }
@@ -109,7 +111,7 @@ async fn measure(files: &Path, rows: usize) -> Result<()> {
     );
     println!("| --- | ---: | ---: | ---: | ---: | ---: |");
     for (name, sql) in queries() {
-        let clusters = [Cluster::start(1)?, Cluster::start(2)?];
+        let clusters = [Cluster::start(1, files)?, Cluster::start(2, files)?];
         let mut least = [f64::INFINITY; 2];
         for _ in 0..REPEATS {
             for (cluster, least) in clusters.iter().zip(&mut least) {

@@ -10,15 +10,15 @@
 
 use broadloom::Array;
 use broadloom_datafusion::TensorFunction;
-use broadloom_sql::server::{Executor, scheduler};
-use broadloom_sql::{Address, Output, session};
+use broadloom_sql::server::{Executor, Scheduler};
+use broadloom_sql::{Address, Folders, Memory, Output, session};
 use broadloom_text::Program;
 use datafusion::arrow::array::{ArrayRef, AsArray, FixedSizeListArray, Float32Array, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Float32Type, Int64Type, Schema};
 use datafusion::prelude::SessionContext;
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
@@ -40,15 +40,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let local = "127.0.0.1".parse()?;
     match arguments.as_slice() {
         [] => runtime.block_on(compared()),
-        ["scheduler"] => Ok(runtime.block_on(scheduler(local, 0, |address| said(&address.to_string())))?),
-        ["executor", address] => {
-            let scheduler = address.parse()?;
-            let host = local.to_string();
-            let executor = Executor { scheduler, bind: local, host, port: None, threads: 1 };
-            Ok(runtime.block_on(executor.run(|| said("ready")))?)
+        ["scheduler", folder] => {
+            let scheduler = Scheduler { folders: Folders::reading(&[folder])?, ..Scheduler::default() };
+            Ok(runtime.block_on(scheduler.run(|address| said(&address.to_string()), said))?)
+        }
+        ["executor", folder, address] => {
+            let folders = Folders::reading(&[folder])?;
+            let work = PathBuf::from(folder).join("work");
+            let executor = Executor { threads: 1, folders, work, ..Executor::new(address.parse()?) };
+            Ok(runtime.block_on(executor.run(|| said("ready"), said))?)
         }
         _ => Err("the example takes no arguments".into()),
     }
@@ -65,13 +67,15 @@ async fn compared() -> Result<(), Box<dyn Error>> {
         write_file(&directory.path().join(format!("part{file}.parquet")), file)?;
     }
 
-    let embedded = session::embedded()?;
+    let embedded = session::embedded(Memory::default())?;
     session::add_table(&embedded, "embeddings", directory.path()).await?;
     let codes = learnt(&embedded).await?;
     let counts = counted(&embedded, &codes).await?;
 
-    let (_scheduler, address) = Server::start(&["scheduler"])?;
-    let _executors = [Server::start(&["executor", &address])?, Server::start(&["executor", &address])?];
+    let folder = directory.path().to_str().ok_or("the folder for temporary files is not valid UTF-8")?;
+    let (_scheduler, address) = Server::start(&["scheduler", folder])?;
+    let executor = || Server::start(&["executor", folder, &address]);
+    let _executors = [executor()?, executor()?];
     let cluster = session::remote(&address.parse::<Address>()?)?;
     session::add_table(&cluster, "embeddings", directory.path()).await?;
     let codes_there = learnt(&cluster).await?;

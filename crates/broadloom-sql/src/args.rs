@@ -1,17 +1,20 @@
 //! What a user types.
 
 use broadloom_sql::Address;
+use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
   broadloom-sql \"SELECT broadloom('hypot(x, y)', x, y) AS r FROM t\" t=points.parquet
   broadloom-sql \"SELECT k, broadloom_agg('mean(x) / std(x)', x) FROM t GROUP BY k\" t=parts/ -o r.csv
-  broadloom-sql scheduler
-  broadloom-sql executor --scheduler 127.0.0.1:50050
+  broadloom-sql scheduler --allow-read /data
+  broadloom-sql executor --scheduler 127.0.0.1:50050 --allow-read /data
   broadloom-sql --cluster 127.0.0.1:50050 \"SELECT count(*) FROM t\" t=/data/points.parquet";
 
 /// Run SQL with tensor expressions on Parquet, CSV and Arrow files
@@ -36,6 +39,10 @@ pub(crate) enum Command {
     Scheduler(SchedulerArgs),
     /// Run an executor of a cluster
     Executor(ExecutorArgs),
+    /// Print a script that completes commands in a shell
+    Completions(CompletionsArgs),
+    /// Write man pages into a folder
+    Man(ManArgs),
 }
 
 #[derive(Args)]
@@ -55,6 +62,12 @@ pub(crate) struct QueryArgs {
     /// Maximum number of rows to print
     #[arg(long, value_name = "NUMBER", default_value_t = 100, conflicts_with = "output")]
     pub(crate) rows: usize,
+    /// Memory that the query may take in this process, such as 4GiB [default: 40 % of the machine]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<ByteSize>,
+    /// End the query once it took so long
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) time_limit: Option<Duration>,
     /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -62,12 +75,18 @@ pub(crate) struct QueryArgs {
 
 #[derive(Args)]
 pub(crate) struct SchedulerArgs {
-    /// Address to bind to; anyone who can reach it can read every file that the cluster reads
+    /// Address to bind to; other than those of this machine itself need --insecure
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     pub(crate) bind: IpAddr,
     /// Port; 0 chooses a free one
     #[arg(long, default_value_t = 50050)]
     pub(crate) port: u16,
+    /// Folder whose files queries may read, also those below it; the executors need the same
+    #[arg(long, value_name = "DIR")]
+    pub(crate) allow_read: Vec<PathBuf>,
+    /// Let everyone who reaches the address run queries: there are no passwords and no encryption
+    #[arg(long)]
+    pub(crate) insecure: bool,
 }
 
 #[derive(Args)]
@@ -75,7 +94,7 @@ pub(crate) struct ExecutorArgs {
     /// The scheduler to serve
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) scheduler: Address,
-    /// Address to bind to; anyone who can reach it can read every file that the executor reads
+    /// Address to bind to; other than those of this machine itself need --insecure
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     pub(crate) bind: IpAddr,
     /// Host under which other processes reach the executor; by default the address of --bind
@@ -87,6 +106,46 @@ pub(crate) struct ExecutorArgs {
     /// Number of tasks at a time [default: the number of processors]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
+    /// Memory that all tasks may take together, such as 4GiB [default: 40 % of the machine]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<ByteSize>,
+    /// End tasks once they took so long
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) time_limit: Option<Duration>,
+    /// Folder whose files queries may read, also those below it
+    #[arg(long, value_name = "DIR")]
+    pub(crate) allow_read: Vec<PathBuf>,
+    /// Folder in which queries may write and replace files, and read them
+    #[arg(long, value_name = "DIR")]
+    pub(crate) allow_write: Vec<PathBuf>,
+    /// Folder for what is kept between the stages of queries [default: that of the system for temporary files]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) work_dir: Option<PathBuf>,
+    /// How long to look for a scheduler that does not answer
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    pub(crate) retry_for: Duration,
+    /// Let everyone who reaches the address run tasks: there are no passwords and no encryption
+    #[arg(long)]
+    pub(crate) insecure: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub(crate) shell: Shell,
+}
+
+#[derive(Args)]
+pub(crate) struct ManArgs {
+    /// The folder, such as /usr/local/share/man/man1
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}
+
+/// Reads a time, like `30` or `0.5`.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.filter(|time| !time.is_zero()).ok_or_else(|| format!("`{text}` is no time: write seconds, like 30 or 0.5"))
 }
 
 /// A table: `points=points.parquet`.
@@ -123,6 +182,13 @@ mod tests {
         assert!(Cli::try_parse_from(["broadloom-sql", "scheduler"]).is_ok_and(|cli| cli.command.is_some()));
         let cli = Cli::try_parse_from(["broadloom-sql", "SELECT 1", "t=a=b.csv"]).unwrap();
         assert_eq!(cli.query.tables, [Table { name: "t".to_owned(), path: "a=b.csv".into() }]);
+        let executor = ["broadloom-sql", "executor", "--scheduler", "a:1", "--memory", "1GiB", "--time-limit", "0.5"];
+        let Some(Command::Executor(args)) = Cli::try_parse_from(executor).unwrap().command else { panic!() };
+        assert_eq!(args.memory.map(|memory| memory.as_u64()), Some(1 << 30));
+        assert_eq!(args.time_limit, Some(Duration::from_millis(500)));
+        for wrong in ["", "0", "-1", "nan", "1e300", "soon"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
         let error = Cli::try_parse_from(["broadloom-sql", "SELECT 1", "a.csv"]).err().unwrap().to_string();
         assert!(error.contains("like t=a.csv"), "{error}");
     }

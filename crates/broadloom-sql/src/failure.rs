@@ -1,5 +1,6 @@
 //! What went wrong, as a user reads it.
 
+use ballista_core::error::BallistaError;
 use datafusion::common::DataFusionError;
 use datafusion::sql::sqlparser::parser::ParserError;
 use std::process::ExitCode;
@@ -21,6 +22,17 @@ impl From<std::io::Error> for Failure {
 }
 
 impl Failure {
+    /// Takes the error of a server, which configurations and networks cause.
+    pub(crate) fn of_server(error: BallistaError) -> Failure {
+        Failure(match error {
+            BallistaError::Configuration(text) => DataFusionError::Plan(text),
+            BallistaError::GrpcConnectionError(text) | BallistaError::General(text) => {
+                DataFusionError::Execution(text)
+            }
+            other => DataFusionError::Execution(other.to_string()),
+        })
+    }
+
     /// Returns 2 for mistakes in queries and usage, and 1 for all else.
     pub(crate) fn code(&self) -> ExitCode {
         match self.0.find_root() {

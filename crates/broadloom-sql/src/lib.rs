@@ -17,25 +17,34 @@
 //! ```
 //!
 //! * [`session`] makes sessions, in this process or on a cluster, and adds tables from files.
-//! * [`server`] runs schedulers and executors.
+//! * [`server`] runs schedulers and executors, which touch the files of [`Folders`] only, and take a stated [`Memory`].
 //! * [`Query`] runs a query with progress, limits on silence, and a way to cancel it everywhere.
 //! * [`Output`] writes results to Parquet, CSV and Arrow IPC.
 #![forbid(unsafe_code)]
 
 mod address;
 pub mod codec;
+mod fence;
 mod format;
+mod memory;
 mod output;
 mod query;
+mod received;
 mod refused;
 pub mod server;
 pub mod session;
+mod signal;
+mod stage;
 mod stop;
 
 pub use address::Address;
+pub use fence::Folders;
 pub use format::Format;
+pub use memory::Memory;
 pub use output::Output;
 pub use query::{Progress, Query};
+pub use signal::interrupted;
+pub use stage::STACK_BYTES;
 
 /// The most bytes of a plan, or of a batch of results, in one message: plans carry the arrays that are bound to functions.
 const MESSAGE_BYTES: usize = 256 << 20;

@@ -5,20 +5,26 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod cell;
 mod failure;
+mod interrupt;
 mod planned;
 mod print;
 mod run;
 
 use args::{Cli, Command};
+use broadloom_sql::STACK_BYTES;
 use clap::Parser;
 use failure::Failure;
 use std::io::Write;
 use std::process::ExitCode;
 
+/// The time for tasks that still compute when the program ends. Plans stop between two parts of a kernel.
+const ENDING: std::time::Duration = std::time::Duration::from_millis(500);
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    match started(&cli) {
+    match started(cli) {
         Ok(code) => code,
         Err(failure) => {
             // Nothing can be said if standard error is closed.
@@ -28,13 +34,24 @@ fn main() -> ExitCode {
     }
 }
 
-fn started(cli: &Cli) -> Result<ExitCode, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
+/// Runs a command on a thread with a stack for deep queries, which the first thread of a process may not have.
+fn started(cli: Cli) -> Result<ExitCode, Failure> {
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || ended(&cli))?;
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn ended(cli: &Cli) -> Result<ExitCode, Failure> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.thread_stack_size(STACK_BYTES).enable_all().build()?;
+    let ended = runtime.block_on(async {
         match &cli.command {
             None => run::query(&cli.query).await,
             Some(Command::Scheduler(args)) => run::scheduler(args).await,
             Some(Command::Executor(args)) => run::executor(args).await,
+            Some(Command::Completions(args)) => run::completions(args),
+            Some(Command::Man(args)) => run::man(args),
         }
-    })
+    });
+    runtime.shutdown_timeout(ENDING);
+    ended
 }

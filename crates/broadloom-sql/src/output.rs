@@ -54,6 +54,11 @@ impl Output {
         Ok(Output { writer, partial, path: path.to_owned() })
     }
 
+    /// Returns the name under which the file grows until it is complete.
+    pub fn partial(&self) -> &Path {
+        &self.partial.0
+    }
+
     /// Writes a batch.
     ///
     /// # Errors

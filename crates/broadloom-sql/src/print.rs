@@ -1,28 +1,59 @@
 //! Results on the terminal.
 
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
+use crate::cell::Cells;
+use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::common::Result;
 use std::io::{ErrorKind, Write};
+use std::sync::Arc;
 
-/// Prints the first `most` rows, and says if there are more.
-pub(crate) fn table(schema: &SchemaRef, batches: &[RecordBatch], most: usize) -> Result<()> {
-    let mut left = most;
-    let mut shown = vec![RecordBatch::new_empty(schema.clone())];
-    for batch in batches {
-        let count = left.min(batch.num_rows());
-        shown.push(batch.slice(0, count));
-        left -= count;
+/// The rows that are printed, as texts: those of long lists are short, and their batches need not be kept.
+pub(crate) struct Printed {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+    left: usize,
+    are_more: bool,
+}
+
+impl Printed {
+    /// Prints the first `most` rows of a result.
+    pub(crate) fn new(schema: &SchemaRef, most: usize) -> Printed {
+        let texts = schema.fields().iter().map(|field| Field::new(field.name(), DataType::Utf8, true));
+        let schema = Arc::new(Schema::new(texts.collect::<Vec<Field>>()));
+        Printed { batches: vec![RecordBatch::new_empty(schema.clone())], schema, left: most, are_more: false }
     }
-    let total: usize = batches.iter().map(RecordBatch::num_rows).sum();
-    let mut text = format!("{}\n", pretty_format_batches(&shown)?);
-    if total > most {
-        text += "there are more rows: print more with --rows NUMBER, or write all with -o FILE\n";
+
+    pub(crate) fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+        let count = self.left.min(batch.num_rows());
+        self.are_more |= count < batch.num_rows();
+        if count == 0 {
+            return Ok(());
+        }
+        self.left -= count;
+        let columns = batch.columns().iter().map(|column| {
+            let cells = Cells::new(column.as_ref())?;
+            let texts = (0..count).map(|row| cells.text(row)).collect::<Result<Vec<String>>>()?;
+            Ok(Arc::new(StringArray::from(texts)) as ArrayRef)
+        });
+        let columns = columns.collect::<Result<Vec<ArrayRef>>>()?;
+        self.batches.push(match columns.is_empty() {
+            true => batch.slice(0, count),
+            false => RecordBatch::try_new(self.schema.clone(), columns)?,
+        });
+        Ok(())
     }
-    match std::io::stdout().write_all(text.as_bytes()) {
-        // A reader that has seen enough is not an error.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => Ok(written?),
+
+    /// Prints the rows, and says if there are more.
+    pub(crate) fn print(&self) -> Result<()> {
+        let mut text = format!("{}\n", pretty_format_batches(&self.batches)?);
+        if self.are_more {
+            text += "there are more rows: print more with --rows NUMBER, or write all with -o FILE\n";
+        }
+        match std::io::stdout().write_all(text.as_bytes()) {
+            // A reader that has seen enough is not an error.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            written => Ok(written?),
+        }
     }
 }

@@ -4,12 +4,12 @@ use crate::stop::{Stop, stoppable};
 use crate::{Address, MESSAGE_BYTES};
 use ballista_core::execution_plans::DistributedQueryExec;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
-use ballista_core::serde::protobuf::{CancelJobParams, GetJobMetricsParams};
+use ballista_core::serde::protobuf::{CancelJobParams, CleanJobDataParams, GetJobMetricsParams};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::dataframe::DataFrame;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::execution::TaskContext;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion_proto::protobuf::LogicalPlanNode;
 use futures::StreamExt;
@@ -20,13 +20,17 @@ use std::time::{Duration, Instant};
 
 /// The time between two reports of progress.
 const TICK: Duration = Duration::from_millis(200);
+/// The time between two looks at whether a job has a name.
+const POLL: Duration = Duration::from_millis(10);
 /// The time between two questions to the scheduler.
 const WATCH: Duration = Duration::from_secs(1);
 /// The time without a scheduler that answers, or without any executor, after which a query fails. It is longer than a
 /// scheduler needs to fail the query itself, whose message says more.
 const SILENCE: Duration = Duration::from_secs(27);
-/// The time for the scheduler to name a job that is to be cancelled.
+/// The time for the scheduler to name a job that is to be cancelled, and the time for it to cancel the job.
 const NAMING: Duration = Duration::from_secs(5);
+/// The time for the scheduler to clear a result that was read. It does so later otherwise.
+const CLEARING: Duration = Duration::from_millis(500);
 
 type Distributed = DistributedQueryExec<LogicalPlanNode>;
 
@@ -35,6 +39,7 @@ pub struct Query {
     plan: Arc<dyn ExecutionPlan>,
     context: Arc<TaskContext>,
     scheduler: Option<Address>,
+    stop: Stop,
 }
 
 /// How far a query is.
@@ -51,16 +56,22 @@ pub struct Progress {
 }
 
 impl Query {
-    /// Plans a query of a session. On a cluster, `scheduler` is the address that the session was made for.
+    /// Plans a query of a session. On a cluster, `scheduler` is the address that the session was made for. The query ends
+    /// with an error once it took longer than a limit.
     ///
     /// # Errors
     /// Returns planning errors.
-    pub async fn new(table: DataFrame, scheduler: Option<Address>) -> Result<Query> {
+    pub async fn new(
+        table: DataFrame,
+        scheduler: Option<Address>,
+        time_limit: Option<Duration>,
+    ) -> Result<Query> {
         let context = Arc::new(table.task_ctx());
         let plan = table.create_physical_plan().await?;
-        // On a cluster, executors stop their parts. Here the plan ends when its stream is dropped, between two batches.
-        let plan = if scheduler.is_some() { plan } else { stoppable(plan, &Stop::default())? };
-        Ok(Query { plan, context, scheduler })
+        let stop = Stop::new(time_limit, context.session_config().target_partitions());
+        // On a cluster, executors stop their parts.
+        let plan = if scheduler.is_some() { plan } else { stoppable(plan, &stop)? };
+        Ok(Query { plan, context, scheduler, stop })
     }
 
     /// Returns the schema of the result.
@@ -90,11 +101,26 @@ impl Query {
         let mut cancel = pin!(cancel);
         let mut tick = tokio::time::interval(TICK);
         let mut rows = 0;
+        // On a thread of its own: what this process computes must not keep it from noticing that it is to stop.
+        let (sender, mut batches) = tokio::sync::mpsc::channel(1);
+        let computing = tokio::spawn(async move {
+            while let Some(next) = stream.next().await {
+                if sender.send(next).await.is_err() {
+                    break;
+                }
+            }
+        });
         let outcome = loop {
             tokio::select! {
-                next = stream.next() => match next {
-                    None => return Ok(true),
-                    Some(Err(error)) => return Err(error),
+                next = batches.recv() => match next {
+                    None => break match computing.await {
+                        Ok(()) => {
+                            self.clear().await;
+                            return Ok(true);
+                        }
+                        Err(error) => Err(external(error)),
+                    },
+                    Some(Err(error)) => return Err(self.explained(error).await),
                     Some(Ok(next)) => {
                         rows += next.num_rows();
                         if let Err(error) = batch(next) {
@@ -104,30 +130,42 @@ impl Query {
                 },
                 () = &mut cancel => break Ok(false),
                 error = &mut lost => break Err(error),
-                _ = tick.tick() => progress(Progress {
-                    elapsed: start.elapsed(),
-                    rows,
-                    rows_read: rows_read(self.plan.as_ref()),
-                    stages: stages.load(Ordering::Relaxed),
-                }),
+                _ = tick.tick() => {
+                    if let Err(late) = self.stop.check() {
+                        break Err(late);
+                    }
+                    progress(Progress {
+                        elapsed: start.elapsed(),
+                        rows,
+                        rows_read: rows_read(self.plan.as_ref()),
+                        stages: stages.load(Ordering::Relaxed),
+                    });
+                }
             }
         };
-        self.cancel(&mut stream).await;
+        // What this process computes ends between two parts of a kernel.
+        self.stop.now();
+        self.cancel().await;
         outcome
     }
 
-    /// Cancels the query on the cluster. What this process computes ends when the stream is dropped.
-    async fn cancel(&self, stream: &mut SendableRecordBatchStream) {
+    /// Returns the reason of an error: a scheduler that is gone says more than the connection that broke.
+    async fn explained(&self, error: DataFusionError) -> DataFusionError {
+        match &self.scheduler {
+            Some(scheduler) => scheduler.has_executors().await.err().unwrap_or(error),
+            None => error,
+        }
+    }
+
+    /// Cancels the query on the cluster.
+    async fn cancel(&self) {
         let (Some(scheduler), Some(query)) = (&self.scheduler, distributed(self.plan.as_ref())) else {
             return;
         };
-        // The job has a name once the scheduler accepted it, which polling the stream waits for.
+        // The job has a name once the scheduler accepted it.
         let named = async {
             while query.job_id().is_none() {
-                tokio::select! {
-                    Some(Ok(_)) = stream.next() => {}
-                    () = tokio::time::sleep(TICK) => {}
-                }
+                tokio::time::sleep(POLL).await;
             }
         };
         let _ = tokio::time::timeout(NAMING, named).await;
@@ -139,6 +177,18 @@ impl Query {
             // A scheduler that does not answer cannot be told either, and the query ends here in any case.
             let _ = tokio::time::timeout(NAMING, cancelled).await;
         }
+    }
+
+    /// Lets executors remove the result, which was read.
+    async fn clear(&self) {
+        let job = distributed(self.plan.as_ref()).and_then(Distributed::job_id);
+        let (Some(scheduler), Some(job)) = (&self.scheduler, job) else { return };
+        let cleared = async {
+            let mut client = client(scheduler).await?;
+            client.clean_job_data(CleanJobDataParams { job_id: job.to_string(), remove_stage_ids: Vec::new() }).await.map_err(external)
+        };
+        // It is removed after a time otherwise.
+        let _ = tokio::time::timeout(CLEARING, cleared).await;
     }
 }
 

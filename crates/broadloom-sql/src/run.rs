@@ -1,23 +1,27 @@
 //! Queries and servers, as the command line asks for them.
 
-use crate::args::{ExecutorArgs, QueryArgs, SchedulerArgs};
+use crate::args::{Cli, CompletionsArgs, ExecutorArgs, ManArgs, QueryArgs, SchedulerArgs};
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::planned::planned;
-use crate::print;
-use broadloom_sql::server::{self, Executor};
-use broadloom_sql::{Output, Progress, Query, session};
+use crate::print::Printed;
+use broadloom_sql::server::{Executor, Scheduler};
+use broadloom_sql::{Folders, Memory, Output, Progress, Query, interrupted, session};
+use bytesize::ByteSize;
+use clap::CommandFactory;
 use datafusion::common::DataFusionError;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::Write;
 use std::process::ExitCode;
 
-/// The exit code of a program that Ctrl-C ended, as shells report it.
-const INTERRUPTED: u8 = 130;
+/// The name of the program.
+const NAME: &str = "broadloom-sql";
 
 pub(crate) async fn query(args: &QueryArgs) -> Result<ExitCode, Failure> {
+    let interrupt = Interrupt::watch();
     let context = match &args.cluster {
         Some(scheduler) => session::remote(scheduler)?,
-        None => session::embedded()?,
+        None => session::embedded(memory(args.memory))?,
     };
     for table in &args.tables {
         session::add_table(&context, &table.name, &table.path).await?;
@@ -27,34 +31,37 @@ pub(crate) async fn query(args: &QueryArgs) -> Result<ExitCode, Failure> {
         // One row more than is printed shows that there are more.
         table = table.limit(0, Some(args.rows.saturating_add(1)))?;
     }
-    let query = Query::new(table, args.cluster.clone()).await?;
+    let query = Query::new(table, args.cluster.clone(), args.time_limit).await?;
     let schema = query.schema();
     let mut output = args.output.as_ref().map(|path| Output::create(path, &schema)).transpose()?;
-    let mut batches = Vec::new();
+    if let Some(output) = &output {
+        interrupt.removes(output.partial());
+    }
+    let mut printed = Printed::new(&schema, args.rows);
     let bar = bar(args.quiet);
     let is_remote = args.cluster.is_some();
     let finished = query.run(
-        interrupted(),
+        interrupt.noticed(),
         |progress| bar.set_message(message(progress, is_remote)),
         |batch| match &mut output {
             Some(output) => output.write(&batch),
-            None => {
-                batches.push(batch);
-                Ok(())
-            }
+            None => printed.add(&batch),
         },
     );
     let finished = finished.await;
     bar.finish_and_clear();
     if !finished? {
-        let _ = writeln!(std::io::stderr(), "cancelled");
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(interrupt.code());
     }
     match output {
         Some(output) => output.finish()?,
-        None => print::table(&schema, &batches, args.rows)?,
+        None => printed.print()?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn memory(stated: Option<ByteSize>) -> Memory {
+    stated.map_or_else(Memory::default, |size| Memory::of(size.as_u64()))
 }
 
 /// A line on the terminal; nothing where standard error is not one.
@@ -72,31 +79,21 @@ fn message(progress: Progress, is_remote: bool) -> String {
     }
 }
 
-/// Ready when the user or the system asks the program to end.
-async fn interrupted() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
-        }
-    }
-    // If no handler can be installed, signals end the program by default.
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
-    }
+/// Writes a line of a server. Nothing can be said if standard error is closed.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 pub(crate) async fn scheduler(args: &SchedulerArgs) -> Result<ExitCode, Failure> {
-    let running = server::scheduler(args.bind, args.port, |address| {
-        let _ = writeln!(std::io::stderr(), "scheduler listening on {address}");
-    });
+    let scheduler = Scheduler {
+        bind: args.bind,
+        port: args.port,
+        folders: Folders::reading(&args.allow_read)?,
+        insecure: args.insecure,
+    };
+    let running = scheduler.run(|address| say(&format!("scheduler listening on {address}")), say);
     tokio::select! {
-        ended = running => ended.map_err(|error| DataFusionError::Execution(error.to_string()))?,
+        ended = running => ended.map_err(Failure::of_server)?,
         () = interrupted() => {}
     }
     Ok(ExitCode::SUCCESS)
@@ -121,11 +118,27 @@ pub(crate) async fn executor(args: &ExecutorArgs) -> Result<ExitCode, Failure> {
         host,
         port: args.port,
         threads: args.threads.map_or(processors, usize::from),
+        memory: memory(args.memory),
+        folders: Folders::reading(&args.allow_read)?.and_writing(&args.allow_write)?,
+        time_limit: args.time_limit,
+        work: args.work_dir.clone().unwrap_or_else(std::env::temp_dir),
+        patience: args.retry_for,
+        insecure: args.insecure,
     };
-    let running = executor.run(|| {
-        let threads = executor.threads;
-        let _ = writeln!(std::io::stderr(), "executor with {threads} threads serves {}", args.scheduler);
-    });
-    running.await.map_err(|error| DataFusionError::Execution(error.to_string()))?;
+    let threads = executor.threads;
+    let ready = || say(&format!("executor with {threads} threads serves {}", args.scheduler));
+    executor.run(ready, say).await.map_err(Failure::of_server)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn completions(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), NAME, &mut script);
+    std::io::stdout().write_all(&script)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn man(args: &ManArgs) -> Result<ExitCode, Failure> {
+    clap_mangen::generate_to(Cli::command(), &args.folder)?;
     Ok(ExitCode::SUCCESS)
 }

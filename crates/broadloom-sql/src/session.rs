@@ -1,7 +1,7 @@
 //! Sessions, and tables from files.
 
 use crate::codec::{LogicalCodec, PhysicalCodec};
-use crate::{Address, Format, MESSAGE_BYTES};
+use crate::{Address, Format, MESSAGE_BYTES, Memory};
 use ballista_core::config::BALLISTA_CLIENT_PULL;
 use ballista_core::extension::{SessionConfigExt, SessionStateExt};
 use datafusion::common::{DataFusionError, Result, TableReference, plan_err};
@@ -16,12 +16,12 @@ use datafusion_proto::logical_plan::LogicalExtensionCodec;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Makes a session that computes in this process.
+/// Makes a session that computes in this process, with a bound on its memory.
 ///
 /// # Errors
 /// Returns an error if the functions cannot be registered.
-pub fn embedded() -> Result<SessionContext> {
-    with_functions(SessionContext::new())
+pub fn embedded(memory: Memory) -> Result<SessionContext> {
+    with_functions(SessionContext::new_with_config_rt(SessionConfig::new(), memory.runtime()?))
 }
 
 /// Makes a session that computes on a cluster. The first query connects to it.

@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_broadloom-sql");
@@ -53,22 +54,60 @@ pub struct Cluster {
     pub scheduler: Process,
     pub executors: Vec<Process>,
     pub address: String,
+    /// What the servers are started with.
+    options: Options<'static>,
+    /// The folder in which executors work. It is removed after they were killed.
+    pub work: tempfile::TempDir,
+}
+
+/// Options of servers, beside those that all have.
+#[derive(Default, Clone, Copy)]
+pub struct Options<'a> {
+    pub scheduler: &'a [&'a str],
+    pub executor: &'a [&'a str],
 }
 
 impl Cluster {
     /// Starts a scheduler and executors with a thread each, and waits until it knows them.
     pub fn start(executors: usize) -> Cluster {
-        let (scheduler, line) = Process::server(&["scheduler", "--port", "0"]);
+        Cluster::with(executors, Options::default())
+    }
+
+    /// Starts them with more options.
+    pub fn with(executors: usize, options: Options<'static>) -> Cluster {
+        let (scheduler, line) = Process::server(&Cluster::scheduler("0", options));
         let address = line.trim().strip_prefix("scheduler listening on ").expect(&line).to_owned();
-        let mut cluster = Cluster { scheduler, executors: Vec::new(), address };
+        let work = tempfile::tempdir().unwrap();
+        let mut cluster = Cluster { scheduler, executors: Vec::new(), address, options, work };
         (0..executors).for_each(|_| cluster.add());
         cluster
     }
 
+    /// Returns the arguments of a scheduler. Tests keep their files in two folders.
+    fn scheduler<'a>(port: &'a str, options: Options<'a>) -> Vec<&'a str> {
+        let files = ["--allow-read", temporary(), "--allow-read", env!("CARGO_TARGET_TMPDIR")];
+        [&["scheduler", "--port", port], &files as &[&str], options.scheduler].concat()
+    }
+
     pub fn add(&mut self) {
-        let (executor, line) = Process::server(&["executor", "--threads", "1", "--scheduler", &self.address]);
+        let work = self.work.path().to_str().unwrap();
+        let server = ["executor", "--threads", "1", "--scheduler", &self.address, "--work-dir", work];
+        let files = ["--allow-read", temporary(), "--allow-read", env!("CARGO_TARGET_TMPDIR")];
+        let (executor, line) = Process::server(&[&server, &files as &[&str], self.options.executor].concat());
         assert!(line.starts_with("executor with 1 threads"), "{line}");
         self.executors.push(executor);
+    }
+
+    /// Kills the scheduler, and returns once its port is free.
+    pub fn kill_scheduler(&mut self) {
+        self.scheduler.signal("KILL");
+        self.scheduler.0.wait().unwrap();
+    }
+
+    /// Starts a scheduler at the address of one that was killed.
+    pub fn restart_scheduler(&mut self) {
+        let port = self.address.rsplit_once(':').unwrap().1;
+        self.scheduler = Process::server(&Cluster::scheduler(port, self.options)).0;
     }
 
     /// Runs a query on the cluster.
@@ -88,6 +127,12 @@ impl Cluster {
         assert!(answer.contains("42"), "{answer}");
         assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
     }
+}
+
+/// Returns the folder of the system for temporary files.
+pub fn temporary() -> &'static str {
+    static FOLDER: LazyLock<String> = LazyLock::new(|| std::env::temp_dir().to_str().unwrap().to_owned());
+    &FOLDER
 }
 
 /// Runs the program.

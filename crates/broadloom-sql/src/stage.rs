@@ -1,0 +1,181 @@
+//! Tasks on an executor: they run on threads of their own, stop when they are aborted, and end after a stated time.
+//!
+//! Ballista aborts a task by waking it on the thread that computes it (`Executor::cancel_task` of ballista-executor 55.0),
+//! which a kernel keeps busy. So tasks compute on other threads, and those of Ballista only wait: they notice the abort.
+
+use crate::stop::{Stop, stoppable};
+use ballista_core::JobId;
+use ballista_core::serde::protobuf::{
+    RuntimeStatsReport, ShuffleWritePartition, TaskColumnStats, WindowStateReport,
+};
+use ballista_executor::execution_engine::{DefaultExecutionEngine, ExecutionEngine, QueryStageExecutor};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Result, exec_datafusion_err};
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::metrics::MetricsSet;
+use datafusion::prelude::SessionConfig;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::runtime::{Handle, Runtime};
+use tokio::task::AbortHandle;
+
+/// The stack of a thread that reads or runs plans. Plans are trees, and queries of strangers can be deep; only what is
+/// touched takes memory.
+pub const STACK_BYTES: usize = 64 << 20;
+
+/// The threads that compute tasks.
+#[derive(Debug)]
+pub(crate) struct Pool(Option<Runtime>);
+
+impl Pool {
+    pub(crate) fn new(threads: usize) -> std::io::Result<Pool> {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let builder = builder.worker_threads(threads).thread_stack_size(STACK_BYTES).thread_name("task");
+        Ok(Pool(Some(builder.enable_all().build()?)))
+    }
+
+    fn handle(&self) -> Option<Handle> {
+        self.0.as_ref().map(|runtime| runtime.handle().clone())
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        // It is dropped inside of another runtime, which must not wait.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Runs tasks as Ballista does, but those that are aborted stop. Each read from another executor is a connection of its own:
+/// Ballista's pool of connections is private.
+pub(crate) struct Engine {
+    stages: DefaultExecutionEngine,
+    pool: Arc<Pool>,
+    limit: Option<Duration>,
+    running: Arc<Running>,
+}
+
+impl Engine {
+    pub(crate) fn new(pool: Arc<Pool>, limit: Option<Duration>) -> Engine {
+        Engine { stages: DefaultExecutionEngine::default(), pool, limit, running: Arc::default() }
+    }
+
+    /// Returns what stops all tasks.
+    pub(crate) fn running(&self) -> Arc<Running> {
+        self.running.clone()
+    }
+}
+
+/// The tasks that run, by a number for each.
+#[derive(Debug, Default)]
+pub(crate) struct Running {
+    next: AtomicU64,
+    stops: Mutex<HashMap<u64, Stop>>,
+}
+
+impl Running {
+    /// Tells all tasks to stop.
+    pub(crate) fn stop(&self) {
+        self.stops().values().for_each(Stop::now);
+    }
+
+    fn add(&self, stop: &Stop) -> u64 {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.stops().insert(number, stop.clone());
+        number
+    }
+
+    fn stops(&self) -> MutexGuard<'_, HashMap<u64, Stop>> {
+        self.stops.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ExecutionEngine for Engine {
+    fn create_query_stage_exec(
+        &self,
+        job: JobId,
+        stage: usize,
+        task: usize,
+        partitions: Vec<usize>,
+        plan: Arc<dyn ExecutionPlan>,
+        directory: &str,
+        config: &SessionConfig,
+    ) -> Result<Arc<dyn QueryStageExecutor>> {
+        let stop = Stop::new(self.limit, 1);
+        // Ballista looks at the type of the root.
+        let plan = plan.map_children(|child| Ok(Transformed::yes(stoppable(child, &stop)?)))?.data;
+        let stage = self.stages.create_query_stage_exec(job, stage, task, partitions, plan, directory, config)?;
+        Ok(Arc::new(Stage { stage, stop, pool: self.pool.clone(), running: self.running.clone() }))
+    }
+}
+
+/// A task on an executor.
+#[derive(Debug)]
+struct Stage {
+    stage: Arc<dyn QueryStageExecutor>,
+    stop: Stop,
+    pool: Arc<Pool>,
+    running: Arc<Running>,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.stage.fmt(f)
+    }
+}
+
+/// A task that computes. When it is dropped, its plan is told to stop.
+struct Computing<'a> {
+    stage: &'a Stage,
+    number: u64,
+    task: AbortHandle,
+}
+
+impl Drop for Computing<'_> {
+    fn drop(&mut self) {
+        self.stage.stop.now();
+        self.task.abort();
+        self.stage.running.stops().remove(&self.number);
+    }
+}
+
+#[async_trait::async_trait]
+impl QueryStageExecutor for Stage {
+    async fn execute_query_stage(
+        &self,
+        task: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<Vec<ShuffleWritePartition>> {
+        let pool = self.pool.handle().ok_or_else(|| exec_datafusion_err!("the executor ends"))?;
+        let stage = self.stage.clone();
+        let number = self.running.add(&self.stop);
+        let computed = pool.spawn(async move { stage.execute_query_stage(task, context).await });
+        let _computing = Computing { stage: self, number, task: computed.abort_handle() };
+        match computed.await {
+            Ok(ended) => ended,
+            Err(error) => Err(exec_datafusion_err!("a task of the query failed: {error}")),
+        }
+    }
+
+    fn collect_plan_metrics(&self) -> Vec<MetricsSet> {
+        self.stage.collect_plan_metrics()
+    }
+
+    fn collect_runtime_stats_reports(&self) -> Vec<RuntimeStatsReport> {
+        self.stage.collect_runtime_stats_reports()
+    }
+
+    fn collect_window_state_reports(&self) -> Result<Vec<WindowStateReport>> {
+        self.stage.collect_window_state_reports()
+    }
+
+    fn collect_column_stats(&self) -> Vec<TaskColumnStats> {
+        self.stage.collect_column_stats()
+    }
+}
