@@ -1,6 +1,6 @@
 //! Kernels from columns to columns.
 
-use crate::bounds::bounded;
+use crate::bounds::{self, bounded};
 use crate::column::{Column, column_of};
 use crate::error::ColumnError;
 use crate::graph::RowGraph;
@@ -10,7 +10,7 @@ use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{Field, Schema};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
-use broadloom::{AnyArray, CallError, CheckedGraph, CompileOptions, DType, Executable, Inputs, RunError};
+use broadloom::{AnyArray, CallError, CheckedGraph, CompileOptions, DType, Executable, Inputs, Outputs, RunError};
 use broadloom_ir::ExprId;
 use broadloom_ir::graph::Node;
 use broadloom_ir::transform::Rewriter;
@@ -18,6 +18,10 @@ use std::sync::Arc;
 
 /// The number of rows for which truth values are unpacked at once.
 const PIECE: usize = 1 << 16;
+
+/// The most work of a run that may be stopped, as [`Work::total`](broadloom::Work::total) counts it, where rows do not mix. Such a
+/// run is divided into parts, of which a reduction has a million: one of them takes less than a millisecond then.
+const STOPPABLE_WORK: u64 = 1 << 43;
 
 /// A compiled graph from columns to columns.
 ///
@@ -192,6 +196,26 @@ impl RowKernel {
         })
     }
 
+    /// Returns the number of rows to compute at a time, where rows do not mix: few enough that their bits fit a cache, and that
+    /// a run which may be stopped is divided into short parts.
+    fn piece(
+        &self,
+        executable: &Executable,
+        columns: &[(String, Column)],
+        constants: &[(String, AnyArray)],
+        rows: usize,
+    ) -> Result<usize, ColumnError> {
+        let unpacks = columns.iter().any(|(_, column)| column.kind().dtype == DType::Bool);
+        let most = if unpacks { PIECE } else { rows.max(1) };
+        if !bounds::are_set() {
+            return Ok(most);
+        }
+        let work = with_inputs(executable, columns, constants, &[], |inputs| Ok(executable.bind(inputs)?.work()))?;
+        let of_row = work.total / rows.max(1) as u64;
+        let short = STOPPABLE_WORK.checked_div(of_row).unwrap_or(u64::MAX).max(1);
+        Ok(most.min(usize::try_from(short).unwrap_or(usize::MAX)))
+    }
+
     /// Computes all rows, null ones among them, and marks the null ones afterwards.
     fn in_pieces(
         &self,
@@ -201,14 +225,17 @@ impl RowKernel {
         rows: usize,
         nulls: &[Option<NullBuffer>],
     ) -> Result<Vec<ArrayRef>, ColumnError> {
-        let unpacks = columns.iter().any(|(_, column)| column.kind().dtype == DType::Bool);
-        if !(unpacks && self.is_row_wise) || rows <= PIECE {
+        let piece = match self.is_row_wise {
+            true => self.piece(executable, columns, constants, rows)?,
+            false => rows,
+        };
+        if rows <= piece {
             let at = |row: usize| row;
             return self.compute(executable, columns, constants, rows, nulls, &at);
         }
         let mut pieces: Vec<Vec<ArrayRef>> = vec![Vec::new(); nulls.len()];
-        for start in (0..rows).step_by(PIECE) {
-            let length = PIECE.min(rows - start);
+        for start in (0..rows).step_by(piece) {
+            let length = piece.min(rows - start);
             let part: Vec<(String, Column)> =
                 columns.iter().map(|(name, column)| (name.clone(), column.slice(start, length))).collect();
             let nulls: Vec<Option<NullBuffer>> =
@@ -330,7 +357,18 @@ pub(crate) fn run(
     columns: &[(String, Column)],
     constants: &[(String, AnyArray)],
     sizes: &[(String, usize)],
-) -> Result<broadloom::Outputs, ColumnError> {
+) -> Result<Outputs, ColumnError> {
+    with_inputs(executable, columns, constants, sizes, |inputs| bounded(executable, inputs))
+}
+
+/// Calls a function with the inputs of an executable.
+fn with_inputs<T>(
+    executable: &Executable,
+    columns: &[(String, Column)],
+    constants: &[(String, AnyArray)],
+    sizes: &[(String, usize)],
+    function: impl FnOnce(Inputs<'_>) -> Result<T, ColumnError>,
+) -> Result<T, ColumnError> {
     let needed = executable.inputs();
     let mut data = Vec::new();
     for input in &needed {
@@ -359,7 +397,7 @@ pub(crate) fn run(
     for (name, size) in sizes {
         inputs = inputs.with_size(name.clone(), *size);
     }
-    bounded(executable, inputs)
+    function(inputs)
 }
 
 /// Returns the part of a graph that one output needs.

@@ -45,6 +45,9 @@ impl Failure {
 
     /// Returns the message. Those of Broadloom have their own layout, which starts with `error[`.
     pub(crate) fn text(&self) -> String {
+        if self.0.strip_backtrace().contains(NO_CODEC) {
+            return format!("error: {MADE_HERE}");
+        }
         let text = match self.0.find_root() {
             DataFusionError::Plan(text) | DataFusionError::Execution(text) => text.clone(),
             DataFusionError::SQL(error, _) => match error.as_ref() {
@@ -57,14 +60,28 @@ impl Failure {
         };
         match text.trim_start() {
             framed if framed.starts_with("error") => framed.to_owned(),
-            plain => quoted(plain).unwrap_or_else(|| format!("error: {plain}")),
+            plain => match quoted(plain) {
+                Some(message) if message.trim_start().starts_with("error[") => message.trim_start().to_owned(),
+                Some(message) => format!("error: {message}"),
+                None => format!("error: {plain}"),
+            },
         }
     }
 }
 
-/// Returns a message of Broadloom inside of another one. Clusters report errors of tasks as Rust prints them for debugging.
+/// What a plan says that reads a table which cannot be sent.
+const NO_CODEC: &str = "LogicalExtensionCodec is not provided";
+const MADE_HERE: &str = "a table that a query makes, such as that of generate_series, cannot be sent to a cluster: write it to a \
+                         file in one process first, with -o";
+
+/// Variants of errors whose text is for users, as Rust prints them for debugging.
+const SHOWN: [&str; 6] =
+    ["Plan(\"", "Execution(\"", "ResourcesExhausted(\"", "Internal(\"", "NotImplemented(\"", "\"error["];
+
+/// Returns the message inside of another one: clusters report errors of tasks as Rust prints them for debugging.
 fn quoted(text: &str) -> Option<String> {
-    let start = text.find("\"error[")? + 1;
+    let starts = SHOWN.iter().filter_map(|shown| Some(text.find(shown)? + shown.find('"')? + 1));
+    let start = starts.min()?;
     let mut message = String::new();
     let mut chars = text[start..].chars();
     loop {
@@ -91,6 +108,8 @@ mod tests {
         let job = DataFusionError::Execution(format!("Job 1 failed: {task:?}"));
         assert_eq!(Failure(job).text(), message);
         assert_eq!(Failure(task).text(), message);
+        let shared = r#"Job 1 failed: DataFusionError(Shared(External(DataFusionError(Execution("a \"b\": c")))))"#;
+        assert_eq!(Failure(DataFusionError::Execution(shared.to_owned())).text(), "error: a \"b\": c");
         let lost = DataFusionError::Execution("Job 1 failed: no executor".to_owned());
         assert_eq!(Failure(lost).text(), "error: Job 1 failed: no executor");
     }

@@ -3,6 +3,7 @@
 //! A plan from a client names files, also in `COPY .. TO` and in external tables. Engines open all of them through an object
 //! store, so a server gets one that resolves links and `..` first, and looks whether a stated folder holds what is left.
 
+use datafusion::common::{DataFusionError, Result as QueryResult};
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::object_store::local::LocalFileSystem;
@@ -54,6 +55,23 @@ impl Folders {
             self.write.push(folder);
         }
         Ok(self)
+    }
+
+    /// Refuses a place to write to.
+    pub(crate) fn check_write(&self, location: &Location) -> QueryResult<()> {
+        self.check(location, Access::Write).map_err(|outside| DataFusionError::Execution(outside.to_string()))
+    }
+
+    fn check(&self, location: &Location, access: Access) -> std::result::Result<(), Outside> {
+        let path = Path::new("/").join(location.as_ref());
+        let folders = match access {
+            Access::Read => &self.read,
+            Access::Write => &self.write,
+        };
+        match real(&path).is_some_and(|real| folders.iter().any(|folder| real.starts_with(folder))) {
+            true => Ok(()),
+            false => Err(Outside { path, access }),
+        }
     }
 
     /// Lets the plans of an engine see only these folders.
@@ -125,19 +143,10 @@ impl fmt::Display for Fence {
 
 impl Fence {
     fn check(&self, location: &Location, access: Access) -> Result<()> {
-        let named = Path::new("/").join(location.as_ref());
-        let folders = match access {
-            Access::Read => &self.folders.read,
-            Access::Write => &self.folders.write,
-        };
-        let inside = real(&named).is_some_and(|real| folders.iter().any(|folder| real.starts_with(folder)));
-        match inside {
-            true => Ok(()),
-            false => Err(Error::PermissionDenied {
-                path: location.to_string(),
-                source: Box::new(Outside { path: named, access }),
-            }),
-        }
+        self.folders.check(location, access).map_err(|outside| Error::PermissionDenied {
+            path: location.to_string(),
+            source: Box::new(outside),
+        })
     }
 }
 

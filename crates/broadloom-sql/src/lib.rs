@@ -24,6 +24,7 @@
 
 mod address;
 pub mod codec;
+mod depth;
 mod fence;
 mod format;
 mod memory;
@@ -38,6 +39,7 @@ mod stage;
 mod stop;
 
 pub use address::Address;
+pub use depth::{check_statement, check_text};
 pub use fence::Folders;
 pub use format::Format;
 pub use memory::Memory;

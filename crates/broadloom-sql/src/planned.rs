@@ -1,10 +1,14 @@
 //! Planning a query that names tables as the command line does.
 
+use broadloom_sql::{check_statement, check_text};
 use datafusion::common::{DataFusionError, Result, TableReference, plan_datafusion_err};
 use datafusion::prelude::{DataFrame, SessionContext};
 
 /// Plans a query. If it reads a table that is not there, the error says how to name its file.
 pub(crate) async fn planned(context: &SessionContext, sql: &str) -> Result<DataFrame> {
+    check_text(sql)?;
+    let state = context.state();
+    check_statement(&state.sql_to_statement(sql, &state.config_options().sql_parser.dialect)?)?;
     match context.sql(sql).await {
         Ok(table) => Ok(table),
         // A query that cannot be parsed names no tables.

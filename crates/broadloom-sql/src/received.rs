@@ -1,26 +1,36 @@
 //! Plans as a scheduler gets them, from clients whom it does not trust.
 //!
-//! A client sends what it planned, so nothing of it was checked. The parts of a plan are counted before anything is built
-//! from them: what is built, optimized and dropped by recursion is as deep as a plan has parts.
+//! A client sends what it planned, so nothing of it was checked. What is deep is refused before it is planned: planning takes time that
+//! grows with the square of the depth, and what is optimized and dropped by recursion needs a stack as deep.
 
+use crate::depth;
+use crate::stage::STACK_BYTES;
 use bytes::BufMut;
-use datafusion::common::Result;
+use datafusion::common::{Result, exec_datafusion_err};
 use datafusion::execution::TaskContext;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion_proto::logical_plan::{AsLogicalPlan, LogicalExtensionCodec};
 use datafusion_proto::protobuf::LogicalPlanNode;
 
-/// A plan that is small enough to be planned.
+/// The most bytes of a plan that is built on the stack that every thread has.
+const SHORT: usize = 64 << 10;
+/// The bytes of stack for each byte of a longer plan, all of which may be depth: a term takes some ten.
+const STACK_OF_BYTE: usize = 1 << 10;
+
+/// A plan that is not deep.
 #[derive(Debug, Clone)]
-pub(crate) struct Received(LogicalPlanNode);
+pub(crate) struct Received {
+    plan: LogicalPlanNode,
+    bytes: usize,
+}
 
 impl AsLogicalPlan for Received {
     fn try_decode(bytes: &[u8]) -> Result<Self> {
-        LogicalPlanNode::try_decode(bytes).map(Received)
+        Ok(Received { plan: LogicalPlanNode::try_decode(bytes)?, bytes: bytes.len() })
     }
 
     fn try_encode<B: BufMut>(&self, buffer: &mut B) -> Result<()> {
-        self.0.try_encode(buffer)
+        self.plan.try_encode(buffer)
     }
 
     fn try_into_logical_plan(
@@ -28,10 +38,62 @@ impl AsLogicalPlan for Received {
         context: &TaskContext,
         codec: &dyn LogicalExtensionCodec,
     ) -> Result<LogicalPlan> {
-        self.0.try_into_logical_plan(context, codec)
+        // A plan that is refused is dropped where there is a stack for it.
+        let built = || {
+            let plan = self.plan.try_into_logical_plan(context, codec)?;
+            depth::check_plan(&plan)?;
+            Ok(plan)
+        };
+        if self.bytes <= SHORT {
+            return built();
+        }
+        let stack = STACK_BYTES.saturating_add(self.bytes.saturating_mul(STACK_OF_BYTE));
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, built);
+            let thread = thread.map_err(|error| exec_datafusion_err!("a plan is too long to be read: {error}"))?;
+            thread.join().unwrap_or_else(|_| Err(exec_datafusion_err!("a plan cannot be read")))
+        })
     }
 
     fn try_from_logical_plan(plan: &LogicalPlan, codec: &dyn LogicalExtensionCodec) -> Result<Self> {
-        LogicalPlanNode::try_from_logical_plan(plan, codec).map(Received)
+        Ok(Received { plan: LogicalPlanNode::try_from_logical_plan(plan, codec)?, bytes: 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::LogicalCodec;
+    use datafusion::logical_expr::{LogicalPlanBuilder, lit};
+    use datafusion_proto::protobuf::{BinaryExprNode, LogicalExprNode, logical_expr_node::ExprType, logical_plan_node::LogicalPlanType};
+    use datafusion::prelude::SessionContext;
+
+    /// A plan of a sum of so many terms, as a hostile client writes it: without planning it.
+    fn sum(terms: usize) -> Vec<u8> {
+        let plan = LogicalPlanBuilder::empty(true).project([lit(1) + lit(2)]).unwrap().build().unwrap();
+        let mut plan = LogicalPlanNode::try_from_logical_plan(&plan, &LogicalCodec::default()).unwrap();
+        let Some(LogicalPlanType::Projection(projection)) = &mut plan.logical_plan_type else { panic!("{plan:?}") };
+        let Some(ExprType::BinaryExpr(BinaryExprNode { operands, .. })) = &mut projection.expr[0].expr_type else {
+            panic!("{projection:?}")
+        };
+        let term: LogicalExprNode = operands[0].clone();
+        *operands = vec![term; terms];
+        let mut bytes = Vec::new();
+        plan.try_encode(&mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn deep_plans_are_refused_and_end_no_process() {
+        let context = SessionContext::new().task_ctx();
+        let read = |terms| {
+            let received = Received::try_decode(&sum(terms)).unwrap();
+            received.try_into_logical_plan(&context, &LogicalCodec::default())
+        };
+        assert!(read(500).is_ok());
+        for terms in [2_000, 20_000, 200_000] {
+            let error = read(terms).unwrap_err().strip_backtrace();
+            assert!(error.contains("levels deep"), "{error}");
+        }
     }
 }

@@ -3,18 +3,25 @@
 //! Ballista aborts a task by waking it on the thread that computes it (`Executor::cancel_task` of ballista-executor 55.0),
 //! which a kernel keeps busy. So tasks compute on other threads, and those of Ballista only wait: they notice the abort.
 
+use crate::fence::Folders;
 use crate::stop::{Stop, stoppable};
 use ballista_core::JobId;
 use ballista_core::serde::protobuf::{
     RuntimeStatsReport, ShuffleWritePartition, TaskColumnStats, WindowStateReport,
 };
 use ballista_executor::execution_engine::{DefaultExecutionEngine, ExecutionEngine, QueryStageExecutor};
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, exec_datafusion_err};
+use datafusion::datasource::file_format::csv::CsvSink;
+use datafusion::datasource::file_format::json::JsonSink;
+use datafusion::datasource::file_format::parquet::ParquetSink;
+use datafusion::datasource::physical_plan::FileSink;
+use datafusion::datasource::sink::DataSinkExec;
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::prelude::SessionConfig;
+use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -58,12 +65,13 @@ pub(crate) struct Engine {
     stages: DefaultExecutionEngine,
     pool: Arc<Pool>,
     limit: Option<Duration>,
+    folders: Folders,
     running: Arc<Running>,
 }
 
 impl Engine {
-    pub(crate) fn new(pool: Arc<Pool>, limit: Option<Duration>) -> Engine {
-        Engine { stages: DefaultExecutionEngine::default(), pool, limit, running: Arc::default() }
+    pub(crate) fn new(pool: Arc<Pool>, limit: Option<Duration>, folders: Folders) -> Engine {
+        Engine { stages: DefaultExecutionEngine::default(), pool, limit, folders, running: Arc::default() }
     }
 
     /// Returns what stops all tasks.
@@ -107,12 +115,30 @@ impl ExecutionEngine for Engine {
         directory: &str,
         config: &SessionConfig,
     ) -> Result<Arc<dyn QueryStageExecutor>> {
+        plan.apply(|node| {
+            check_written(node.as_ref(), &self.folders)?;
+            Ok(TreeNodeRecursion::Continue)
+        })?;
         let stop = Stop::new(self.limit, 1);
         // Ballista looks at the type of the root.
         let plan = plan.map_children(|child| Ok(Transformed::yes(stoppable(child, &stop)?)))?.data;
         let stage = self.stages.create_query_stage_exec(job, stage, task, partitions, plan, directory, config)?;
         Ok(Arc::new(Stage { stage, stop, pool: self.pool.clone(), running: self.running.clone() }))
     }
+}
+
+/// Refuses to write outside of folders. Their fence does so too, but engines drop its reason when they close a file
+/// (`execute_write` in `orchestration.rs` of datafusion-datasource 55.2).
+fn check_written(node: &dyn ExecutionPlan, folders: &Folders) -> Result<()> {
+    let Some(write) = node.downcast_ref::<DataSinkExec>() else { return Ok(()) };
+    let sink = write.sink() as &dyn Any;
+    let config = (sink.downcast_ref::<CsvSink>().map(CsvSink::config))
+        .or_else(|| sink.downcast_ref::<ParquetSink>().map(ParquetSink::config))
+        .or_else(|| sink.downcast_ref::<JsonSink>().map(JsonSink::config));
+    for path in config.iter().flat_map(|config| &config.table_paths) {
+        folders.check_write(path.prefix())?;
+    }
+    Ok(())
 }
 
 /// A task on an executor.

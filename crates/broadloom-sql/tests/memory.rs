@@ -3,14 +3,7 @@
 
 mod common;
 
-use common::{Cluster, Process, points, printed};
-
-/// The most memory that a process had so far, in bytes.
-fn peak(process: &Process) -> usize {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", process.0.id())).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
-}
+use common::{Cluster, points, printed};
 
 #[test]
 fn an_executor_holds_batches_and_not_the_table() {
@@ -24,9 +17,9 @@ fn an_executor_holds_batches_and_not_the_table() {
     let cluster = Cluster::start(1);
     let sum = "SELECT sum(broadloom('sqrt(x*x + y*y)', x, y)) AS s FROM t";
     printed(&cluster.query(sum, &[&first]));
-    let before = peak(&cluster.executors[0]);
+    let before = cluster.executors[0].peak();
     printed(&cluster.query(sum, &[&table]));
-    let grown = peak(&cluster.executors[0]) - before;
+    let grown = cluster.executors[0].peak() - before;
     // A task holds the pages of a row group, which is a file here, and some batches: at most the columns x and y and the
     // result of one file. So all tasks together hold a quarter of the table.
     let of_a_file = 3 * size_of::<f64>() * ROWS;

@@ -23,7 +23,9 @@ impl Shell {
         let command = command.replace(ADDRESS, &self.address);
         let path = Path::new(PROGRAM).parent().unwrap().display();
         let mut shell = Command::new("sh");
-        shell.current_dir(&self.directory).env("PATH", format!("{path}:{}", std::env::var("PATH").unwrap()));
+        // Servers are killed at the end, and what they keep goes with the directory.
+        shell.current_dir(&self.directory).env("TMPDIR", self.directory.path());
+        shell.env("PATH", format!("{path}:{}", std::env::var("PATH").unwrap()));
         let Some(server) = command.strip_suffix(" &") else {
             let output = shell.args(["-c", &command]).output().unwrap();
             return String::from_utf8([output.stdout, output.stderr].concat()).unwrap();

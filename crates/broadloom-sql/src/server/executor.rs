@@ -127,7 +127,7 @@ impl Executor {
     ) -> Result<bool> {
         // It is set when an executor ends, and this one begins anew.
         TERMINATING.store(false, Ordering::Release);
-        let engine = Engine::new(pool.clone(), self.time_limit);
+        let engine = Engine::new(pool.clone(), self.time_limit, self.folders.clone());
         let running = engine.running();
         let config = self.config(work, engine)?;
         let health = config.health.clone();

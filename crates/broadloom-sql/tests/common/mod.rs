@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_broadloom-sql");
@@ -12,13 +12,37 @@ pub const PROGRAM: &str = env!("CARGO_BIN_EXE_broadloom-sql");
 /// A process that ends with the test.
 pub struct Process(pub Child);
 
+/// What a server writes after its first line.
+pub type Log = Arc<Mutex<String>>;
+
 impl Process {
     /// Starts the program, and waits for its first line, which servers write when they are ready.
     pub fn server(arguments: &[&str]) -> (Process, String) {
-        let mut child = Command::new(PROGRAM).args(arguments).stderr(Stdio::piped()).spawn().unwrap();
+        let (process, line, _) = Process::logged(Command::new(PROGRAM).args(arguments));
+        (process, line)
+    }
+
+    /// Starts a server, and keeps what it writes.
+    pub fn logged(command: &mut Command) -> (Process, String, Log) {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
-        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
-        (Process(child), line)
+        lines.read_line(&mut line).unwrap();
+        let log = Log::default();
+        let kept = log.clone();
+        std::thread::spawn(move || {
+            for line in lines.lines().map_while(Result::ok) {
+                *kept.lock().unwrap() += &format!("{line}\n");
+            }
+        });
+        (Process(child), line, log)
+    }
+
+    /// Returns the most memory that the process had so far, in bytes, and where the system does not tell it, none.
+    pub fn peak(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap_or_default();
+        let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or("VmHWM: 0");
+        line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
     }
 
     /// Starts a query, whose output is kept.
