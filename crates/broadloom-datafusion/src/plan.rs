@@ -160,7 +160,12 @@ impl Plan {
                 "axis 0 counts the rows of the table; the elements of a list are axis 1",
                 None,
             )]);
+            // A suggestion is one that works.
+            let is_aggregate = Aggregate::check(&self.graph).is_ok();
             match &self.definition.source {
+                _ if !is_aggregate => {
+                    text.help("no aggregate computes it either: compute what combines rows in a subquery first", None);
+                }
                 Source::Expression(expression) => {
                     let columns: Vec<&str> = self.arguments.iter().map(|(name, _)| name.as_str()).collect();
                     let call = format!(

@@ -8,14 +8,22 @@ use ballista_core::serde::{BallistaLogicalExtensionCodec, BallistaPhysicalExtens
 use broadloom_datafusion::wire;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;
-use datafusion::common::{Result, TableReference};
+use datafusion::common::config::CsvOptions;
+use datafusion::common::parsers::CsvQuoteStyle;
+use datafusion::common::{Result, TableReference, exec_err};
 use datafusion::datasource::file_format::FileFormatFactory;
+use datafusion::datasource::file_format::csv::CsvFormatFactory;
 use datafusion::execution::TaskContext;
 use datafusion::logical_expr::{AggregateUDF, Extension, LogicalPlan, ScalarUDF};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_proto::logical_plan::LogicalExtensionCodec;
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
 use std::sync::Arc;
+
+/// What is put into quotes in CSV, each with its number in a plan. The codec of DataFusion takes one for another
+/// (`CsvOptionsProto` of datafusion-proto 55.2), so that a cluster would quote all cells.
+const STYLES: [CsvQuoteStyle; 4] =
+    [CsvQuoteStyle::Necessary, CsvQuoteStyle::Always, CsvQuoteStyle::NonNumeric, CsvQuoteStyle::Never];
 
 /// Logical plans, which clients send to schedulers.
 #[derive(Debug, Default)]
@@ -56,10 +64,21 @@ impl LogicalExtensionCodec for LogicalCodec {
         bytes: &[u8],
         context: &TaskContext,
     ) -> Result<Arc<dyn FileFormatFactory>> {
-        self.ballista.try_decode_file_format(bytes, context)
+        let Some((style, rest)) = bytes.split_first() else { return exec_err!("a plan has no file format") };
+        let format = self.ballista.try_decode_file_format(rest, context)?;
+        let options = format.downcast_ref::<CsvFormatFactory>().and_then(|csv| csv.options.clone());
+        match (options, STYLES.get(usize::from(*style))) {
+            (Some(options), Some(style)) => {
+                Ok(Arc::new(CsvFormatFactory::new_with_options(CsvOptions { quote_style: *style, ..options })))
+            }
+            _ => Ok(format),
+        }
     }
 
     fn try_encode_file_format(&self, bytes: &mut Vec<u8>, format: Arc<dyn FileFormatFactory>) -> Result<()> {
+        let options = format.downcast_ref::<CsvFormatFactory>().and_then(|csv| csv.options.clone());
+        let style = options.map(|options| options.quote_style).unwrap_or_default();
+        bytes.push(STYLES.iter().position(|known| *known == style).unwrap_or_default() as u8);
         self.ballista.try_encode_file_format(bytes, format)
     }
 

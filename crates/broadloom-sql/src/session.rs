@@ -4,7 +4,7 @@ use crate::codec::{LogicalCodec, PhysicalCodec};
 use crate::{Address, Format, MESSAGE_BYTES, Memory};
 use ballista_core::config::BALLISTA_CLIENT_PULL;
 use ballista_core::extension::{SessionConfigExt, SessionStateExt};
-use datafusion::common::{DataFusionError, Result, TableReference, plan_err};
+use datafusion::common::{DataFusionError, Result, TableReference, exec_err, plan_err};
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::arrow::ArrowFormat;
 use datafusion::datasource::file_format::csv::CsvFormat;
@@ -15,6 +15,9 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_proto::logical_plan::LogicalExtensionCodec;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// The cells of CSV that are null, as in the program `broadloom`; `nan` is a number here.
+const MISSING: &str = "^(|NA|N/A|null|NULL|None)$";
 
 /// Makes a session that computes in this process, with a bound on its memory.
 ///
@@ -76,7 +79,7 @@ pub async fn add_table(context: &SessionContext, name: &str, path: impl AsRef<Pa
     let format: Arc<dyn FileFormat> = match Format::of(&example)? {
         // The metadata of fields say which lists are tensors.
         Format::Parquet => Arc::new(ParquetFormat::default().with_skip_metadata(false)),
-        Format::Csv => Arc::new(CsvFormat::default().with_has_header(true)),
+        Format::Csv => Arc::new(CsvFormat::default().with_has_header(true).with_null_regex(Some(MISSING.to_owned()))),
         Format::Ipc => Arc::new(ArrowFormat),
     };
     let absolute = std::fs::canonicalize(path)?;
@@ -87,11 +90,49 @@ pub async fn add_table(context: &SessionContext, name: &str, path: impl AsRef<Pa
     let url = ListingTableUrl::parse(format!("{absolute}{slash}"))?;
     let state = context.state();
     let options = ListingOptions::new(format).with_file_extension(format!(".{extension}"));
-    let schema = options.infer_schema(&state, &url).await.map_err(|error| unreadable(path, &error))?;
+    let files = if path.is_dir() { files_of(path)? } else { vec![path.to_owned()] };
+    check_not_empty(&files, &example)?;
+    let schema = match options.infer_schema(&state, &url).await {
+        Ok(schema) => schema,
+        Err(error) => return Err(damaged(&state, &options, path, &files, &error).await),
+    };
     let config = ListingTableConfig::new(url).with_listing_options(options).with_schema(schema);
     // A bare reference keeps the case of the name, and dots in it.
     context.register_table(TableReference::bare(name), Arc::new(ListingTable::try_new(config)?))?;
     Ok(())
+}
+
+/// Refuses files that end before they begin. A table without rows has a header or a footer.
+fn check_not_empty(files: &[PathBuf], example: &Path) -> Result<()> {
+    let is_text = Format::of(example)? == Format::Csv;
+    for file in files.iter().filter(|_| !is_text) {
+        if std::fs::metadata(file)?.len() == 0 {
+            return exec_err!(
+                "cannot read `{}`: it has 0 bytes, but even a table without rows has a footer; write it again or remove it",
+                file.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Returns the error of the first file that cannot be read by itself, or else of all together.
+async fn damaged(
+    state: &SessionState,
+    options: &ListingOptions,
+    path: &Path,
+    files: &[PathBuf],
+    error: &DataFusionError,
+) -> DataFusionError {
+    for file in files {
+        let url = file.to_str().and_then(|file| ListingTableUrl::parse(file).ok());
+        if let Some(url) = url
+            && let Err(error) = options.infer_schema(state, &url).await
+        {
+            return unreadable(file, &error);
+        }
+    }
+    unreadable(path, error)
 }
 
 fn unreadable(path: &Path, error: &DataFusionError) -> DataFusionError {
@@ -106,10 +147,7 @@ fn example_of(path: &Path) -> Result<PathBuf> {
     if !path.is_dir() {
         return Ok(path.to_owned());
     }
-    let files = std::fs::read_dir(path)?.map(|entry| Ok(entry?.path()));
-    let mut files: Vec<PathBuf> = files.collect::<Result<_>>()?;
-    files.retain(|file| Format::of(file).is_ok());
-    files.sort();
+    let files = files_of(path)?;
     let Some(first) = files.first() else {
         return plan_err!("the directory `{}` has no .parquet, .csv or .arrow file", path.display());
     };
@@ -122,4 +160,13 @@ fn example_of(path: &Path) -> Result<PathBuf> {
         );
     }
     Ok(first.clone())
+}
+
+/// Returns the files of a directory whose format is known.
+fn files_of(directory: &Path) -> Result<Vec<PathBuf>> {
+    let files = std::fs::read_dir(directory)?.map(|entry| Ok(entry?.path()));
+    let mut files: Vec<PathBuf> = files.collect::<Result<_>>()?;
+    files.retain(|file| Format::of(file).is_ok());
+    files.sort();
+    Ok(files)
 }

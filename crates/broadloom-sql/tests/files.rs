@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Cluster, message, printed, query};
+use common::{Cluster, Options, message, printed, query};
 
 const ROWS: &str = "SELECT value AS id, value / 8.0 AS x, 'a, b' AS s FROM generate_series(1, 3)";
 const READ: &str = "SELECT id, broadloom('x * 2', x) AS r, s FROM t ORDER BY id";
@@ -101,4 +101,52 @@ fn mistakes_in_arguments_and_files() {
     assert!(found.contains("like 127.0.0.1:50050"), "{found}");
     // Nothing of a result that failed is left.
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn copies_in_csv_are_the_same_on_a_cluster() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().to_str().unwrap();
+    let options: &'static str = folder.to_owned().leak();
+    let cluster = Cluster::with(1, Options { executor: vec!["--allow-write", options].leak(), ..Options::default() });
+    let rows = "SELECT 0 AS a, 0.34 AS b, 'c' AS c, 'd, e' AS d, CAST(NULL AS DOUBLE) AS n";
+    for (style, first) in [("Necessary", "0,0.34,c,\"d, e\","), ("Always", "\"0\",\"0.34\",\"c\",\"d, e\",\"\"")] {
+        let to = |name: &str| {
+            let options = format!("STORED AS CSV OPTIONS ('format.quote_style' '{style}')");
+            format!("COPY ({rows}) TO '{folder}/{name}.csv' {options}")
+        };
+        printed(&query(&[&to("local")]));
+        printed(&cluster.query(&to("remote"), &[]));
+        let [local, remote] = ["local", "remote"]
+            .map(|name| std::fs::read_to_string(directory.path().join(format!("{name}.csv"))).unwrap());
+        assert_eq!(local, remote);
+        assert_eq!(local.lines().nth(1), Some(first));
+    }
+}
+
+#[test]
+fn words_for_nothing_are_null_in_csv() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.csv");
+    std::fs::write(&path, "x,s\n1.5,a\nNA,NA\n,null\n2.5,N/A\n").unwrap();
+    let cluster = Cluster::start(1);
+    let sql = "SELECT count(x) AS x, sum(x) AS y, count(s) AS s, count(*) AS n FROM t";
+    let table = format!("t={}", path.display());
+    for output in [query(&[sql, &table]), cluster.query(sql, &[&table])] {
+        assert!(printed(&output).contains("| 2 | 4.0 | 1 | 4 |"), "{}", printed(&output));
+    }
+}
+
+#[test]
+fn a_part_that_is_empty_or_damaged_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let part = |name: &str| directory.path().join(name);
+    printed(&query(&["SELECT 1 AS a", "-o", part("a.parquet").to_str().unwrap()]));
+    for bytes in ["", "PAR1 and no more"] {
+        std::fs::write(part("b.parquet"), bytes).unwrap();
+        for table in [directory.path().to_owned(), part("b.parquet")] {
+            let found = message(&query(&["SELECT * FROM t", &format!("t={}", table.display())]), 1);
+            assert!(found.contains("cannot read `") && found.contains("b.parquet`"), "{found}");
+        }
+    }
 }
