@@ -157,6 +157,11 @@ impl Aggregate {
             let reason = "it has one value for each row; reduce it over the rows, as in `mean(.., axis=0)`";
             return Err(refused(graph.name(output.expr), reason));
         }
+        if let Some(output) = graph.graph().outputs().iter().find(|output| !graph.reads_columns(&output.name))
+        {
+            let reason = "it reads no element of a column; in SQL, `count(*)` counts rows";
+            return Err(refused(graph.name(output.expr), reason));
+        }
         let split = match &graph.split {
             Ok(split) => split,
             // Not computable in chunks, but the order of the rows may not matter: a median.

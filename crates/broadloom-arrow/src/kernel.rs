@@ -10,7 +10,9 @@ use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{Field, Schema};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
-use broadloom::{AnyArray, CallError, CheckedGraph, CompileOptions, DType, Executable, Inputs, Outputs, RunError};
+use broadloom::{
+    AnyArray, CallError, CheckedGraph, CompileOptions, DType, Executable, Inputs, Outputs, RunError,
+};
 use broadloom_ir::ExprId;
 use broadloom_ir::graph::Node;
 use broadloom_ir::transform::Rewriter;
@@ -210,7 +212,8 @@ impl RowKernel {
         if !bounds::are_set() {
             return Ok(most);
         }
-        let work = with_inputs(executable, columns, constants, &[], |inputs| Ok(executable.bind(inputs)?.work()))?;
+        let work =
+            with_inputs(executable, columns, constants, &[], |inputs| Ok(executable.bind(inputs)?.work()))?;
         let of_row = work.total / rows.max(1) as u64;
         let short = STOPPABLE_WORK.checked_div(of_row).unwrap_or(u64::MAX).max(1);
         Ok(most.min(usize::try_from(short).unwrap_or(usize::MAX)))

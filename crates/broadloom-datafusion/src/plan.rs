@@ -164,7 +164,10 @@ impl Plan {
             let is_aggregate = Aggregate::check(&self.graph).is_ok();
             match &self.definition.source {
                 _ if !is_aggregate => {
-                    text.help("no aggregate computes it either: compute what combines rows in a subquery first", None);
+                    text.help(
+                        "no aggregate computes it either: compute what combines rows in a subquery first",
+                        None,
+                    );
                 }
                 Source::Expression(expression) => {
                     let columns: Vec<&str> = self.arguments.iter().map(|(name, _)| name.as_str()).collect();

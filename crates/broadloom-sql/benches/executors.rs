@@ -79,8 +79,15 @@ impl Cluster {
         let (scheduler, line) = Server::start(&["scheduler", "--port", "0", "--allow-read", files])?;
         let address = line.strip_prefix("scheduler listening on ").ok_or(line.as_str())?.to_owned();
         let executor = |_| {
-            let started =
-                Server::start(&["executor", "--threads", "1", "--scheduler", &address, "--allow-read", files]);
+            let started = Server::start(&[
+                "executor",
+                "--threads",
+                "1",
+                "--scheduler",
+                &address,
+                "--allow-read",
+                files,
+            ]);
             started.map(|(server, _)| server)
         };
         let executors = (0..executors).map(executor).collect::<Result<_>>()?;

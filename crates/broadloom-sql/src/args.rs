@@ -145,7 +145,8 @@ pub(crate) struct ManArgs {
 /// Reads a time, like `30` or `0.5`.
 fn seconds(text: &str) -> Result<Duration, String> {
     let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.filter(|time| !time.is_zero()).ok_or_else(|| format!("`{text}` is no time: write seconds, like 30 or 0.5"))
+    time.filter(|time| !time.is_zero())
+        .ok_or_else(|| format!("`{text}` is no time: write seconds, like 30 or 0.5"))
 }
 
 /// A table: `points=points.parquet`.
@@ -182,7 +183,8 @@ mod tests {
         assert!(Cli::try_parse_from(["broadloom-sql", "scheduler"]).is_ok_and(|cli| cli.command.is_some()));
         let cli = Cli::try_parse_from(["broadloom-sql", "SELECT 1", "t=a=b.csv"]).unwrap();
         assert_eq!(cli.query.tables, [Table { name: "t".to_owned(), path: "a=b.csv".into() }]);
-        let executor = ["broadloom-sql", "executor", "--scheduler", "a:1", "--memory", "1GiB", "--time-limit", "0.5"];
+        let executor =
+            ["broadloom-sql", "executor", "--scheduler", "a:1", "--memory", "1GiB", "--time-limit", "0.5"];
         let Some(Command::Executor(args)) = Cli::try_parse_from(executor).unwrap().command else { panic!() };
         assert_eq!(args.memory.map(|memory| memory.as_u64()), Some(1 << 30));
         assert_eq!(args.time_limit, Some(Duration::from_millis(500)));

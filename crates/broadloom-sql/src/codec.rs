@@ -20,10 +20,13 @@ use datafusion_proto::logical_plan::LogicalExtensionCodec;
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
 use std::sync::Arc;
 
-/// What is put into quotes in CSV, each with its number in a plan. The codec of DataFusion takes one for another
-/// (`CsvOptionsProto` of datafusion-proto 55.2), so that a cluster would quote all cells.
+/// What is put into quotes in CSV, each with its number in a plan. The codec of DataFusion takes one for another, and default
+/// options for none (`CsvOptionsProto` of datafusion-proto 55.2), so that a cluster would quote all cells.
 const STYLES: [CsvQuoteStyle; 4] =
     [CsvQuoteStyle::Necessary, CsvQuoteStyle::Always, CsvQuoteStyle::NonNumeric, CsvQuoteStyle::Never];
+
+/// The number of a format whose options are those of the statement.
+const NO_OPTIONS: u8 = u8::MAX;
 
 /// Logical plans, which clients send to schedulers.
 #[derive(Debug, Default)]
@@ -66,19 +69,19 @@ impl LogicalExtensionCodec for LogicalCodec {
     ) -> Result<Arc<dyn FileFormatFactory>> {
         let Some((style, rest)) = bytes.split_first() else { return exec_err!("a plan has no file format") };
         let format = self.ballista.try_decode_file_format(rest, context)?;
-        let options = format.downcast_ref::<CsvFormatFactory>().and_then(|csv| csv.options.clone());
-        match (options, STYLES.get(usize::from(*style))) {
+        let Some(csv) = format.downcast_ref::<CsvFormatFactory>() else { return Ok(format) };
+        Ok(Arc::new(match (csv.options.clone(), STYLES.get(usize::from(*style))) {
             (Some(options), Some(style)) => {
-                Ok(Arc::new(CsvFormatFactory::new_with_options(CsvOptions { quote_style: *style, ..options })))
+                CsvFormatFactory::new_with_options(CsvOptions { quote_style: *style, ..options })
             }
-            _ => Ok(format),
-        }
+            _ => CsvFormatFactory::new(),
+        }))
     }
 
     fn try_encode_file_format(&self, bytes: &mut Vec<u8>, format: Arc<dyn FileFormatFactory>) -> Result<()> {
-        let options = format.downcast_ref::<CsvFormatFactory>().and_then(|csv| csv.options.clone());
-        let style = options.map(|options| options.quote_style).unwrap_or_default();
-        bytes.push(STYLES.iter().position(|known| *known == style).unwrap_or_default() as u8);
+        let options = format.downcast_ref::<CsvFormatFactory>().and_then(|csv| csv.options.as_ref());
+        let style = options.and_then(|options| STYLES.iter().position(|style| *style == options.quote_style));
+        bytes.push(style.map_or(NO_OPTIONS, |style| style as u8));
         self.ballista.try_encode_file_format(bytes, format)
     }
 

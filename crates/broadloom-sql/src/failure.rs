@@ -61,7 +61,9 @@ impl Failure {
         match text.trim_start() {
             framed if framed.starts_with("error") => framed.to_owned(),
             plain => match quoted(plain) {
-                Some(message) if message.trim_start().starts_with("error[") => message.trim_start().to_owned(),
+                Some(message) if message.trim_start().starts_with("error[") => {
+                    message.trim_start().to_owned()
+                }
                 Some(message) => format!("error: {message}"),
                 None => format!("error: {plain}"),
             },
@@ -108,7 +110,8 @@ mod tests {
         let job = DataFusionError::Execution(format!("Job 1 failed: {task:?}"));
         assert_eq!(Failure(job).text(), message);
         assert_eq!(Failure(task).text(), message);
-        let shared = r#"Job 1 failed: DataFusionError(Shared(External(DataFusionError(Execution("a \"b\": c")))))"#;
+        let shared =
+            r#"Job 1 failed: DataFusionError(Shared(External(DataFusionError(Execution("a \"b\": c")))))"#;
         assert_eq!(Failure(DataFusionError::Execution(shared.to_owned())).text(), "error: a \"b\": c");
         let lost = DataFusionError::Execution("Job 1 failed: no executor".to_owned());
         assert_eq!(Failure(lost).text(), "error: Job 1 failed: no executor");

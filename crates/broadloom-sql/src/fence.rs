@@ -88,7 +88,9 @@ fn resolved(folder: &Path) -> std::io::Result<PathBuf> {
             true => Ok(path),
             false => Err(std::io::ErrorKind::NotADirectory.into()),
         })
-        .map_err(|error| std::io::Error::new(error.kind(), format!("the folder `{}`: {error}", folder.display())))
+        .map_err(|error| {
+            std::io::Error::new(error.kind(), format!("the folder `{}`: {error}", folder.display()))
+        })
 }
 
 /// What a plan wants of a file.
@@ -250,7 +252,9 @@ mod tests {
         assert!(!writes(at("in/new")).await && !writes(at("out/new")).await && !writes(at("new")).await);
         assert!(!at("out/new").exists() && !at("in/new").exists());
         // Parts of a location are names, so that `..` is one too, and not the folder above.
-        let up = Location::from_iter(location(&at("in/deep")).parts().chain(["..", "..", "out", "secret"].map(Into::into)));
+        let up = Location::from_iter(
+            location(&at("in/deep")).parts().chain(["..", "..", "out", "secret"].map(Into::into)),
+        );
         assert!(fence.get(&up).await.is_err(), "{up}");
         let deleted = fence.delete(&location(&at("in/a"))).await;
         assert!(deleted.is_err() && at("in/a").exists());

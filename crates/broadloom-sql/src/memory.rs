@@ -33,8 +33,9 @@ pub struct Memory(u64);
 impl Default for Memory {
     /// 40 percent of the memory of the machine, or of the control group that the process runs in.
     fn default() -> Memory {
-        let system =
-            System::new_with_specifics(RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram()));
+        let system = System::new_with_specifics(
+            RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram()),
+        );
         let total = system.total_memory();
         let limit = system.cgroup_limits().map_or(total, |limits| limits.total_memory.min(total));
         // A system that does not tell its memory is taken for a small one.
@@ -62,8 +63,7 @@ impl Memory {
     /// Returns an environment whose operators share this memory.
     pub(crate) fn runtime(self) -> Result<Arc<RuntimeEnv>> {
         let bytes = usize::try_from(self.reserved()).unwrap_or(usize::MAX);
-        let pool: Arc<dyn MemoryPool> =
-            Arc::new(TrackConsumersPool::new(FairSpillPool::new(bytes), NAMED));
+        let pool: Arc<dyn MemoryPool> = Arc::new(TrackConsumersPool::new(FairSpillPool::new(bytes), NAMED));
         RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc()
     }
 }

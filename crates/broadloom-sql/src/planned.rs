@@ -1,19 +1,54 @@
 //! Planning a query that names tables as the command line does.
 
 use broadloom_sql::{check_statement, check_text};
-use datafusion::common::{DataFusionError, Result, TableReference, plan_datafusion_err};
+use datafusion::common::{DataFusionError, Result, TableReference, plan_datafusion_err, plan_err};
+use datafusion::datasource::file_format::csv::{CsvFormat, CsvFormatFactory};
+use datafusion::datasource::file_format::{file_type_to_format, format_as_file_type};
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::dml::CopyTo;
 use datafusion::prelude::{DataFrame, SessionContext};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Plans a query. If it reads a table that is not there, the error says how to name its file.
-pub(crate) async fn planned(context: &SessionContext, sql: &str) -> Result<DataFrame> {
+pub(crate) async fn planned(context: &SessionContext, sql: &str, is_remote: bool) -> Result<DataFrame> {
     check_text(sql)?;
     let state = context.state();
     check_statement(&state.sql_to_statement(sql, &state.config_options().sql_parser.dialect)?)?;
     match context.sql(sql).await {
+        Ok(table) if is_remote => {
+            let (state, plan) = table.into_parts();
+            let plan = with_options(&state, plan)?;
+            Ok(DataFrame::new(state, plan))
+        }
         Ok(table) => Ok(table),
         // A query that cannot be parsed names no tables.
         Err(error) => Err(unknown_table(context, sql).unwrap_or(None).unwrap_or(error)),
     }
+}
+
+/// Puts the options of `COPY` into its format, because plans for a cluster leave them out (`LogicalPlanType::CopyTo` of
+/// datafusion-proto 55.2).
+fn with_options(state: &SessionState, plan: LogicalPlan) -> Result<LogicalPlan> {
+    let LogicalPlan::Copy(copy) = &plan else { return Ok(plan) };
+    if copy.options.is_empty() {
+        return Ok(plan);
+    }
+    let format = file_type_to_format(&copy.file_type)?.create(state, &copy.options)?;
+    let Some(csv) = format.downcast_ref::<CsvFormat>() else {
+        return plan_err!(
+            "a cluster takes OPTIONS of COPY for CSV only: leave them out, or run the query in one process"
+        );
+    };
+    let format = CsvFormatFactory::new_with_options(csv.options().clone());
+    Ok(LogicalPlan::Copy(CopyTo::new(
+        copy.input.clone(),
+        copy.output_url.clone(),
+        copy.partition_by.clone(),
+        format_as_file_type(Arc::new(format)),
+        HashMap::new(),
+    )))
 }
 
 /// Returns the error of the first table that is not there.

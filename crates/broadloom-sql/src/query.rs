@@ -185,7 +185,10 @@ impl Query {
         let (Some(scheduler), Some(job)) = (&self.scheduler, job) else { return };
         let cleared = async {
             let mut client = client(scheduler).await?;
-            client.clean_job_data(CleanJobDataParams { job_id: job.to_string(), remove_stage_ids: Vec::new() }).await.map_err(external)
+            client
+                .clean_job_data(CleanJobDataParams { job_id: job.to_string(), remove_stage_ids: Vec::new() })
+                .await
+                .map_err(external)
         };
         // It is removed after a time otherwise.
         let _ = tokio::time::timeout(CLEARING, cleared).await;

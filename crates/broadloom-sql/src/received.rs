@@ -50,7 +50,8 @@ impl AsLogicalPlan for Received {
         let stack = STACK_BYTES.saturating_add(self.bytes.saturating_mul(STACK_OF_BYTE));
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, built);
-            let thread = thread.map_err(|error| exec_datafusion_err!("a plan is too long to be read: {error}"))?;
+            let thread =
+                thread.map_err(|error| exec_datafusion_err!("a plan is too long to be read: {error}"))?;
             thread.join().unwrap_or_else(|_| Err(exec_datafusion_err!("a plan cannot be read")))
         })
     }
@@ -65,15 +66,20 @@ mod tests {
     use super::*;
     use crate::codec::LogicalCodec;
     use datafusion::logical_expr::{LogicalPlanBuilder, lit};
-    use datafusion_proto::protobuf::{BinaryExprNode, LogicalExprNode, logical_expr_node::ExprType, logical_plan_node::LogicalPlanType};
     use datafusion::prelude::SessionContext;
+    use datafusion_proto::protobuf::{
+        BinaryExprNode, LogicalExprNode, logical_expr_node::ExprType, logical_plan_node::LogicalPlanType,
+    };
 
     /// A plan of a sum of so many terms, as a hostile client writes it: without planning it.
     fn sum(terms: usize) -> Vec<u8> {
         let plan = LogicalPlanBuilder::empty(true).project([lit(1) + lit(2)]).unwrap().build().unwrap();
         let mut plan = LogicalPlanNode::try_from_logical_plan(&plan, &LogicalCodec::default()).unwrap();
-        let Some(LogicalPlanType::Projection(projection)) = &mut plan.logical_plan_type else { panic!("{plan:?}") };
-        let Some(ExprType::BinaryExpr(BinaryExprNode { operands, .. })) = &mut projection.expr[0].expr_type else {
+        let Some(LogicalPlanType::Projection(projection)) = &mut plan.logical_plan_type else {
+            panic!("{plan:?}")
+        };
+        let Some(ExprType::BinaryExpr(BinaryExprNode { operands, .. })) = &mut projection.expr[0].expr_type
+        else {
             panic!("{projection:?}")
         };
         let term: LogicalExprNode = operands[0].clone();

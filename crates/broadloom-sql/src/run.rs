@@ -26,7 +26,8 @@ pub(crate) async fn query(args: &QueryArgs) -> Result<ExitCode, Failure> {
     for table in &args.tables {
         session::add_table(&context, &table.name, &table.path).await?;
     }
-    let mut table = planned(&context, args.sql.as_deref().unwrap_or_default()).await?;
+    let mut table =
+        planned(&context, args.sql.as_deref().unwrap_or_default(), args.cluster.is_some()).await?;
     if args.output.is_none() {
         // One row more than is printed shows that there are more.
         table = table.limit(0, Some(args.rows.saturating_add(1)))?;

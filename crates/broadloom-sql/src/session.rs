@@ -4,20 +4,23 @@ use crate::codec::{LogicalCodec, PhysicalCodec};
 use crate::{Address, Format, MESSAGE_BYTES, Memory};
 use ballista_core::config::BALLISTA_CLIENT_PULL;
 use ballista_core::extension::{SessionConfigExt, SessionStateExt};
-use datafusion::common::{DataFusionError, Result, TableReference, exec_err, plan_err};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::TableProvider;
+use datafusion::common::{Column, DataFusionError, Result, TableReference, exec_err, plan_err};
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::arrow::ArrowFormat;
 use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::{Expr, cast, lit, when};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_proto::logical_plan::LogicalExtensionCodec;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The cells of CSV that are null, as in the program `broadloom`; `nan` is a number here.
-const MISSING: &str = "^(|NA|N/A|null|NULL|None)$";
+/// Words for nothing in columns of numbers of CSV, as in the program `broadloom`; `nan` is a number here.
+const MISSING: [&str; 6] = ["", "NA", "N/A", "null", "NULL", "None"];
 
 /// Makes a session that computes in this process, with a bound on its memory.
 ///
@@ -79,7 +82,7 @@ pub async fn add_table(context: &SessionContext, name: &str, path: impl AsRef<Pa
     let format: Arc<dyn FileFormat> = match Format::of(&example)? {
         // The metadata of fields say which lists are tensors.
         Format::Parquet => Arc::new(ParquetFormat::default().with_skip_metadata(false)),
-        Format::Csv => Arc::new(CsvFormat::default().with_has_header(true).with_null_regex(Some(MISSING.to_owned()))),
+        Format::Csv => Arc::new(CsvFormat::default().with_has_header(true)),
         Format::Ipc => Arc::new(ArrowFormat),
     };
     let absolute = std::fs::canonicalize(path)?;
@@ -96,10 +99,42 @@ pub async fn add_table(context: &SessionContext, name: &str, path: impl AsRef<Pa
         Ok(schema) => schema,
         Err(error) => return Err(damaged(&state, &options, path, &files, &error).await),
     };
+    let typed = match Format::of(&example)? {
+        Format::Csv => {
+            let words = format!("^({})$", MISSING.join("|"));
+            let numbers = CsvFormat::default().with_has_header(true).with_null_regex(Some(words));
+            let options = ListingOptions::new(Arc::new(numbers)).with_file_extension(format!(".{extension}"));
+            options.infer_schema(&state, &url).await.map_err(|error| unreadable(path, &error))?
+        }
+        Format::Parquet | Format::Ipc => schema.clone(),
+    };
+    let texts = schema.clone();
     let config = ListingTableConfig::new(url).with_listing_options(options).with_schema(schema);
+    let table: Arc<dyn TableProvider> = Arc::new(ListingTable::try_new(config)?);
+    let table = if typed == texts { table } else { with_numbers(context, table, &texts, &typed)? };
     // A bare reference keeps the case of the name, and dots in it.
-    context.register_table(TableReference::bare(name), Arc::new(ListingTable::try_new(config)?))?;
+    context.register_table(TableReference::bare(name), table)?;
     Ok(())
+}
+
+/// Returns a view of a table of CSV in which columns of numbers and words for nothing are numbers and nulls. The engine finds such
+/// columns, but its reader takes the words for damaged numbers.
+fn with_numbers(
+    context: &SessionContext,
+    table: Arc<dyn TableProvider>,
+    texts: &SchemaRef,
+    typed: &SchemaRef,
+) -> Result<Arc<dyn TableProvider>> {
+    let columns = texts.fields().iter().zip(typed.fields()).map(|(text, field)| {
+        let column = Expr::Column(Column::from_name(text.name()));
+        if text.data_type() == field.data_type() {
+            return Ok(column);
+        }
+        let words = MISSING.iter().map(|word| lit(*word)).collect();
+        let number = when(column.clone().in_list(words, true), column).end()?;
+        Ok(cast(number, field.data_type().clone()).alias(text.name()))
+    });
+    Ok(context.read_table(table)?.select(columns.collect::<Result<Vec<Expr>>>()?)?.into_view())
 }
 
 /// Refuses files that end before they begin. A table without rows has a header or a footer.

@@ -122,7 +122,8 @@ impl ExecutionEngine for Engine {
         let stop = Stop::new(self.limit, 1);
         // Ballista looks at the type of the root.
         let plan = plan.map_children(|child| Ok(Transformed::yes(stoppable(child, &stop)?)))?.data;
-        let stage = self.stages.create_query_stage_exec(job, stage, task, partitions, plan, directory, config)?;
+        let stage =
+            self.stages.create_query_stage_exec(job, stage, task, partitions, plan, directory, config)?;
         Ok(Arc::new(Stage { stage, stop, pool: self.pool.clone(), running: self.running.clone() }))
     }
 }

@@ -244,7 +244,9 @@ mod tests {
         let sql = "SELECT broadloom('x[:, None] + zeros(100000)', x) FROM generate_series(1, 50) AS t(x)";
         let error = refused(sql, 64 << 20, &Stop::new(None, 1)).await;
         // 50 rows of 100,000 numbers of 8 bytes; a quarter of 64 MiB.
-        for part in ["`x[:, None] + zeros(100000)` is too large", "40000000 bytes", "16777216 are left", "--memory"] {
+        for part in
+            ["`x[:, None] + zeros(100000)` is too large", "40000000 bytes", "16777216 are left", "--memory"]
+        {
             assert!(error.contains(part), "{part}: {error}");
         }
     }

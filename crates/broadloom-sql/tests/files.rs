@@ -108,9 +108,12 @@ fn copies_in_csv_are_the_same_on_a_cluster() {
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path().to_str().unwrap();
     let options: &'static str = folder.to_owned().leak();
-    let cluster = Cluster::with(1, Options { executor: vec!["--allow-write", options].leak(), ..Options::default() });
+    let cluster =
+        Cluster::with(1, Options { executor: vec!["--allow-write", options].leak(), ..Options::default() });
     let rows = "SELECT 0 AS a, 0.34 AS b, 'c' AS c, 'd, e' AS d, CAST(NULL AS DOUBLE) AS n";
-    for (style, first) in [("Necessary", "0,0.34,c,\"d, e\","), ("Always", "\"0\",\"0.34\",\"c\",\"d, e\",\"\"")] {
+    for (style, first) in
+        [("Necessary", "0,0.34,c,\"d, e\","), ("Always", "\"0\",\"0.34\",\"c\",\"d, e\",\"\"")]
+    {
         let to = |name: &str| {
             let options = format!("STORED AS CSV OPTIONS ('format.quote_style' '{style}')");
             format!("COPY ({rows}) TO '{folder}/{name}.csv' {options}")
@@ -130,10 +133,11 @@ fn words_for_nothing_are_null_in_csv() {
     let path = directory.path().join("a.csv");
     std::fs::write(&path, "x,s\n1.5,a\nNA,NA\n,null\n2.5,N/A\n").unwrap();
     let cluster = Cluster::start(1);
+    // Texts stay what they are.
     let sql = "SELECT count(x) AS x, sum(x) AS y, count(s) AS s, count(*) AS n FROM t";
     let table = format!("t={}", path.display());
     for output in [query(&[sql, &table]), cluster.query(sql, &[&table])] {
-        assert!(printed(&output).contains("| 2 | 4.0 | 1 | 4 |"), "{}", printed(&output));
+        assert!(printed(&output).contains("| 2 | 4.0 | 4 | 4 |"), "{}", printed(&output));
     }
 }
 

@@ -148,7 +148,9 @@ fn executors_find_a_scheduler_that_starts_again_and_say_so_if_none_does() {
     cluster.kill_scheduler();
     cluster.restart_scheduler();
     let start = Instant::now();
-    eventually(30, "executors register again", || query(&["--cluster", &cluster.address, "SELECT 1"]).status.success());
+    eventually(30, "executors register again", || {
+        query(&["--cluster", &cluster.address, "SELECT 1"]).status.success()
+    });
     println!("found after {:?}", start.elapsed());
     cluster.assert_serves();
     cluster.kill_scheduler();
@@ -160,7 +162,9 @@ fn executors_find_a_scheduler_that_starts_again_and_say_so_if_none_does() {
     assert!(cluster.executors[0].0.try_wait().unwrap().is_none(), "a patient executor ended");
     // Here, a scheduler comes back after executors have lost it.
     cluster.restart_scheduler();
-    eventually(60, "the executor finds it", || query(&["--cluster", &cluster.address, "SELECT 1"]).status.success());
+    eventually(60, "the executor finds it", || {
+        query(&["--cluster", &cluster.address, "SELECT 1"]).status.success()
+    });
     cluster.assert_serves();
 }
 
@@ -169,7 +173,8 @@ fn nothing_stays_of_queries_and_of_killed_executors() {
     let directory = tempfile::tempdir().unwrap();
     let table = points(directory.path(), 4, 10_000);
     let mut cluster = Cluster::start(2);
-    let groups = "SELECT id % 1000 AS g, count(*) AS c, broadloom_agg('mean(y)', y) AS m FROM t GROUP BY id % 1000";
+    let groups =
+        "SELECT id % 1000 AS g, count(*) AS c, broadloom_agg('mean(y)', y) AS m FROM t GROUP BY id % 1000";
     printed(&cluster.query(groups, &[&table]));
     eventually(10, "files of the query are removed", || files(cluster.work.path()).is_empty());
     let folders = || std::fs::read_dir(cluster.work.path()).unwrap().count();
@@ -181,7 +186,9 @@ fn nothing_stays_of_queries_and_of_killed_executors() {
     assert_eq!(std::fs::read_dir(cluster.work.path()).unwrap().count(), 1);
     cluster.executors[2].signal("TERM");
     let work = cluster.work.path().to_owned();
-    eventually(40, "an executor that ends removes its folder", || std::fs::read_dir(&work).unwrap().count() == 0);
+    eventually(40, "an executor that ends removes its folder", || {
+        std::fs::read_dir(&work).unwrap().count() == 0
+    });
 }
 
 #[test]
@@ -191,7 +198,8 @@ fn silent_connections_keep_nobody_out() {
     let address = line.trim().strip_prefix("scheduler listening on ").expect(&line).to_owned();
     let silent: Vec<_> = (0..120).map(|_| std::net::TcpStream::connect(&address).unwrap()).collect();
     let work = tempfile::tempdir().unwrap();
-    let server = ["executor", "--threads", "1", "--scheduler", &address, "--work-dir", work.path().to_str().unwrap()];
+    let server =
+        ["executor", "--threads", "1", "--scheduler", &address, "--work-dir", work.path().to_str().unwrap()];
     let (_executor, mut line, executor_log) = Process::logged(Command::new(PROGRAM).args(server));
     // It says that it waits, or is served at once.
     eventually(40, "the executor is served", || {
@@ -252,9 +260,13 @@ fn only_stated_folders_are_read_and_written() {
 fn servers_bind_to_this_machine_unless_told_that_it_is_insecure() {
     for server in [&["scheduler"] as &[&str], &["executor", "--scheduler", "127.0.0.1:1", "--host", "here"]] {
         let found = message(&query(&[server, &["--bind", "0.0.0.0"]].concat()), 2);
-        assert!(found.contains("--insecure") && found.contains("neither passwords nor encryption"), "{found}");
+        assert!(
+            found.contains("--insecure") && found.contains("neither passwords nor encryption"),
+            "{found}"
+        );
     }
-    let (_scheduler, line) = Process::server(&["scheduler", "--bind", "0.0.0.0", "--port", "0", "--insecure"]);
+    let (_scheduler, line) =
+        Process::server(&["scheduler", "--bind", "0.0.0.0", "--port", "0", "--insecure"]);
     assert!(line.starts_with("scheduler listening on 0.0.0.0:"), "{line}");
 }
 
@@ -284,7 +296,15 @@ fn a_hostile_hour() {
     let outside = format!("COPY (SELECT 1 AS a) TO '{secret}/a.csv' STORED AS CSV");
     let inside = format!("COPY (SELECT 1 AS a) TO '{write}/a.csv' STORED AS CSV");
     let wide = "SELECT broadloom('y[:, None] + zeros(1000000)', y) AS w FROM t";
-    let bad = [deep.as_str(), &outside, &inside, wide, ENDLESS, "SELECT nothing FROM t", "SELECT broadloom('x[', x) FROM t"];
+    let bad = [
+        deep.as_str(),
+        &outside,
+        &inside,
+        wide,
+        ENDLESS,
+        "SELECT nothing FROM t",
+        "SELECT broadloom('x[', x) FROM t",
+    ];
     let end = Instant::now() + Duration::from_secs(seconds);
     let (mut random, mut answered, mut early) = (2463534242u32, 0, None);
     let mut draw = |below: usize| {
@@ -295,7 +315,8 @@ fn a_hostile_hour() {
     };
     while Instant::now() < end {
         let picks: Vec<usize> = (0..4).map(|_| draw(good.len())).collect();
-        let clients: Vec<Process> = picks.iter().map(|pick| cluster.start_query(good[*pick], &[&table])).collect();
+        let clients: Vec<Process> =
+            picks.iter().map(|pick| cluster.start_query(good[*pick], &[&table])).collect();
         let hostile = cluster.start_query(bad[draw(bad.len())], &[&table]);
         let killed = draw(10) == 0;
         match draw(4) {

@@ -92,7 +92,10 @@ impl Executor {
                 return Ok(());
             }
             let Executor { scheduler, patience, .. } = self;
-            say(&format!("executor lost the scheduler at {scheduler} and looks for it for {} s", patience.as_secs()));
+            say(&format!(
+                "executor lost the scheduler at {scheduler} and looks for it for {} s",
+                patience.as_secs()
+            ));
         }
     }
 
