@@ -147,11 +147,9 @@ fn executors_find_a_scheduler_that_starts_again_and_say_so_if_none_does() {
         Process::logged(command.args(server).args(["--work-dir", work.path().to_str().unwrap()]));
     cluster.kill_scheduler();
     cluster.restart_scheduler();
-    let start = Instant::now();
     eventually(30, "executors register again", || {
         query(&["--cluster", &cluster.address, "SELECT 1"]).status.success()
     });
-    println!("found after {:?}", start.elapsed());
     cluster.assert_serves();
     cluster.kill_scheduler();
     eventually(60, "the executor ends", || impatient.0.try_wait().unwrap().is_some());
@@ -350,7 +348,7 @@ fn a_hostile_hour() {
         }
     }
     cluster.assert_serves();
-    println!("{answered} answers");
+    assert!(answered > 0);
     if let Some(early) = early {
         let late = resident(&cluster.scheduler);
         assert!(late < early + (64 << 20), "the scheduler grew from {} to {} MiB", early >> 20, late >> 20);
