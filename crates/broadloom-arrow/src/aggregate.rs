@@ -157,18 +157,15 @@ impl Aggregate {
             let reason = "it has one value for each row; reduce it over the rows, as in `mean(.., axis=0)`";
             return Err(refused(graph.name(output.expr), reason));
         }
-        if let Some(output) = graph.graph().outputs().iter().find(|output| !graph.reads_columns(&output.name))
-        {
-            let reason = "it reads no element of a column; in SQL, `count(*)` counts rows";
-            return Err(refused(graph.name(output.expr), reason));
-        }
         let split = match &graph.split {
             Ok(split) => split,
             // Not computable in chunks, but the order of the rows may not matter: a median.
             Err((Some(expr), _)) if matches!(graph.graph().node(*expr), Node::Sort { .. }) => return Ok(()),
             Err((None, Refusal::NoRows)) => {
                 let reason = "it reads no value of a column; in SQL, count rows by `count(*)`";
-                return Err(refused("expression".to_owned(), reason));
+                let output = graph.graph().outputs().first();
+                let name = output.map_or_else(|| "expression".to_owned(), |output| graph.name(output.expr));
+                return Err(refused(name, reason));
             }
             Err((expr, _)) => {
                 let reason = "it needs more than the rows of one chunk; compute it on a whole table";

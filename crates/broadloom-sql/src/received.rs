@@ -11,11 +11,12 @@ use datafusion::execution::TaskContext;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion_proto::logical_plan::{AsLogicalPlan, LogicalExtensionCodec};
 use datafusion_proto::protobuf::LogicalPlanNode;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The most bytes of a plan that is built on the stack that every thread has.
-const SHORT: usize = 64 << 10;
-/// The bytes of stack for each byte of a longer plan, all of which may be depth: a term takes some ten.
-const STACK_OF_BYTE: usize = 1 << 10;
+/// The most bytes of a plan that is built on the stack of the caller, which may be that of any thread.
+const SHORT: usize = 1 << 10;
+/// The bytes of stack for each byte of a longer plan, all of which may be depth: a term takes some ten, and six KiB of stack to write its name.
+const STACK_OF_BYTE: usize = 2 << 10;
 
 /// A plan that is not deep.
 #[derive(Debug, Clone)]
@@ -44,15 +45,17 @@ impl AsLogicalPlan for Received {
             depth::check_plan(&plan)?;
             Ok(plan)
         };
+        let wrong = || exec_datafusion_err!("a plan is damaged");
         if self.bytes <= SHORT {
-            return built();
+            // What reads plans trusts some of their numbers, such as how many columns a table of values has.
+            return catch_unwind(AssertUnwindSafe(built)).unwrap_or_else(|_| Err(wrong()));
         }
         let stack = STACK_BYTES.saturating_add(self.bytes.saturating_mul(STACK_OF_BYTE));
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, built);
             let thread =
                 thread.map_err(|error| exec_datafusion_err!("a plan is too long to be read: {error}"))?;
-            thread.join().unwrap_or_else(|_| Err(exec_datafusion_err!("a plan cannot be read")))
+            thread.join().unwrap_or_else(|_| Err(wrong()))
         })
     }
 
@@ -101,5 +104,30 @@ mod tests {
             let error = read(terms).unwrap_err().strip_backtrace();
             assert!(error.contains("levels deep"), "{error}");
         }
+    }
+
+    #[test]
+    fn damaged_plans_are_read_or_refused() {
+        let context = SessionContext::new().task_ctx();
+        let values =
+            LogicalPlanBuilder::values(vec![vec![lit(1), lit("a")], vec![lit(2), lit("b")]]).unwrap();
+        let plan = values.filter(lit(1).eq(lit(2))).unwrap().limit(0, Some(3)).unwrap().build().unwrap();
+        let mut good = Vec::new();
+        let sent = LogicalPlanNode::try_from_logical_plan(&plan, &LogicalCodec::default()).unwrap();
+        sent.try_encode(&mut good).unwrap();
+        let (mut read, mut refused) = (0, 0);
+        for position in 0..good.len() {
+            for bit in 0..8 {
+                let mut bytes = good.clone();
+                bytes[position] ^= 1 << bit;
+                let plan = Received::try_decode(&bytes)
+                    .and_then(|plan| plan.try_into_logical_plan(&context, &LogicalCodec::default()));
+                match plan {
+                    Ok(_) => read += 1,
+                    Err(_) => refused += 1,
+                }
+            }
+        }
+        assert!(read > 0 && refused > good.len(), "{read} {refused}");
     }
 }
