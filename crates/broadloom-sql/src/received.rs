@@ -15,7 +15,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The most bytes of a plan that is built on the stack of the caller, which may be that of any thread.
 const SHORT: usize = 1 << 10;
-/// The bytes of stack for each byte of a longer plan, all of which may be depth: a term takes some ten, and six KiB of stack to write its name.
+/// The bytes of stack for each byte of a longer plan, all of which may be depth: a term takes some ten, and six KiB of stack to
+/// write its name.
 const STACK_OF_BYTE: usize = 2 << 10;
 
 /// A plan that is not deep.
@@ -100,8 +101,8 @@ mod tests {
             received.try_into_logical_plan(&context, &LogicalCodec::default())
         };
         assert!(read(500).is_ok());
-        for terms in [2_000, 20_000, 200_000] {
-            let error = read(terms).unwrap_err().strip_backtrace();
+        for terms in [2_500, 4_000] {
+            let error = read(terms).err().map(|error| error.strip_backtrace()).unwrap_or_default();
             assert!(error.contains("levels deep"), "{error}");
         }
     }
