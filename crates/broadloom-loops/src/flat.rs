@@ -17,6 +17,7 @@
 //!
 //! This stage does not know loops: every node is still a whole tensor.
 
+mod below;
 mod order;
 mod reduced;
 mod reductions;
@@ -25,6 +26,7 @@ mod views;
 
 use reduced::{Reduced, reduced};
 pub use reductions::{is_few, most_unrolled};
+pub(crate) use set::{Region, Replaced, Side};
 pub(crate) use views::{merged_axes, runs};
 
 use crate::kernel::{Buffer, BufferId, Group, HostSymbol, Role};
@@ -39,7 +41,8 @@ use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::{SmallVec, smallvec};
 use std::cell::Cell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 define_ids! {
     /// A node of the flat graph.
@@ -106,6 +109,12 @@ pub(crate) enum Kind {
         /// The end of each operand in the result.
         ends: SmallVec<[Dim; 3]>,
     },
+    /// The base with a region replaced by the value, whose sizes are those of the region.
+    Set {
+        base: FlatId,
+        value: FlatId,
+        region: Region,
+    },
     /// The best elements along an axis, or their indices. Always stored.
     TopK {
         operand: FlatId,
@@ -169,11 +178,17 @@ impl Kind {
             Kind::Take { table, indices, .. } => smallvec![*table, *indices],
             Kind::Search { table, values, .. } => smallvec![*table, *values],
             Kind::Concat { operands, .. } => operands.clone(),
+            Kind::Set { base, value, .. } => smallvec![*base, *value],
             Kind::Segment { values, ids, initial, .. } => {
                 [*values, *ids].into_iter().chain(*initial).collect()
             }
             Kind::Scan { operand, initial, .. } => std::iter::once(*operand).chain(*initial).collect(),
         }
+    }
+
+    /// Returns whether each element is that of one operand, which its position tells.
+    pub fn is_join(&self) -> bool {
+        matches!(self, Kind::Concat { .. } | Kind::Set { .. })
     }
 }
 
@@ -242,18 +257,45 @@ pub(crate) struct Flat {
     max_values: usize,
 }
 
-/// Returns numbers that each call of a graph checks to be at least zero.
-fn conditions(graph: &CheckedGraph) -> Vec<Dim> {
-    let mut conditions: Vec<Dim> = Vec::new();
+/// Returns what each call of a graph checks, without what follows from other conditions: of `n >= 1` and `n >= 2`, the second.
+pub(crate) fn conditions(graph: &CheckedGraph) -> Vec<Demand> {
+    let mut conditions: Vec<Demand> = Vec::new();
+    // By what two numbers that differ by a constant have in common.
+    let mut known: HashMap<Dim, (usize, i64)> = HashMap::new();
     for obligation in graph.obligations() {
-        if let Demand::NonNegative(number) = &obligation.demand
-            && conditions.len() < MAX_CONDITIONS
-            && !conditions.contains(number)
-        {
-            conditions.push(number.clone());
+        let Demand::NonNegative(number) = &obligation.demand else {
+            conditions.push(obligation.demand.clone());
+            continue;
+        };
+        let constant = number.constant_term();
+        let Ok(common) = number.sub(&Dim::constant(constant)) else {
+            conditions.push(obligation.demand.clone());
+            continue;
+        };
+        match known.entry(common) {
+            Entry::Occupied(mut entry) => {
+                let (place, least) = entry.get_mut();
+                if constant < *least {
+                    *least = constant;
+                    conditions[*place] = obligation.demand.clone();
+                }
+            }
+            Entry::Vacant(entry) => {
+                entry.insert((conditions.len(), constant));
+                conditions.push(obligation.demand.clone());
+            }
         }
     }
     conditions
+}
+
+/// Returns numbers that conditions say to be at least zero.
+fn sizes(conditions: &[Demand]) -> Vec<Dim> {
+    let size = |condition: &Demand| match condition {
+        Demand::NonNegative(size) => Some(size.clone()),
+        Demand::Equal(..) => None,
+    };
+    conditions.iter().filter_map(size).take(MAX_CONDITIONS).collect()
 }
 
 /// Replaces some symbols in shapes by numbers.
@@ -275,7 +317,7 @@ impl Flat {
             layouts: Vec::new(),
             outputs: Vec::new(),
             symbols: graph.symbols().to_vec(),
-            conditions: conditions(graph),
+            conditions: sizes(&conditions(graph)),
             host_symbols: Vec::new(),
             groups: Vec::new(),
             stored: Vec::new(),
@@ -400,10 +442,10 @@ impl Flat {
         let mut weight: u32 = 1;
         for operand in kind.operands() {
             nested = nested.max(self.node(operand).nested);
-            weight = match kind {
+            weight = match kind.is_join() {
                 // Each element is computed from one operand.
-                Kind::Concat { .. } => weight.max(self.node(operand).weight),
-                _ => weight.saturating_add(self.node(operand).weight),
+                true => weight.max(self.node(operand).weight),
+                false => weight.saturating_add(self.node(operand).weight),
             };
         }
         // The body of an unrolled reduction occurs once per element of the axis.
@@ -411,7 +453,7 @@ impl Flat {
         let weight = weight.saturating_mul(times);
         // Scans are not cut into pieces.
         let joins = !matches!(kind, Kind::Scan { .. })
-            && (matches!(kind, Kind::Concat { .. })
+            && (kind.is_join()
                 || kind.operands().iter().any(|operand| self.node(*operand).joins));
         self.nodes.push(FlatNode { kind, dtype, shape, origin, nested: nested + loops, weight, joins });
         let id = FlatId::new(self.nodes.len() - 1);
@@ -446,20 +488,6 @@ impl Flat {
     /// Returns whether a node is the copy of an array.
     pub fn is_pack(&self, id: FlatId) -> bool {
         self.packs.values().any(|pack| pack.copy == id)
-    }
-
-    /// Returns all nodes that a node is computed from.
-    pub fn below(&self, node: FlatId) -> BTreeSet<FlatId> {
-        let mut below = BTreeSet::new();
-        let mut stack = vec![node];
-        while let Some(node) = stack.pop() {
-            for operand in self.node(node).kind.operands() {
-                if below.insert(operand) {
-                    stack.push(operand);
-                }
-            }
-        }
-        below
     }
 
     /// Stores a node: from here on it counts as an array.
@@ -534,7 +562,7 @@ impl Flat {
             }
             Node::Set { base, value, region } => {
                 self.replacements.push(self.memo[value]);
-                return self.set(self.memo[base], self.memo[value], region, 0, expr);
+                return self.set(self.memo[base], self.memo[value], region, expr);
             }
             Node::Segment { op, compensated, elements, values, ids, initial } => {
                 let values = self.widened(self.memo[values]);

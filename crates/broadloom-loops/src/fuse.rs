@@ -10,12 +10,12 @@
 //! elements where they are used would cost more than storing them once, or its consumer indexes it freely.
 
 use crate::band::{Finder, Known, turn};
-use crate::flat::{Flat, FlatId, FlatNode, Kind};
+use crate::flat::{Flat, FlatId, FlatNode, Kind, conditions};
 use crate::kernel::*;
 use crate::make::{make, sort_rows};
 use crate::materialize::Materialization;
 use crate::nest::{Nest, Pairs, Short, Target};
-use crate::pieces::{Piece, by_kernels};
+use crate::pieces::{Piece, Range, by_kernels};
 use crate::place::Placement;
 use crate::plan::Reason;
 use crate::rows::near_bytes;
@@ -25,9 +25,11 @@ use crate::verify::has_examples;
 use crate::{IndexWidth, Layout, LowerError, LowerOptions};
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::Dim;
-use broadloom_ir::graph::{CheckedGraph, Demand, Sort, SymbolInfo};
+use broadloom_ir::graph::{CheckedGraph, Sort, SymbolInfo};
 use petgraph::graph::{DiGraph, NodeIndex};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// Returns the schedule of a graph: the kernels that compute its outputs, in launch order.
 ///
@@ -55,7 +57,8 @@ fn scheduled(
     flat.store_replacements(updates);
     let (plan, assumptions) = Materialization::new(&mut flat, options)?;
     let (stored, kernels, partial) = (HashMap::new(), Vec::new(), BTreeSet::new());
-    let mut fusion = Fusion { flat, plan, stored, updated, partial, kernels, made: Vec::new(), assumptions };
+    let (made, cut) = (Vec::new(), RefCell::default());
+    let mut fusion = Fusion { flat, plan, stored, updated, partial, kernels, made, assumptions, cut };
     for node in fusion.plan.materialized().collect::<Vec<_>>() {
         fusion.store(node);
     }
@@ -87,6 +90,15 @@ struct Fusion {
     assumptions: Vec<Assumption>,
     /// The assumptions of the kernels made so far.
     made: Vec<Assumption>,
+    /// The pieces of nodes, as long as no more nodes are stored.
+    cut: RefCell<HashMap<FlatId, Rc<Pieces>>>,
+}
+
+/// The pieces in which a node is computed.
+struct Pieces {
+    computed: Vec<Piece>,
+    /// Whether the others are there, because an array that is updated has them.
+    keeps_others: bool,
 }
 
 impl Fusion {
@@ -109,6 +121,7 @@ impl Fusion {
         });
         self.flat.buffers[buffer.index()].reason = self.plan.reason(node);
         self.stored.insert(node, buffer);
+        self.cut.borrow_mut().clear();
     }
 
     /// Returns everything that a kernel of a node writes.
@@ -229,8 +242,7 @@ impl Fusion {
             }
             for root in &roots {
                 pending.remove(root);
-                if self.updated(*root).is_some() && self.pieces(*root)?.len() < self.all_pieces(*root)?.len()
-                {
+                if self.pieces(*root)?.keeps_others {
                     self.partial.insert(*root);
                 }
             }
@@ -254,26 +266,28 @@ impl Fusion {
         if matches!(self.flat.node(root).kind, Kind::Segment { .. } | Kind::TopK { .. } | Kind::Sort { .. }) {
             return Ok(vec![Vec::new()]);
         }
-        Ok(by_kernels(self.pieces(root)?))
+        Ok(by_kernels(&self.pieces(root)?.computed))
     }
 
     /// Returns the pieces of a node that are computed: not those that an updated array has already.
-    fn pieces(&self, root: FlatId) -> Result<Vec<Piece>, LowerError> {
-        let mut pieces = self.all_pieces(root)?;
+    fn pieces(&self, root: FlatId) -> Result<Rc<Pieces>, LowerError> {
+        if let Some(found) = self.cut.borrow().get(&root) {
+            return Ok(found.clone());
+        }
+        let mut computed = self.flat.pieces(root, &|node| self.stored.contains_key(&node))?;
+        let all = computed.len();
         if let Some((_, input)) = self.updated(root) {
-            let mut changed = Vec::with_capacity(pieces.len());
-            for piece in pieces {
+            let mut changed = Vec::with_capacity(all);
+            for piece in computed {
                 if !self.flat.is_piece_of(root, input, &piece)? {
                     changed.push(piece);
                 }
             }
-            pieces = changed;
+            computed = changed;
         }
+        let pieces = Rc::new(Pieces { keeps_others: computed.len() < all, computed });
+        self.cut.borrow_mut().insert(root, pieces.clone());
         Ok(pieces)
-    }
-
-    fn all_pieces(&self, root: FlatId) -> Result<Vec<Piece>, LowerError> {
-        self.flat.pieces(root, &|node| self.stored.contains_key(&node))
     }
 
     /// Returns the kernel that computes some pieces of the roots, or what has to be stored or cut first.
@@ -423,13 +437,13 @@ impl Fusion {
 
     /// Returns the reductions that a kernel of these roots would run as loops.
     fn reductions_below(&self, roots: &[FlatId]) -> Vec<FlatId> {
-        let below: BTreeSet<FlatId> = roots.iter().flat_map(|root| self.flat.below(*root)).collect();
+        let below = self.flat.below(roots.iter().copied());
         let is_loop = |node: &FlatId| {
             let kind = &self.flat.node(*node).kind;
             matches!(kind, Kind::Reduce(reduction) if !self.flat.unrolls(reduction))
         };
         let fused = |node: &FlatId| is_loop(node) && !self.stored.contains_key(node) && !roots.contains(node);
-        below.into_iter().filter(fused).collect()
+        below.iter().filter(fused).collect()
     }
 
     /// Returns a node that no pending node is computed from. Segmented reductions and results of walks wait until
@@ -441,8 +455,8 @@ impl Fusion {
         if !segmented(last) {
             return Some(last);
         }
-        let below: BTreeSet<FlatId> = pending.iter().flat_map(|node| self.flat.below(*node)).collect();
-        let other = pending.iter().rev().find(|node| !segmented(**node) && !below.contains(node));
+        let below = self.flat.below(pending.iter().copied());
+        let other = pending.iter().rev().find(|node| !segmented(**node) && !below.contains(**node));
         Some(other.copied().unwrap_or(last))
     }
 
@@ -468,18 +482,18 @@ impl Fusion {
             return Ok(roots);
         }
         let pieces = self.pieces(last)?;
-        let mut below = self.flat.below(last);
+        let mut below = self.flat.below([last]);
         for &node in pending.iter().rev().filter(|node| **node != last && !is_alone(**node)) {
             let stored = self.stored.contains_key(&node);
-            let waits = stored && below.contains(&node);
+            let waits = stored && below.contains(node);
             let like = match (segmented(last), segmented(node)) {
                 _ if self.flat.walk(last).is_some() || self.flat.walk(node).is_some() => {
                     self.flat.walk(last) == self.flat.walk(node)
                 }
                 (None, None) => {
                     self.sizes(node) == self.sizes(last)
-                        && (below.contains(&node) || looped(node) == looped(last))
-                        && ranges(&self.pieces(node)?) == ranges(&pieces)
+                        && (below.contains(node) || looped(node) == looped(last))
+                        && ranges(&self.pieces(node)?.computed) == ranges(&pieces.computed)
                         && self.scanned(node) == self.scanned(last)
                 }
                 (one, other) => one == other,
@@ -488,9 +502,9 @@ impl Fusion {
                 continue;
             }
             let read_later =
-                |other: &FlatId| !roots.contains(other) && self.flat.below(*other).contains(&node);
+                |other: &FlatId| !roots.contains(other) && self.flat.below([*other]).contains(node);
             if !stored || !pending.iter().any(read_later) {
-                below.extend(self.flat.below(node));
+                self.flat.add_below(node, &mut below);
                 roots.push(node);
             }
         }
@@ -546,8 +560,7 @@ impl Fusion {
         let sorted = petgraph::algo::toposort(&dag, None);
         debug_assert!(sorted.is_ok());
         let order = sorted.unwrap_or_else(|_| nodes.into_iter().rev().collect());
-        let conditions: Vec<Demand> =
-            graph.obligations().iter().map(|obligation| obligation.demand.clone()).collect();
+        let conditions = conditions(graph);
         let order: Vec<usize> = order.into_iter().map(|node| dag[node]).collect();
         let known =
             Known { symbols: &self.flat.symbols, conditions: &conditions, contents: &BTreeMap::new() };
@@ -624,7 +637,7 @@ fn assigned(graph: &CheckedGraph, buffers: &[Buffer]) -> Vec<(BufferId, BufferId
 }
 
 /// Returns the ranges that pieces cover, whether or not they reduce.
-fn ranges(pieces: &[Piece]) -> Vec<&[(Dim, Dim)]> {
+fn ranges(pieces: &[Piece]) -> Vec<&[Range]> {
     pieces.iter().map(|piece| piece.ranges.as_slice()).collect()
 }
 

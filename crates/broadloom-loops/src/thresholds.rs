@@ -365,7 +365,7 @@ pub(crate) const OPS_OF_SECTION: Range<usize> = 512..1024;
 pub(crate) const MAX_CONDITIONS: usize = 16;
 
 /// The most pieces into which a node is cut for joins that lie below another join.
-pub(crate) const MAX_PIECES: usize = 64;
+pub(crate) const MAX_PIECES: usize = 256;
 
 /// The most pieces of one kernel.
 pub(crate) const MAX_KERNEL_PIECES: usize = 16;

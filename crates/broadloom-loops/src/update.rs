@@ -73,15 +73,15 @@ impl Flat {
     /// Returns whether a piece of a node is the same piece of an array.
     pub fn is_piece_of(&self, root: FlatId, array: BufferId, piece: &Piece) -> Result<bool, LowerError> {
         let whole = self.map_of(root, piece)?;
-        let extent = |axis: AxisId| piece.ranges[axis.index()].1.clone();
+        let extent = |axis: AxisId| piece.ranges[axis.index()].length.clone();
         let (mut node, mut map) = (root, whole.clone());
         loop {
             match self.node(node).kind {
                 Kind::Buffer(buffer) => return Ok(buffer == array && map == whole),
-                Kind::Concat { .. } | Kind::Slice { .. } | Kind::Reindex { .. }
+                Kind::Concat { .. } | Kind::Set { .. } | Kind::Slice { .. } | Kind::Reindex { .. }
                     if !self.stored.contains(&node) =>
                 {
-                    let [(operand, read)] = &self.reads(node, &map, &[], &extent)?[..] else {
+                    let [(operand, read)] = &self.reads(node, &map, &[], &extent, &|node| self.stored.contains(&node))?[..] else {
                         return Ok(false);
                     };
                     (node, map) = (*operand, read.clone());
@@ -93,12 +93,12 @@ impl Flat {
 
     /// Stores what replaces regions, where it is computed from arrays that are updated so.
     pub fn store_replacements(&mut self, updates: &Updates) {
-        let is_read = |node: &FlatId| match self.node(*node).kind {
+        let is_read = |node: FlatId| match self.node(node).kind {
             Kind::Buffer(buffer) => updates.of(buffer) == Update::Stored,
             _ => false,
         };
         let is_array = |node: FlatId| matches!(self.node(node).kind, Kind::Buffer(_));
-        let waits = |node: &FlatId| !is_array(*node) && self.below(*node).iter().any(is_read);
+        let waits = |node: &FlatId| !is_array(*node) && self.below([*node]).iter().any(is_read);
         let stored: Vec<FlatId> = self.replacements.iter().copied().filter(waits).collect();
         stored.into_iter().for_each(|node| self.store(node));
     }
