@@ -30,9 +30,10 @@ pub(crate) use set::{Region, Replaced, Side};
 pub(crate) use views::{merged_axes, runs};
 
 use crate::kernel::{Buffer, BufferId, Group, HostSymbol, Role};
-use crate::thresholds::{MAX_CONDITIONS, MAX_NESTED_REDUCTIONS};
+use crate::band::Known;
+use crate::thresholds::MAX_NESTED_REDUCTIONS;
 use crate::{Layout, LowerError, LowerOptions};
-use broadloom_ir::dim::{Dim, Facts};
+use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::graph::{CheckedGraph, Demand, Node, Sort, SymbolInfo, TopK};
 use broadloom_ir::ops::Op;
@@ -227,7 +228,7 @@ pub(crate) struct Flat {
     pub outputs: Vec<FlatId>,
     pub symbols: Vec<SymbolInfo>,
     /// Numbers that a call checks to be at least zero.
-    conditions: Vec<Dim>,
+    pub conditions: Vec<Demand>,
     pub host_symbols: Vec<HostSymbol>,
     pub groups: Vec<Group>,
     /// Nodes that must be stored, whatever uses them.
@@ -258,7 +259,7 @@ pub(crate) struct Flat {
 }
 
 /// Returns what each call of a graph checks, without what follows from other conditions: of `n >= 1` and `n >= 2`, the second.
-pub(crate) fn conditions(graph: &CheckedGraph) -> Vec<Demand> {
+fn conditions(graph: &CheckedGraph) -> Vec<Demand> {
     let mut conditions: Vec<Demand> = Vec::new();
     // By what two numbers that differ by a constant have in common.
     let mut known: HashMap<Dim, (usize, i64)> = HashMap::new();
@@ -289,15 +290,6 @@ pub(crate) fn conditions(graph: &CheckedGraph) -> Vec<Demand> {
     conditions
 }
 
-/// Returns numbers that conditions say to be at least zero.
-fn sizes(conditions: &[Demand]) -> Vec<Dim> {
-    let size = |condition: &Demand| match condition {
-        Demand::NonNegative(size) => Some(size.clone()),
-        Demand::Equal(..) => None,
-    };
-    conditions.iter().filter_map(size).take(MAX_CONDITIONS).collect()
-}
-
 /// Replaces some symbols in shapes by numbers.
 fn with_sizes(shapes: &[Shape], sizes: &[(SymbolId, i64)]) -> Result<Vec<Shape>, LowerError> {
     let put = |dim: &Dim| {
@@ -317,7 +309,7 @@ impl Flat {
             layouts: Vec::new(),
             outputs: Vec::new(),
             symbols: graph.symbols().to_vec(),
-            conditions: sizes(&conditions(graph)),
+            conditions: conditions(graph),
             host_symbols: Vec::new(),
             groups: Vec::new(),
             stored: Vec::new(),
@@ -382,14 +374,9 @@ impl Flat {
         self.memo.iter().map(|(expr, node)| (*expr, *node))
     }
 
-    /// Returns numbers that a call checks to be at least zero.
-    pub fn conditions(&self) -> &[Dim] {
-        &self.conditions
-    }
-
-    /// Returns what is known of a symbol's values.
-    pub fn facts(&self, symbol: SymbolId) -> Facts {
-        self.symbols.get(symbol.index()).map_or_else(Facts::default, |symbol| symbol.facts)
+    /// Returns what is known of sizes.
+    pub fn known(&self) -> Known<'_> {
+        Known::new(&self.symbols, &self.conditions)
     }
 
     /// Adds a symbol that the host binds.

@@ -9,8 +9,9 @@
 //! Fusion is the rule and a stored array the exception. Each stored array has one of two reasons: computing its
 //! elements where they are used would cost more than storing them once, or its consumer indexes it freely.
 
+use crate::alias::Versions;
 use crate::band::{Finder, Known, turn};
-use crate::flat::{Flat, FlatId, FlatNode, Kind, conditions};
+use crate::flat::{Flat, FlatId, FlatNode, Kind};
 use crate::kernel::*;
 use crate::make::{make, sort_rows};
 use crate::materialize::Materialization;
@@ -39,33 +40,33 @@ pub fn lower(graph: &CheckedGraph, options: &LowerOptions) -> Result<Schedule, L
     let graph = &graph.with_sizes(&options.sizes)?;
     let mut updates = Updates::new();
     loop {
-        let schedule = scheduled(graph, options, &updates)?;
-        if !updates.defer(&schedule) {
+        let (schedule, nodes) = scheduled(graph, options, &mut updates)?;
+        if !updates.defer_all(&schedule, &nodes) {
             return Ok(schedule);
         }
     }
 }
 
-/// Returns the schedule of a graph that updates its inputs in certain ways.
+/// Returns the schedule of a graph that updates arrays in certain ways, and the nodes of the arrays that start as others.
 fn scheduled(
     graph: &CheckedGraph,
     options: &LowerOptions,
-    updates: &Updates,
-) -> Result<Schedule, LowerError> {
+    updates: &mut Updates,
+) -> Result<(Schedule, BTreeMap<BufferId, FlatId>), LowerError> {
     let mut flat = Flat::new(graph, options)?;
     let updated = flat.updated(&assigned(graph, &flat.buffers), updates);
     flat.store_replacements(updates);
     let (plan, assumptions) = Materialization::new(&mut flat, options)?;
-    let (stored, kernels, partial) = (HashMap::new(), Vec::new(), BTreeSet::new());
+    let (stored, kernels, partial) = (HashMap::new(), Vec::new(), BTreeMap::new());
     let (made, cut) = (Vec::new(), RefCell::default());
-    let mut fusion = Fusion { flat, plan, stored, updated, partial, kernels, made, assumptions, cut };
+    let mut fusion = Fusion { flat, plan, stored, updates, updated, partial, kernels, made, assumptions, cut };
     for node in fusion.plan.materialized().collect::<Vec<_>>() {
         fusion.store(node);
     }
     fusion.run(graph, options)?;
-    let schedule = fusion.finish(graph)?;
+    let (schedule, nodes) = fusion.finish(graph)?;
     crate::verify(&schedule)?;
-    Ok(schedule)
+    Ok((schedule, nodes))
 }
 
 /// The outcome of an attempt to make a kernel.
@@ -78,14 +79,15 @@ enum Attempt {
     Large(Vec<FlatId>),
 }
 
-struct Fusion {
+struct Fusion<'u> {
     flat: Flat,
     plan: Materialization,
     stored: HashMap<FlatId, BufferId>,
+    updates: &'u mut Updates,
     /// The inputs whose elements outputs have where these do not change.
     updated: BTreeMap<FlatId, BufferId>,
-    /// The nodes of which some pieces are those of their inputs.
-    partial: BTreeSet<FlatId>,
+    /// The nodes with kernels of which some pieces are those of another array: their array, and the other one.
+    partial: BTreeMap<FlatId, (BufferId, BufferId)>,
     kernels: Vec<Kernel>,
     assumptions: Vec<Assumption>,
     /// The assumptions of the kernels made so far.
@@ -101,7 +103,7 @@ struct Pieces {
     keeps_others: bool,
 }
 
-impl Fusion {
+impl Fusion<'_> {
     /// Gives a node an array: that of an output, if its layout is that of arrays between kernels.
     fn store(&mut self, node: FlatId) {
         if self.stored.contains_key(&node) {
@@ -135,12 +137,40 @@ impl Fusion {
         targets
     }
 
-    /// Returns the output that a node updates in part, and its input. Every element of another array has to be written.
+    /// Returns the array of a node and the array that it may start as, so that only what differs is written.
     fn updated(&self, node: FlatId) -> Option<(BufferId, BufferId)> {
-        let input = *self.updated.get(&node)?;
-        match self.targets(node)[..] {
-            [output] => Some((output, input)),
-            _ => None,
+        let [target] = self.targets(node)[..] else { return None };
+        if !self.updates.allows(node) {
+            return None;
+        }
+        let own = self.updated.get(&node).map(|input| (target, *input));
+        let Some(source) = self.flat.base(node, &|node| self.stored.get(&node).copied()) else { return own };
+        let is_dense = |array: BufferId| self.flat.layouts[array.index()] == Layout::Dense;
+        let may_share = match self.flat.buffers[source.index()].role {
+            Role::Temporary => {
+                let next = self.partial.iter().find(|(_, (_, before))| *before == source);
+                next.is_none_or(|(other, _)| *other == node)
+            }
+            // A temporary is written over an input if an output that starts as it replaces the input.
+            Role::Input(_) => {
+                let after = |array: &BufferId| {
+                    self.partial.values().find(|(_, before)| before == array).map(|(after, _)| *after)
+                };
+                let last = std::iter::successors(Some(target), after).last();
+                let last = last.filter(|last| *last != target);
+                let replaces = |last: BufferId| {
+                    let assigned = &self.updated;
+                    assigned.iter().any(|(output, input)| {
+                        *input == source && self.flat.output_buffers(*output).contains(&last)
+                    })
+                };
+                last.is_some_and(replaces)
+            }
+            Role::Output(_) => false,
+        };
+        match may_share && is_dense(source) && is_dense(target) {
+            true => Some((target, source)),
+            false => own,
         }
     }
 
@@ -240,15 +270,23 @@ impl Fusion {
                 }
                 Some(Attempt::Made(..)) | None => {}
             }
-            for root in &roots {
-                pending.remove(root);
-                if self.pieces(*root)?.keeps_others {
-                    self.partial.insert(*root);
-                }
+            let updates = self.updates_by(&roots)?;
+            let overwrites = |(_, arrays): &&(FlatId, (BufferId, BufferId))| self.overwrites(&kernels, *arrays);
+            if let Some(&(root, _)) = updates.iter().find(overwrites) {
+                self.updates.defer(root, None);
+                self.cut.borrow_mut().clear();
+                continue;
             }
+            roots.iter().for_each(|root| _ = pending.remove(root));
             computed.extend(&roots);
             let accesses = kernels.iter().flat_map(|kernel| &kernel.accesses);
-            let read: BTreeSet<BufferId> = accesses.filter_map(|access| access.buffer).collect();
+            let mut read: BTreeSet<BufferId> = accesses.filter_map(|access| access.buffer).collect();
+            for (root, (target, source)) in updates {
+                read.insert(source);
+                self.partial.insert(root, (target, source));
+                // Another change cannot start as the same array.
+                self.cut.borrow_mut().clear();
+            }
             // All readers of an array are made before the kernels that write it, so no cycle can arise.
             let needed =
                 self.stored.iter().filter(|(node, buffer)| read.contains(buffer) && !roots.contains(node));
@@ -258,6 +296,34 @@ impl Fusion {
             self.kernels.extend(kernels);
         }
         Ok(())
+    }
+
+    /// Returns which of the nodes of a kernel update an array in part: the arrays that they write and start as.
+    fn updates_by(&self, roots: &[FlatId]) -> Result<Vec<(FlatId, (BufferId, BufferId))>, LowerError> {
+        let mut updates = Vec::new();
+        for &root in roots {
+            if let Some(updated) = self.updated(root)
+                && self.pieces(root)?.keeps_others
+            {
+                updates.push((root, updated));
+            }
+        }
+        Ok(updates)
+    }
+
+    /// Returns whether kernels write a temporary before they have read what it was.
+    fn overwrites(&self, kernels: &[Kernel], (target, source): (BufferId, BufferId)) -> bool {
+        let buffer = &self.flat.buffers[source.index()];
+        let kernels: Vec<&Kernel> = kernels.iter().collect();
+        let versions = Versions {
+            kernels: &kernels,
+            versions: &[source, target],
+            strides: &[],
+            known: self.flat.known(),
+            elements: buffer.shape.elements().ok(),
+        };
+        // These kernels need not run in this order.
+        buffer.role == Role::Temporary && !versions.hazards(&|_, _| true).is_empty()
     }
 
     /// Returns the pieces of a node by kernels. Partial results of segments, results of walks and sorted rows are a
@@ -276,10 +342,11 @@ impl Fusion {
         }
         let mut computed = self.flat.pieces(root, &|node| self.stored.contains_key(&node))?;
         let all = computed.len();
-        if let Some((_, input)) = self.updated(root) {
+        if let Some((_, array)) = self.updated(root) {
+            let stored = |node: FlatId| self.stored.get(&node).copied();
             let mut changed = Vec::with_capacity(all);
             for piece in computed {
-                if !self.flat.is_piece_of(root, input, &piece)? {
+                if !self.flat.is_piece_of(root, array, &piece, &stored)? {
                     changed.push(piece);
                 }
             }
@@ -516,12 +583,10 @@ impl Fusion {
     }
 
     /// Returns the schedule in launch order, without arrays that turned out to be unnecessary.
-    fn finish(mut self, graph: &CheckedGraph) -> Result<Schedule, LowerError> {
+    fn finish(mut self, graph: &CheckedGraph) -> Result<(Schedule, BTreeMap<BufferId, FlatId>), LowerError> {
         // Inputs and outputs keep their numbers below: they come before all other arrays.
-        for node in &self.partial {
-            if let Some((output, input)) = self.updated(*node) {
-                self.flat.buffers[output.index()].starts_as = Some(input);
-            }
+        for (target, source) in self.partial.values() {
+            self.flat.buffers[target.index()].starts_as = Some(*source);
         }
         let plan = self.plan.planned(&self.flat);
         let mut dag: DiGraph<usize, BufferId> = DiGraph::new();
@@ -537,9 +602,26 @@ impl Fusion {
                 kernel.accesses.iter().filter_map(|access| access.buffer).collect();
             for buffer in read {
                 // Kernels that write pieces of one array do not wait for each other.
-                let from = writers.get(&buffer).filter(|writers| !writers.contains(&index));
-                for &from in from.into_iter().flatten() {
-                    dag.add_edge(nodes[from], nodes[index], buffer);
+                let versions = self.versions(buffer);
+                for version in versions {
+                    let from = writers.get(&version).filter(|writers| !writers.contains(&index));
+                    for &from in from.into_iter().flatten() {
+                        dag.add_edge(nodes[from], nodes[index], version);
+                    }
+                }
+            }
+        }
+        // A version of an array is written after the one before it has been written, and read, if possible.
+        for (version, before) in self.partial.values() {
+            let uses = |kernel: &usize| {
+                self.kernels[*kernel].accesses.iter().any(|access| access.buffer == Some(*before))
+            };
+            let users: Vec<usize> = (0..nodes.len()).filter(uses).collect();
+            for &to in writers.get(version).into_iter().flatten() {
+                for &from in users.iter().filter(|from| **from != to) {
+                    if !petgraph::algo::has_path_connecting(&dag, nodes[to], nodes[from], None) {
+                        dag.add_edge(nodes[from], nodes[to], *before);
+                    }
                 }
             }
         }
@@ -560,29 +642,37 @@ impl Fusion {
         let sorted = petgraph::algo::toposort(&dag, None);
         debug_assert!(sorted.is_ok());
         let order = sorted.unwrap_or_else(|_| nodes.into_iter().rev().collect());
-        let conditions = conditions(graph);
+        let conditions = self.flat.conditions.clone();
         let order: Vec<usize> = order.into_iter().map(|node| dag[node]).collect();
-        let known =
-            Known { symbols: &self.flat.symbols, conditions: &conditions, contents: &BTreeMap::new() };
+        let known = Known::new(&self.flat.symbols, &conditions);
         turn(&mut self.kernels, &self.flat.buffers, known);
         let edges = dag.raw_edges().iter().map(|edge| (dag[edge.source()], dag[edge.target()]));
+        let temporaries = self.partial.values().filter(|(_, before)| {
+            self.flat.buffers[before.index()].role == Role::Temporary
+        });
+        let versions: BTreeSet<BufferId> = temporaries.flat_map(|(array, before)| [*array, *before]).collect();
         let finder = Finder {
             kernels: &self.kernels,
             buffers: &self.flat.buffers,
             known,
             edges: &edges.collect::<Vec<_>>(),
             assigned: &assigned(graph, &self.flat.buffers),
+            versions: &versions,
         };
         let (together, order) = finder.find(order);
         let mut renumbered: BTreeMap<BufferId, BufferId> = BTreeMap::new();
         let mut buffers = Vec::new();
         for (index, buffer) in self.flat.buffers.into_iter().enumerate() {
             let id = BufferId::new(index);
-            if buffer.role != Role::Temporary || writers.contains_key(&id) {
+            if buffer.role != Role::Temporary || writers.contains_key(&id) || buffer.starts_as.is_some() {
                 renumbered.insert(id, BufferId::new(buffers.len()));
                 buffers.push(buffer);
             }
         }
+        for buffer in &mut buffers {
+            buffer.starts_as = buffer.starts_as.map(|array| renumbered[&array]);
+        }
+        let nodes_of = self.partial.iter().map(|(node, (array, _))| (renumbered[array], *node)).collect();
         for kernel in &mut self.kernels {
             for access in &mut kernel.accesses {
                 access.buffer = access.buffer.map(|buffer| renumbered[&buffer]);
@@ -622,7 +712,12 @@ impl Fusion {
                 schedule.bands.push(band);
             }
         }
-        Ok(schedule)
+        Ok((schedule, nodes_of))
+    }
+
+    /// Returns an array and what it starts as, and so on.
+    fn versions(&self, buffer: BufferId) -> impl Iterator<Item = BufferId> + '_ {
+        std::iter::successors(Some(buffer), |version| self.flat.buffers[version.index()].starts_as)
     }
 }
 

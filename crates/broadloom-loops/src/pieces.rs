@@ -229,8 +229,9 @@ impl Flat {
     ) -> Result<Vec<Range>, LowerError> {
         let Replaced { start, step, size } = replaced;
         let end = replaced.end()?;
-        let parts = self.parts(&[start.clone(), end.clone(), whole.clone()], index, length)?;
-        if *step == 1 || !parts.is_empty() || index.step != 1 {
+        let mut parts = self.parts(&[start.clone(), end.clone(), whole.clone()], index, length)?;
+        parts.retain(|part| !part.length.is_zero());
+        if *step == 1 || parts.len() > 1 || index.step != 1 {
             return Ok(parts);
         }
         if index.start == *start && *length == end.sub(start)? {

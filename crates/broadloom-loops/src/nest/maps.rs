@@ -287,9 +287,6 @@ impl Flat {
         if let (Some(x), Some(y)) = (x.as_constant(), y.as_constant()) {
             return Ok(x >= y);
         }
-        let more = x.sub(y)?;
-        let is_size = |number: &Dim| number.interval(&|symbol| self.facts(symbol)).lower >= 0;
-        let is_above = |condition: &Dim| more.sub(condition).is_ok_and(|rest| is_size(&rest));
-        Ok(is_size(&more) || self.conditions().iter().any(is_above))
+        Ok(self.known().is_size(&x.sub(y)?))
     }
 }
