@@ -35,8 +35,8 @@ const ROWS_APART: i64 = 3;
 /// The reason why an output is not written over its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hazard {
-    /// Several stores write it, or its kernel repeats the store.
-    Pieces,
+    /// Data or the number of threads tell which elements are written.
+    Unknown,
     /// A kernel reads the input after it is written.
     Later(KernelId),
     /// The kernel reads elements of the input that another step has written.
@@ -48,7 +48,9 @@ pub enum Hazard {
 impl fmt::Display for Hazard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Hazard::Pieces => f.write_str("it is written in several pieces"),
+            Hazard::Unknown => {
+                f.write_str("which of its elements a kernel writes is known only when it runs")
+            }
             Hazard::Later(kernel) => {
                 write!(f, "{kernel} reads the old values after they would be overwritten")
             }
@@ -65,7 +67,7 @@ impl fmt::Display for Hazard {
 pub fn in_place(schedule: &Schedule, output: usize, input: InputId) -> Result<(), Hazard> {
     let of = |role: Role| schedule.buffers.iter().position(|buffer| buffer.role == role).map(BufferId::new);
     let (Some(target), Some(source)) = (of(Role::Output(output)), of(Role::Input(input))) else {
-        return Err(Hazard::Pieces);
+        return Err(Hazard::Unknown);
     };
     let mut versions = schedule.versions(target);
     if versions[0] != source {
@@ -128,10 +130,11 @@ impl Versions<'_> {
         };
         let concerned: Vec<&Placed> = stores.iter().filter(is_concerned).collect();
         if concerned.iter().any(|store| store.address.is_none()) {
-            return Some(Hazard::Pieces);
+            return Some(Hazard::Unknown);
         }
         // The store of the same element in the same step is the only one of this element.
-        let own = concerned.iter().find(|store| store.kernel == read.kernel && self.is_same_step(read, store));
+        let own =
+            concerned.iter().find(|store| store.kernel == read.kernel && self.is_same_step(read, store));
         if let Some(own) = own {
             return (read.position > own.position).then_some(Hazard::Again(reader));
         }
@@ -177,7 +180,11 @@ struct Placed {
 }
 
 /// Maps the symbols of the strides of one array to those of the other.
-pub(crate) fn equal_strides(schedule: &Schedule, target: BufferId, source: BufferId) -> Vec<(SymbolId, SymbolId)> {
+pub(crate) fn equal_strides(
+    schedule: &Schedule,
+    target: BufferId,
+    source: BufferId,
+) -> Vec<(SymbolId, SymbolId)> {
     let symbol = |index: usize| SymbolId::new(schedule.symbols.len() + index);
     let hosts = || schedule.host_symbols.iter().enumerate();
     let of_source = |axis: usize| {
@@ -322,7 +329,9 @@ impl<'v> Walk<'v> {
                     Use::Read(delta) | Use::Write(delta) => self.address(access, delta),
                     Use::ReadAny | Use::Combine | Use::Position => None,
                 };
-                for (_, writes) in [(used.reads(), false), (used.writes(), true)].into_iter().filter(|(is, _)| *is) {
+                for (_, writes) in
+                    [(used.reads(), false), (used.writes(), true)].into_iter().filter(|(is, _)| *is)
+                {
                     let loops = self.loops.as_slice().into();
                     let (kernel, position, address) = (self.kernel, self.position, address.clone());
                     self.uses.push((Placed { version, kernel, position, loops, address }, writes));

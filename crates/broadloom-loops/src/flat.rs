@@ -29,8 +29,8 @@ pub use reductions::{is_few, most_unrolled};
 pub(crate) use set::{Region, Replaced, Side};
 pub(crate) use views::{merged_axes, runs};
 
-use crate::kernel::{Buffer, BufferId, Group, HostSymbol, Role};
 use crate::band::Known;
+use crate::kernel::{Buffer, BufferId, Group, HostSymbol, Role};
 use crate::thresholds::MAX_NESTED_REDUCTIONS;
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
@@ -235,6 +235,8 @@ pub(crate) struct Flat {
     pub stored: Vec<FlatId>,
     /// What replaces regions of other tensors.
     pub replacements: Vec<FlatId>,
+    /// Changes that are written over their base, with a copy of it that no other node reads.
+    pub overwritten: HashMap<FlatId, FlatId>,
     /// Copies of arrays with one of their axes innermost.
     pub packs: HashMap<FlatId, Pack>,
     /// Whether the numerics level has fma.
@@ -314,6 +316,7 @@ impl Flat {
             groups: Vec::new(),
             stored: Vec::new(),
             replacements: Vec::new(),
+            overwritten: HashMap::new(),
             packs: HashMap::new(),
             fused: options.fused,
             long_rows: options.long_rows,
@@ -440,8 +443,7 @@ impl Flat {
         let weight = weight.saturating_mul(times);
         // Scans are not cut into pieces.
         let joins = !matches!(kind, Kind::Scan { .. })
-            && (kind.is_join()
-                || kind.operands().iter().any(|operand| self.node(*operand).joins));
+            && (kind.is_join() || kind.operands().iter().any(|operand| self.node(*operand).joins));
         self.nodes.push(FlatNode { kind, dtype, shape, origin, nested: nested + loops, weight, joins });
         let id = FlatId::new(self.nodes.len() - 1);
         if nested + loops > MAX_NESTED_REDUCTIONS {

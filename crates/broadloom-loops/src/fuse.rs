@@ -58,8 +58,9 @@ fn scheduled(
     flat.store_replacements(updates);
     let (plan, assumptions) = Materialization::new(&mut flat, options)?;
     let (stored, kernels, partial) = (HashMap::new(), Vec::new(), BTreeMap::new());
-    let (made, cut) = (Vec::new(), RefCell::default());
-    let mut fusion = Fusion { flat, plan, stored, updates, updated, partial, kernels, made, assumptions, cut };
+    let (next, made, cut) = (HashMap::new(), Vec::new(), RefCell::default());
+    let mut fusion =
+        Fusion { flat, plan, stored, updates, updated, partial, next, kernels, made, assumptions, cut };
     for node in fusion.plan.materialized().collect::<Vec<_>>() {
         fusion.store(node);
     }
@@ -88,6 +89,8 @@ struct Fusion<'u> {
     updated: BTreeMap<FlatId, BufferId>,
     /// The nodes with kernels of which some pieces are those of another array: their array, and the other one.
     partial: BTreeMap<FlatId, (BufferId, BufferId)>,
+    /// For each other one, the node that starts as it, and the last version in its memory.
+    next: HashMap<BufferId, (FlatId, BufferId)>,
     kernels: Vec<Kernel>,
     assumptions: Vec<Assumption>,
     /// The assumptions of the kernels made so far.
@@ -140,32 +143,21 @@ impl Fusion<'_> {
     /// Returns the array of a node and the array that it may start as, so that only what differs is written.
     fn updated(&self, node: FlatId) -> Option<(BufferId, BufferId)> {
         let [target] = self.targets(node)[..] else { return None };
-        if !self.updates.allows(node) {
+        // Nothing else reads a copy of the base.
+        let has_copy = self.flat.overwritten.get(&node).is_some_and(|copy| self.stored.contains_key(copy));
+        if !self.updates.allows(node) && !has_copy {
             return None;
         }
         let own = self.updated.get(&node).map(|input| (target, *input));
         let Some(source) = self.flat.base(node, &|node| self.stored.get(&node).copied()) else { return own };
         let is_dense = |array: BufferId| self.flat.layouts[array.index()] == Layout::Dense;
         let may_share = match self.flat.buffers[source.index()].role {
-            Role::Temporary => {
-                let next = self.partial.iter().find(|(_, (_, before))| *before == source);
-                next.is_none_or(|(other, _)| *other == node)
-            }
+            Role::Temporary => self.next.get(&source).is_none_or(|(next, _)| *next == node),
             // A temporary is written over an input if an output that starts as it replaces the input.
-            Role::Input(_) => {
-                let after = |array: &BufferId| {
-                    self.partial.values().find(|(_, before)| before == array).map(|(after, _)| *after)
-                };
-                let last = std::iter::successors(Some(target), after).last();
-                let last = last.filter(|last| *last != target);
-                let replaces = |last: BufferId| {
-                    let assigned = &self.updated;
-                    assigned.iter().any(|(output, input)| {
-                        *input == source && self.flat.output_buffers(*output).contains(&last)
-                    })
-                };
-                last.is_some_and(replaces)
-            }
+            Role::Input(_) => self.next.get(&target).is_some_and(|(_, last)| {
+                let mut replaced = self.updated.iter().filter(|(_, input)| **input == source);
+                replaced.any(|(output, _)| self.flat.output_buffers(*output).contains(last))
+            }),
             Role::Output(_) => false,
         };
         match may_share && is_dense(source) && is_dense(target) {
@@ -213,8 +205,11 @@ impl Fusion<'_> {
             roots.truncate(most_roots);
             let mut waiting = self.pieces_by_kernel(last)?;
             let mut kernels = Vec::new();
-            let mut refused = None;
-            while let Some(pieces) = waiting.pop() {
+            let mut refused =
+                self.missing_base(&roots).map(|base| Attempt::Wants(vec![(base, Reason::Overwritten)]));
+            while refused.is_none()
+                && let Some(pieces) = waiting.pop()
+            {
                 match self.kernel(&roots, &pieces, options, &name)? {
                     Attempt::Made(kernel, assumptions) => {
                         self.made.extend(assumptions);
@@ -224,10 +219,7 @@ impl Fusion<'_> {
                         let (first, second) = pieces.split_at(pieces.len() / 2);
                         waiting.extend([first.to_vec(), second.to_vec()]);
                     }
-                    attempt => {
-                        refused = Some(attempt);
-                        break;
-                    }
+                    attempt => refused = Some(attempt),
                 }
             }
             match refused {
@@ -259,6 +251,7 @@ impl Fusion<'_> {
                         self.kernels.clear();
                         self.made.clear();
                         self.partial.clear();
+                        self.next.clear();
                         pending.clone_from(&outputs);
                         computed.clear();
                     }
@@ -271,7 +264,8 @@ impl Fusion<'_> {
                 Some(Attempt::Made(..)) | None => {}
             }
             let updates = self.updates_by(&roots)?;
-            let overwrites = |(_, arrays): &&(FlatId, (BufferId, BufferId))| self.overwrites(&kernels, *arrays);
+            let overwrites =
+                |(_, arrays): &&(FlatId, (BufferId, BufferId))| self.overwrites(&kernels, *arrays);
             if let Some(&(root, _)) = updates.iter().find(overwrites) {
                 self.updates.defer(root, None);
                 self.cut.borrow_mut().clear();
@@ -284,6 +278,8 @@ impl Fusion<'_> {
             for (root, (target, source)) in updates {
                 read.insert(source);
                 self.partial.insert(root, (target, source));
+                let last = self.next.get(&target).map_or(target, |(_, last)| *last);
+                self.next.insert(source, (root, last));
                 // Another change cannot start as the same array.
                 self.cut.borrow_mut().clear();
             }
@@ -296,6 +292,16 @@ impl Fusion<'_> {
             self.kernels.extend(kernels);
         }
         Ok(())
+    }
+
+    /// Returns what has to be stored so that a node can be written over its base.
+    fn missing_base(&self, roots: &[FlatId]) -> Option<FlatId> {
+        roots.iter().filter(|root| self.updated(**root).is_none()).find_map(|root| {
+            let copy = *self.flat.overwritten.get(root)?;
+            let base = self.flat.node(copy).kind.operands()[0];
+            let is_change = matches!(self.flat.node(base).kind, Kind::Set { .. });
+            Some(if is_change && !self.stored.contains_key(&base) { base } else { copy })
+        })
     }
 
     /// Returns which of the nodes of a kernel update an array in part: the arrays that they write and start as.
@@ -352,7 +358,8 @@ impl Fusion<'_> {
             }
             computed = changed;
         }
-        let pieces = Rc::new(Pieces { keeps_others: computed.len() < all, computed });
+        let keeps_others = computed.len() < all || self.flat.overwritten.contains_key(&root);
+        let pieces = Rc::new(Pieces { keeps_others, computed });
         self.cut.borrow_mut().insert(root, pieces.clone());
         Ok(pieces)
     }
@@ -647,10 +654,12 @@ impl Fusion<'_> {
         let known = Known::new(&self.flat.symbols, &conditions);
         turn(&mut self.kernels, &self.flat.buffers, known);
         let edges = dag.raw_edges().iter().map(|edge| (dag[edge.source()], dag[edge.target()]));
-        let temporaries = self.partial.values().filter(|(_, before)| {
-            self.flat.buffers[before.index()].role == Role::Temporary
-        });
-        let versions: BTreeSet<BufferId> = temporaries.flat_map(|(array, before)| [*array, *before]).collect();
+        let temporaries = self
+            .partial
+            .values()
+            .filter(|(_, before)| self.flat.buffers[before.index()].role == Role::Temporary);
+        let versions: BTreeSet<BufferId> =
+            temporaries.flat_map(|(array, before)| [*array, *before]).collect();
         let finder = Finder {
             kernels: &self.kernels,
             buffers: &self.flat.buffers,

@@ -290,8 +290,7 @@ impl Planner<'_> {
                 .then_some(Reason::Shared { op: name, cost: most });
         }
         let invariant = maps.iter().any(|map| self.is_repeated(map));
-        if invariant && total >= MIN_INVARIANT_COST + cost::LOAD && !node.kind.is_join()
-        {
+        if invariant && total >= MIN_INVARIANT_COST + cost::LOAD && !node.kind.is_join() {
             return Some(Reason::Invariant { op: name, cost: most });
         }
         let by_class = total <= MAX_RECOMPUTED_ROW_COST;
@@ -556,10 +555,14 @@ impl Planner<'_> {
                 // The value has loops of its own, over the region.
                 let shape = &flat.node(*value).shape;
                 let map = match self.is_repeated(map) {
-                    true => map.iter().zip(region).map(|(index, replaced)| match replaced {
-                        Some(replaced) if replaced.size.is_one() => AffineIndex::at(0),
-                        _ => index.clone(),
-                    }).collect(),
+                    true => map
+                        .iter()
+                        .zip(region)
+                        .map(|(index, replaced)| match replaced {
+                            Some(replaced) if replaced.size.is_one() => AffineIndex::at(0),
+                            _ => index.clone(),
+                        })
+                        .collect(),
                     false => self.chain(&Space::Temporary(*value), None, shape, &wide(shape)),
                 };
                 self.demand(*value, map);
@@ -584,8 +587,9 @@ impl Planner<'_> {
             }
             _ => {}
         }
-        let is_array =
-            |node: FlatId| self.plan.reason(node).is_some() || flat.outputs.contains(&node) || flat.stored.contains(&node);
+        let is_array = |node: FlatId| {
+            self.plan.reason(node).is_some() || flat.outputs.contains(&node) || flat.stored.contains(&node)
+        };
         let reads = flat.reads(id, map, &terms, &|axis| self.extent(axis), &is_array)?;
         for (operand, map) in reads {
             self.demand(operand, map);

@@ -64,12 +64,21 @@ impl Piece {
 type Cut = (usize, Vec<Range>);
 
 impl Flat {
-    /// Returns the pieces in which a node is computed, in row-major order of their first elements. `loaded` tells
-    /// which nodes are read from arrays.
+    /// Returns the pieces in which a node is computed, in row-major order of their first elements: those of the region if it is
+    /// written over its base. `loaded` tells which nodes are read from arrays.
     pub fn pieces(&self, root: FlatId, loaded: &dyn Fn(FlatId) -> bool) -> Result<Vec<Piece>, LowerError> {
         let node = self.node(root);
-        let sizes = node.shape.iter().filter(|dim| !dim.is_one());
-        let ranges = sizes.map(|size| Range::new(Dim::ZERO, size.clone())).collect();
+        let region = match &node.kind {
+            Kind::Set { region, .. } if self.overwritten.contains_key(&root) => region.as_slice(),
+            _ => &[],
+        };
+        let range = |(axis, size): (usize, &Dim)| match region.get(axis) {
+            Some(Some(Replaced { start, step, size })) => {
+                Range { start: start.clone(), length: size.clone(), step: *step }
+            }
+            _ => Range::new(Dim::ZERO, size.clone()),
+        };
+        let ranges = node.shape.iter().enumerate().filter(|(_, size)| !size.is_one()).map(range).collect();
         let reduces = node.nested > 0 || matches!(node.kind, Kind::Reduce(_));
         let mut waiting = vec![Piece { ranges, reduces }];
         let mut pieces = Vec::new();
@@ -113,7 +122,9 @@ impl Flat {
                         // Other axes are cut later, and so are steps of the region.
                         Some((of, replaced)) => {
                             !matches!(self.side(replaced, &map[of], &extent)?, Side::Unknown)
-                                || !self.parts_of_change(replaced, &node.shape[of], &map[of], length)?.is_empty()
+                                || !self
+                                    .parts_of_change(replaced, &node.shape[of], &map[of], length)?
+                                    .is_empty()
                         }
                         None => true,
                     }
@@ -238,8 +249,10 @@ impl Flat {
             // The last period ends with its first element.
             let others = size.sub(&size.least(&Dim::ONE)?)?;
             let lengths = (0..*step).map(|period| if period == 0 { size.clone() } else { others.clone() });
-            let parts = lengths.enumerate().map(|(first, length)| {
-                Range { start: Dim::constant(first as i64), length, step: *step }
+            let parts = lengths.enumerate().map(|(first, length)| Range {
+                start: Dim::constant(first as i64),
+                length,
+                step: *step,
             });
             return Ok(parts.collect());
         }

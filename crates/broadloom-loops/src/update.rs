@@ -81,15 +81,18 @@ fn overwritten(schedule: &Schedule, last: BufferId) -> Vec<BufferId> {
         _ => Vec::new(),
     };
     let (known, elements) = (Known::of(schedule), schedule.buffers[last.index()].shape.elements().ok());
-    let versions =
-        Versions { kernels: &kernels, versions: &versions, strides: &strides, known, elements };
+    let versions = Versions { kernels: &kernels, versions: &versions, strides: &strides, known, elements };
     let hazards = versions.hazards(&|one: KernelId, other| schedule.take_turns(one, other));
     hazards.into_iter().map(|(version, _)| version).collect()
 }
 
 impl Flat {
     /// Returns the inputs that nodes may replace in part, by the outputs' nodes.
-    pub fn updated(&self, assigned: &[(BufferId, BufferId)], updates: &Updates) -> BTreeMap<FlatId, BufferId> {
+    pub fn updated(
+        &self,
+        assigned: &[(BufferId, BufferId)],
+        updates: &Updates,
+    ) -> BTreeMap<FlatId, BufferId> {
         let of = |(input, output): &(BufferId, BufferId)| {
             let Role::Output(index) = self.buffers[output.index()].role else { return None };
             let node = self.outputs[index];
@@ -132,16 +135,15 @@ impl Flat {
     pub fn base(&self, node: FlatId, stored: &dyn Fn(FlatId) -> Option<BufferId>) -> Option<BufferId> {
         let mut id = node;
         loop {
-            let Kind::Set { base, .. } = self.node(id).kind else { return None };
-            id = base;
-            match self.node(id).kind {
+            id = match self.node(id).kind {
                 Kind::Buffer(buffer) => return Some(buffer),
-                _ => {
-                    if let Some(buffer) = stored(id) {
-                        return Some(buffer);
-                    }
-                }
-            }
+                _ if let Some(buffer) = stored(id).filter(|_| id != node) => return Some(buffer),
+                // What is written over its base starts as all of it.
+                Kind::Set { .. } if id != node && self.overwritten.contains_key(&node) => return None,
+                Kind::Set { base, .. } => base,
+                Kind::Reindex { operand, .. } if self.overwritten.get(&node) == Some(&id) => operand,
+                _ => return None,
+            };
         }
     }
 

@@ -8,8 +8,9 @@
 
 use super::{Flat, FlatId, Kind};
 use crate::LowerError;
-use crate::nest::{AffineIndex, AffineMap};
 use crate::kernel::AxisId;
+use crate::nest::{AffineIndex, AffineMap};
+use crate::thresholds::MAX_STEP_IN_PIECES;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{SliceAxis, View};
@@ -80,7 +81,11 @@ impl Flat {
                 true => start.add(&last.scale(*step)?)?.mul(&size.least(&Dim::ONE)?)?,
             };
             let step = step.checked_abs().ok_or(LowerError::TooLarge)?;
-            region.push((step != 1 || size != whole).then(|| Replaced { start: first, step, size: size.clone() }));
+            region.push((step != 1 || size != whole).then(|| Replaced {
+                start: first,
+                step,
+                size: size.clone(),
+            }));
         }
         if order.iter().any(|axis| axis.step < 0) {
             value = self.view(&View::Slice(order.into()), value, sizes, origin)?;
@@ -89,7 +94,20 @@ impl Flat {
             return Ok(value);
         }
         let dtype = self.node(base).dtype;
-        Ok(self.push(Kind::Set { base, value, region }, dtype, whole, origin))
+        let mut wide = region.iter().zip(&*whole).filter(|(_, size)| !size.is_one()).rev();
+        let is_sparse = |step: Option<i64>, most: i64| step.is_some_and(|step| step > most);
+        let step = |replaced: &Option<Replaced>| replaced.as_ref().map(|replaced| replaced.step);
+        let last = wide.next().is_some_and(|(replaced, _)| is_sparse(step(replaced), 1));
+        if !last && !wide.any(|(replaced, _)| is_sparse(step(replaced), MAX_STEP_IN_PIECES)) {
+            return Ok(self.push(Kind::Set { base, value, region }, dtype, whole, origin));
+        }
+        // Lines of memory have elements of both: all of the base is written, and then the region over it.
+        let axes = (0..whole.rank()).map(Some).collect();
+        let base = self.push(Kind::Reindex { operand: base, axes }, dtype, whole.clone(), origin);
+        let changed = self.push(Kind::Set { base, value, region }, dtype, whole, origin);
+        self.overwritten.insert(changed, base);
+        self.store(changed);
+        Ok(changed)
     }
 
     /// Returns the map under which a change reads its value, or `None` where it reads its base; both `None` if that is not

@@ -124,10 +124,13 @@ pub(crate) fn bind(
             Destination::Aside(geometry) => {
                 let start = arena.add(output.count, output.dtype)?;
                 let is_output = |buffer: &Buffer| buffer.role == Role::Output(index);
-                let first = schedule.buffers.iter().position(is_output).map(|output| {
-                    schedule.versions(BufferId::new(output))[0]
-                });
-                let is_input = |first: BufferId| matches!(schedule.buffers[first.index()].role, Role::Input(_));
+                let first = schedule
+                    .buffers
+                    .iter()
+                    .position(is_output)
+                    .map(|output| schedule.versions(BufferId::new(output))[0]);
+                let is_input =
+                    |first: BufferId| matches!(schedule.buffers[first.index()].role, Role::Input(_));
                 let starts_as_target = first.is_some_and(is_input);
                 let geometry = (*geometry).clone();
                 copies.push(CopyBack { start, target: target(index), geometry, starts_as_target });
@@ -136,14 +139,14 @@ pub(crate) fn bind(
             Destination::Own | Destination::Array(_) | Destination::InPlace(_) => target(index),
         });
     }
-    let base = |(buffer, (last, temporary)): (&Buffer, (BufferId, usize))| {
-        match schedule.buffers[last.index()].role {
+    let base =
+        |(buffer, (last, temporary)): (&Buffer, (BufferId, usize))| match schedule.buffers[last.index()].role
+        {
             _ if buffer.shape.iter().any(|size| evaluate(size, &values) == Ok(0)) => Base::Nothing,
             Role::Input(input) => Base::Input(input.index()),
             Role::Output(output) => places[output],
             Role::Temporary => Base::Arena(temporary),
-        }
-    };
+        };
     let memory = schedule.last_versions().into_iter().zip(temporaries);
     let buffers: Vec<Base> = schedule.buffers.iter().zip(memory).map(base).collect();
     let launches = launches_of(schedule, &values, &buffers, &turns, division)?;
