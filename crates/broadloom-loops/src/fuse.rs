@@ -9,28 +9,28 @@
 //! Fusion is the rule and a stored array the exception. Each stored array has one of two reasons: computing its
 //! elements where they are used would cost more than storing them once, or its consumer indexes it freely.
 
-use crate::alias::Versions;
-use crate::band::{Finder, Known, turn};
+mod order;
+mod update;
+
 use crate::flat::{Flat, FlatId, FlatNode, Kind};
 use crate::kernel::*;
 use crate::make::{make, sort_rows};
 use crate::materialize::Materialization;
 use crate::nest::{Nest, Pairs, Short, Target};
-use crate::pieces::{Piece, Range, by_kernels};
+use crate::pieces::{Piece, Range};
 use crate::place::Placement;
 use crate::plan::Reason;
 use crate::rows::near_bytes;
 use crate::thresholds::{MAX_KERNEL_REDUCTIONS, MAX_KERNEL_VALUES};
 use crate::update::Updates;
-use crate::verify::has_examples;
 use crate::{IndexWidth, Layout, LowerError, LowerOptions};
-use broadloom_ir::SymbolId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{CheckedGraph, Sort, SymbolInfo};
-use petgraph::graph::{DiGraph, NodeIndex};
+use order::assigned;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
+use update::Pieces;
 
 /// Returns the schedule of a graph: the kernels that compute its outputs, in launch order.
 ///
@@ -99,13 +99,6 @@ struct Fusion<'u> {
     cut: RefCell<HashMap<FlatId, Rc<Pieces>>>,
 }
 
-/// The pieces in which a node is computed.
-struct Pieces {
-    computed: Vec<Piece>,
-    /// Whether the others are there, because an array that is updated has them.
-    keeps_others: bool,
-}
-
 impl Fusion<'_> {
     /// Gives a node an array: that of an output, if its layout is that of arrays between kernels.
     fn store(&mut self, node: FlatId) {
@@ -138,32 +131,6 @@ impl Fusion<'_> {
             targets.push(buffer);
         }
         targets
-    }
-
-    /// Returns the array of a node and the array that it may start as, so that only what differs is written.
-    fn updated(&self, node: FlatId) -> Option<(BufferId, BufferId)> {
-        let [target] = self.targets(node)[..] else { return None };
-        // Nothing else reads a copy of the base.
-        let has_copy = self.flat.overwritten.get(&node).is_some_and(|copy| self.stored.contains_key(copy));
-        if !self.updates.allows(node) && !has_copy {
-            return None;
-        }
-        let own = self.updated.get(&node).map(|input| (target, *input));
-        let Some(source) = self.flat.base(node, &|node| self.stored.get(&node).copied()) else { return own };
-        let is_dense = |array: BufferId| self.flat.layouts[array.index()] == Layout::Dense;
-        let may_share = match self.flat.buffers[source.index()].role {
-            Role::Temporary => self.next.get(&source).is_none_or(|(next, _)| *next == node),
-            // A temporary is written over an input if an output that starts as it replaces the input.
-            Role::Input(_) => self.next.get(&target).is_some_and(|(_, last)| {
-                let mut replaced = self.updated.iter().filter(|(_, input)| **input == source);
-                replaced.any(|(output, _)| self.flat.output_buffers(*output).contains(last))
-            }),
-            Role::Output(_) => false,
-        };
-        match may_share && is_dense(source) && is_dense(target) {
-            true => Some((target, source)),
-            false => own,
-        }
     }
 
     fn sizes(&self, node: FlatId) -> Vec<Dim> {
@@ -292,76 +259,6 @@ impl Fusion<'_> {
             self.kernels.extend(kernels);
         }
         Ok(())
-    }
-
-    /// Returns what has to be stored so that a node can be written over its base.
-    fn missing_base(&self, roots: &[FlatId]) -> Option<FlatId> {
-        roots.iter().filter(|root| self.updated(**root).is_none()).find_map(|root| {
-            let copy = *self.flat.overwritten.get(root)?;
-            let base = self.flat.node(copy).kind.operands()[0];
-            let is_change = matches!(self.flat.node(base).kind, Kind::Set { .. });
-            Some(if is_change && !self.stored.contains_key(&base) { base } else { copy })
-        })
-    }
-
-    /// Returns which of the nodes of a kernel update an array in part: the arrays that they write and start as.
-    fn updates_by(&self, roots: &[FlatId]) -> Result<Vec<(FlatId, (BufferId, BufferId))>, LowerError> {
-        let mut updates = Vec::new();
-        for &root in roots {
-            if let Some(updated) = self.updated(root)
-                && self.pieces(root)?.keeps_others
-            {
-                updates.push((root, updated));
-            }
-        }
-        Ok(updates)
-    }
-
-    /// Returns whether kernels write a temporary before they have read what it was.
-    fn overwrites(&self, kernels: &[Kernel], (target, source): (BufferId, BufferId)) -> bool {
-        let buffer = &self.flat.buffers[source.index()];
-        let kernels: Vec<&Kernel> = kernels.iter().collect();
-        let versions = Versions {
-            kernels: &kernels,
-            versions: &[source, target],
-            strides: &[],
-            known: self.flat.known(),
-            elements: buffer.shape.elements().ok(),
-        };
-        // These kernels need not run in this order.
-        buffer.role == Role::Temporary && !versions.hazards(&|_, _| true).is_empty()
-    }
-
-    /// Returns the pieces of a node by kernels. Partial results of segments, results of walks and sorted rows are a
-    /// single piece and are not cut.
-    fn pieces_by_kernel(&self, root: FlatId) -> Result<Vec<Vec<Piece>>, LowerError> {
-        if matches!(self.flat.node(root).kind, Kind::Segment { .. } | Kind::TopK { .. } | Kind::Sort { .. }) {
-            return Ok(vec![Vec::new()]);
-        }
-        Ok(by_kernels(&self.pieces(root)?.computed))
-    }
-
-    /// Returns the pieces of a node that are computed: not those that an updated array has already.
-    fn pieces(&self, root: FlatId) -> Result<Rc<Pieces>, LowerError> {
-        if let Some(found) = self.cut.borrow().get(&root) {
-            return Ok(found.clone());
-        }
-        let mut computed = self.flat.pieces(root, &|node| self.stored.contains_key(&node))?;
-        let all = computed.len();
-        if let Some((_, array)) = self.updated(root) {
-            let stored = |node: FlatId| self.stored.get(&node).copied();
-            let mut changed = Vec::with_capacity(all);
-            for piece in computed {
-                if !self.flat.is_piece_of(root, array, &piece, &stored)? {
-                    changed.push(piece);
-                }
-            }
-            computed = changed;
-        }
-        let keeps_others = computed.len() < all || self.flat.overwritten.contains_key(&root);
-        let pieces = Rc::new(Pieces { keeps_others, computed });
-        self.cut.borrow_mut().insert(root, pieces.clone());
-        Ok(pieces)
     }
 
     /// Returns the kernel that computes some pieces of the roots, or what has to be stored or cut first.
@@ -588,156 +485,6 @@ impl Fusion<'_> {
         }
         Ok(roots)
     }
-
-    /// Returns the schedule in launch order, without arrays that turned out to be unnecessary.
-    fn finish(mut self, graph: &CheckedGraph) -> Result<(Schedule, BTreeMap<BufferId, FlatId>), LowerError> {
-        // Inputs and outputs keep their numbers below: they come before all other arrays.
-        for (target, source) in self.partial.values() {
-            self.flat.buffers[target.index()].starts_as = Some(*source);
-        }
-        let plan = self.plan.planned(&self.flat);
-        let mut dag: DiGraph<usize, BufferId> = DiGraph::new();
-        let nodes: Vec<NodeIndex> = (0..self.kernels.len()).map(|kernel| dag.add_node(kernel)).collect();
-        let mut writers: HashMap<BufferId, BTreeSet<usize>> = HashMap::new();
-        for (index, kernel) in self.kernels.iter().enumerate() {
-            for buffer in kernel.written() {
-                writers.entry(buffer).or_default().insert(index);
-            }
-        }
-        for (index, kernel) in self.kernels.iter().enumerate() {
-            let read: BTreeSet<BufferId> =
-                kernel.accesses.iter().filter_map(|access| access.buffer).collect();
-            for buffer in read {
-                // Kernels that write pieces of one array do not wait for each other.
-                let versions = self.versions(buffer);
-                for version in versions {
-                    let from = writers.get(&version).filter(|writers| !writers.contains(&index));
-                    for &from in from.into_iter().flatten() {
-                        dag.add_edge(nodes[from], nodes[index], version);
-                    }
-                }
-            }
-        }
-        // A version of an array is written after the one before it has been written, and read, if possible.
-        for (version, before) in self.partial.values() {
-            let uses = |kernel: &usize| {
-                self.kernels[*kernel].accesses.iter().any(|access| access.buffer == Some(*before))
-            };
-            let users: Vec<usize> = (0..nodes.len()).filter(uses).collect();
-            for &to in writers.get(version).into_iter().flatten() {
-                for &from in users.iter().filter(|from| **from != to) {
-                    if !petgraph::algo::has_path_connecting(&dag, nodes[to], nodes[from], None) {
-                        dag.add_edge(nodes[from], nodes[to], *before);
-                    }
-                }
-            }
-        }
-        // An assigned input is overwritten after it has been read, if possible.
-        for (input, written) in assigned(graph, &self.flat.buffers) {
-            let to = writers.get(&written);
-            for (to, from) in to.into_iter().flatten().flat_map(|to| (0..nodes.len()).map(|from| (*to, from)))
-            {
-                let reads = self.kernels[from].accesses.iter().any(|access| access.buffer == Some(input));
-                let (to, from) = (nodes[to], nodes[from]);
-                if reads && to != from && !petgraph::algo::has_path_connecting(&dag, to, from, None) {
-                    dag.add_edge(from, to, input);
-                }
-            }
-        }
-        // A cycle would be a bug in fusion: kernels are made before those whose arrays they read, so the reverse
-        // order is a launch order too.
-        let sorted = petgraph::algo::toposort(&dag, None);
-        debug_assert!(sorted.is_ok());
-        let order = sorted.unwrap_or_else(|_| nodes.into_iter().rev().collect());
-        let conditions = self.flat.conditions.clone();
-        let order: Vec<usize> = order.into_iter().map(|node| dag[node]).collect();
-        let known = Known::new(&self.flat.symbols, &conditions);
-        turn(&mut self.kernels, &self.flat.buffers, known);
-        let edges = dag.raw_edges().iter().map(|edge| (dag[edge.source()], dag[edge.target()]));
-        let temporaries = self
-            .partial
-            .values()
-            .filter(|(_, before)| self.flat.buffers[before.index()].role == Role::Temporary);
-        let versions: BTreeSet<BufferId> =
-            temporaries.flat_map(|(array, before)| [*array, *before]).collect();
-        let finder = Finder {
-            kernels: &self.kernels,
-            buffers: &self.flat.buffers,
-            known,
-            edges: &edges.collect::<Vec<_>>(),
-            assigned: &assigned(graph, &self.flat.buffers),
-            versions: &versions,
-        };
-        let (together, order) = finder.find(order);
-        let mut renumbered: BTreeMap<BufferId, BufferId> = BTreeMap::new();
-        let mut buffers = Vec::new();
-        for (index, buffer) in self.flat.buffers.into_iter().enumerate() {
-            let id = BufferId::new(index);
-            if buffer.role != Role::Temporary || writers.contains_key(&id) || buffer.starts_as.is_some() {
-                renumbered.insert(id, BufferId::new(buffers.len()));
-                buffers.push(buffer);
-            }
-        }
-        for buffer in &mut buffers {
-            buffer.starts_as = buffer.starts_as.map(|array| renumbered[&array]);
-        }
-        let nodes_of = self.partial.iter().map(|(node, (array, _))| (renumbered[array], *node)).collect();
-        for kernel in &mut self.kernels {
-            for access in &mut kernel.accesses {
-                access.buffer = access.buffer.map(|buffer| renumbered[&buffer]);
-            }
-        }
-        let label = |buffer: BufferId| buffers[renumbered[&buffer].index()].name.clone();
-        let drawn = dag.map(
-            |_, kernel| {
-                KernelId::new(order.iter().position(|other| other == kernel).unwrap_or(0)).to_string()
-            },
-            |_, buffer| label(*buffer),
-        );
-        let dot = petgraph::dot::Dot::new(&drawn).to_string();
-        let mut kernels: Vec<Option<Kernel>> = self.kernels.into_iter().map(Some).collect();
-        let kernels = order.iter().filter_map(|kernel| kernels[*kernel].take()).collect();
-        self.assumptions.append(&mut self.made);
-        self.assumptions.sort();
-        self.assumptions.dedup();
-        let mut schedule = Schedule {
-            symbols: self.flat.symbols,
-            host_symbols: self.flat.host_symbols,
-            buffers,
-            kernels,
-            assumptions: self.assumptions,
-            conditions,
-            groups: self.flat.groups,
-            bands: Vec::new(),
-            plan,
-            dot,
-        };
-        // What cannot be verified is not done.
-        if !together.is_empty() && has_examples(&schedule) {
-            for each in together {
-                let rows = SymbolId::new(schedule.symbols.len() + schedule.host_symbols.len());
-                schedule.host_symbols.push(HostSymbol::Rows(schedule.bands.len()));
-                let band = each.band(rows, &order, &renumbered, &mut schedule.buffers);
-                schedule.bands.push(band);
-            }
-        }
-        Ok((schedule, nodes_of))
-    }
-
-    /// Returns an array and what it starts as, and so on.
-    fn versions(&self, buffer: BufferId) -> impl Iterator<Item = BufferId> + '_ {
-        std::iter::successors(Some(buffer), |version| self.flat.buffers[version.index()].starts_as)
-    }
-}
-
-/// Returns the inputs that are assigned to, each with the output that replaces it.
-fn assigned(graph: &CheckedGraph, buffers: &[Buffer]) -> Vec<(BufferId, BufferId)> {
-    let written = |index| buffers.iter().position(|buffer| buffer.role == Role::Output(index));
-    let outputs = graph.outputs().iter().enumerate();
-    let pairs = outputs.filter_map(|(index, output)| {
-        Some((BufferId::new(output.assigned?.index()), BufferId::new(written(index)?)))
-    });
-    pairs.collect()
 }
 
 /// Returns the ranges that pieces cover, whether or not they reduce.
