@@ -107,9 +107,15 @@ impl Versions<'_> {
                 }
             }
         }
-        let hazard = |(version, stores): (usize, &Vec<Placed>)| {
+        let hazard = |(version, of_version): (usize, &Vec<Placed>)| {
+            // What is written before is there first.
+            let first = of_version.iter().map(|store| store.kernel).min()?;
+            let late = stores[..version].iter().flatten().find(|store| store.kernel >= first);
+            if let Some(late) = late {
+                return Some((self.versions[version], Hazard::Later(KernelId::new(late.kernel))));
+            }
             let mut earlier = reads.iter().filter(|read| read.version < version);
-            let hazard = earlier.find_map(|read| self.hazard_of(read, stores, takes_turns))?;
+            let hazard = earlier.find_map(|read| self.hazard_of(read, of_version, takes_turns))?;
             Some((self.versions[version], hazard))
         };
         stores.iter().enumerate().filter_map(hazard).collect()

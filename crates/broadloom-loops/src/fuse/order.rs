@@ -35,12 +35,14 @@ impl Fusion<'_> {
                 kernel.accesses.iter().filter_map(|access| access.buffer).collect();
             for buffer in read {
                 // Kernels that write pieces of one array do not wait for each other.
-                let versions = self.versions(buffer);
-                for version in versions {
-                    let from = writers.get(&version).filter(|writers| !writers.contains(&index));
-                    for &from in from.into_iter().flatten() {
-                        dag.add_edge(nodes[from], nodes[index], version);
-                    }
+                // Writers of a version wait for those of the one before, see below.
+                let written =
+                    self.versions(buffer).find_map(|version| Some((version, writers.get(&version)?)));
+                let from = written.filter(|(_, writers)| !writers.contains(&index));
+                for (version, from) in
+                    from.into_iter().flat_map(|(of, from)| from.iter().map(move |from| (of, *from)))
+                {
+                    dag.add_edge(nodes[from], nodes[index], version);
                 }
             }
         }

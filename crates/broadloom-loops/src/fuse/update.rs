@@ -24,8 +24,12 @@ impl Fusion<'_> {
         if !self.updates.allows(node) && !has_copy {
             return None;
         }
-        let own = self.updated.get(&node).map(|input| (target, *input));
-        let Some(source) = self.flat.base(node, &|node| self.stored.get(&node).copied()) else { return own };
+        let base = self.flat.base(node, &|node| self.stored.get(&node).copied());
+        // What is written over its base starts as all of it.
+        let is_over_base = self.flat.overwritten.contains_key(&node);
+        let own = self.updated.get(&node).filter(|input| !is_over_base || base == Some(**input));
+        let own = own.map(|input| (target, *input));
+        let Some(source) = base else { return own };
         let is_dense = |array: BufferId| self.flat.layouts[array.index()] == Layout::Dense;
         let may_share = match self.flat.buffers[source.index()].role {
             Role::Temporary => self.next.get(&source).is_none_or(|(next, _)| *next == node),

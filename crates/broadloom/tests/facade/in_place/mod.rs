@@ -410,7 +410,7 @@ fn what_does_not_change_is_not_written() {
     // Elements that lie between others.
     assert_eq!(written(|x| x.at(slice![..;2]).set(0)), (1, none(), 0));
     assert_eq!(written(|x| x.at(slice![.., 1..;3]).set(0)), (1, none(), 0));
-    assert_eq!(written(|x| x.at(slice![..;-1000000, ..;2]).multiply(2)), (1, none(), 1));
+    assert_eq!(written(|x| x.at(slice![..;1000000, ..;2]).multiply(2)), (1, none(), 1));
     assert_eq!(written(|x| x.at(slice![1..;2]).set(x.slice(slice![..-1;2]))), (1, none(), 1));
     // Regions that are the same for some sizes, and what one change reads of another.
     assert_eq!(written(|x| x.at(slice![0]).set(1).at(slice![-1]).set(2)), (2, none(), 0));
