@@ -9,15 +9,16 @@
 //! Fusion is the rule and a stored array the exception. Each stored array has one of two reasons: computing its
 //! elements where they are used would cost more than storing them once, or its consumer indexes it freely.
 
+mod group;
 mod order;
 mod update;
 
-use crate::flat::{Flat, FlatId, FlatNode, Kind};
+use crate::flat::{Flat, FlatId, Kind};
 use crate::kernel::*;
 use crate::make::{make, sort_rows};
 use crate::materialize::Materialization;
 use crate::nest::{Nest, Pairs, Short, Target};
-use crate::pieces::{Piece, Range};
+use crate::pieces::Piece;
 use crate::place::Placement;
 use crate::plan::Reason;
 use crate::rows::near_bytes;
@@ -137,30 +138,6 @@ impl Fusion<'_> {
         self.flat.node(node).shape.iter().filter(|dim| !dim.is_one()).cloned().collect()
     }
 
-    /// Returns the axis of a scan from which a node is computed element by element, among scans that need a loop.
-    fn scanned(&self, root: FlatId) -> Option<usize> {
-        let sizes = self.sizes(root);
-        let mut seen = BTreeSet::new();
-        let mut stack = vec![root];
-        while let Some(node) = stack.pop() {
-            let is_array = node != root && self.stored.contains_key(&node);
-            if is_array || self.sizes(node) != sizes || !seen.insert(node) {
-                continue;
-            }
-            let FlatNode { kind, shape, .. } = self.flat.node(node);
-            match kind {
-                Kind::Scan { axis, .. } => {
-                    return Some(shape[..*axis].iter().filter(|dim| !dim.is_one()).count());
-                }
-                Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_) | Kind::Reindex { .. } => {
-                    stack.extend(kind.operands())
-                }
-                _ => {}
-            }
-        }
-        None
-    }
-
     fn run(&mut self, graph: &CheckedGraph, options: &LowerOptions) -> Result<(), LowerError> {
         let name = |dim: &Dim| axis_name(dim, graph);
         let outputs: BTreeSet<FlatId> = self.flat.outputs.iter().copied().collect();
@@ -271,6 +248,13 @@ impl Fusion<'_> {
     ) -> Result<Attempt, LowerError> {
         if let Kind::Sort { operand, sort } = self.flat.node(roots[0]).kind {
             return self.sorting(roots[0], operand, sort, name);
+        }
+        let mut across = Vec::new();
+        for root in roots {
+            across.extend(self.against(*root)?.into_iter().map(|node| (node, Reason::Across)));
+        }
+        if !across.is_empty() {
+            return Ok(Attempt::Wants(across));
         }
         let targets: Vec<Target> = roots.iter().map(|root| (*root, self.targets(*root))).collect();
         let mut nest = match self.nest(&targets, pieces, options) {
@@ -416,80 +400,6 @@ impl Fusion<'_> {
         let fused = |node: &FlatId| is_loop(node) && !self.stored.contains_key(node) && !roots.contains(node);
         below.iter().filter(fused).collect()
     }
-
-    /// Returns a node that no pending node is computed from. Segmented reductions and results of walks wait until
-    /// all of them with the same ids or walk are known.
-    fn next(&self, pending: &BTreeSet<FlatId>) -> Option<FlatId> {
-        let segmented =
-            |node: FlatId| matches!(self.flat.node(node).kind, Kind::Segment { .. } | Kind::TopK { .. });
-        let last = *pending.last()?;
-        if !segmented(last) {
-            return Some(last);
-        }
-        let below = self.flat.below(pending.iter().copied());
-        let other = pending.iter().rev().find(|node| !segmented(**node) && !below.contains(**node));
-        Some(other.copied().unwrap_or(last))
-    }
-
-    /// Returns nodes to compute in one kernel with `last`, which no pending node follows: nodes of equal sizes and
-    /// pieces, segmented by the same ids, or found by the same walk, whose arrays neither it nor any pending node
-    /// waits for.
-    fn group(&self, last: FlatId, pending: &BTreeSet<FlatId>) -> Result<Vec<FlatId>, LowerError> {
-        let mut roots = vec![last];
-        let looped = |node: FlatId| self.flat.node(node).nested > 0;
-        let segmented = |node: FlatId| match &self.flat.node(node).kind {
-            Kind::Segment { ids, taken, .. } => Some((*ids, taken, &self.flat.node(node).shape[..2])),
-            _ => None,
-        };
-        // Each alone.
-        let is_alone =
-            |node: FlatId| self.flat.is_pack(node) || matches!(self.flat.node(node).kind, Kind::Sort { .. });
-        if is_alone(last) {
-            return Ok(roots);
-        }
-        if let Some(section) = self.plan.section(last) {
-            let here = |node: &&FlatId| **node != last && self.plan.section(**node) == Some(section);
-            roots.extend(pending.iter().rev().filter(here));
-            return Ok(roots);
-        }
-        let pieces = self.pieces(last)?;
-        let mut below = self.flat.below([last]);
-        for &node in pending.iter().rev().filter(|node| **node != last && !is_alone(**node)) {
-            let stored = self.stored.contains_key(&node);
-            let waits = stored && below.contains(node);
-            let like = match (segmented(last), segmented(node)) {
-                _ if self.flat.walk(last).is_some() || self.flat.walk(node).is_some() => {
-                    self.flat.walk(last) == self.flat.walk(node)
-                }
-                (None, None) => {
-                    self.sizes(node) == self.sizes(last)
-                        && (below.contains(node) || looped(node) == looped(last))
-                        && ranges(&self.pieces(node)?.computed) == ranges(&pieces.computed)
-                        && self.scanned(node) == self.scanned(last)
-                }
-                (one, other) => one == other,
-            };
-            if waits || !like {
-                continue;
-            }
-            let read_later =
-                |other: &FlatId| !roots.contains(other) && self.flat.below([*other]).contains(node);
-            if !stored || !pending.iter().any(read_later) {
-                self.flat.add_below(node, &mut below);
-                roots.push(node);
-            }
-        }
-        if segmented(last).is_some() {
-            // The earliest expression determines the error.
-            roots.sort();
-        }
-        Ok(roots)
-    }
-}
-
-/// Returns the ranges that pieces cover, whether or not they reduce.
-fn ranges(pieces: &[Piece]) -> Vec<&[Range]> {
-    pieces.iter().map(|piece| piece.ranges.as_slice()).collect()
 }
 
 /// Returns a name for an axis: its size if that is short, as in `n`, `n*m`, `64`.
