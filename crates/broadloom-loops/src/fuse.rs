@@ -24,6 +24,7 @@ use crate::plan::Reason;
 use crate::rows::near_bytes;
 use crate::thresholds::{MAX_KERNEL_REDUCTIONS, MAX_KERNEL_VALUES};
 use crate::update::Updates;
+use crate::verify::{Broken, Fault};
 use crate::{IndexWidth, Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{CheckedGraph, Sort, SymbolInfo};
@@ -42,7 +43,7 @@ pub fn lower(graph: &CheckedGraph, options: &LowerOptions) -> Result<Schedule, L
     let mut updates = Updates::new();
     loop {
         let (schedule, nodes) = scheduled(graph, options, &mut updates)?;
-        if !updates.defer_all(&schedule, &nodes) {
+        if !updates.defer_all(&schedule, &nodes)? {
             return Ok(schedule);
         }
     }
@@ -210,8 +211,10 @@ impl Fusion<'_> {
             let updates = self.updates_by(&roots)?;
             let overwrites =
                 |(_, arrays): &&(FlatId, (BufferId, BufferId))| self.overwrites(&kernels, *arrays);
-            if let Some(&(root, _)) = updates.iter().find(overwrites) {
-                self.updates.defer(root, None);
+            if let Some(&(root, (target, _))) = updates.iter().find(overwrites) {
+                if !self.updates.defer(root, None) {
+                    return Err(Broken { kernel: KernelId::new(0), fault: Fault::Start(target) }.into());
+                }
                 self.cut.borrow_mut().clear();
                 continue;
             }

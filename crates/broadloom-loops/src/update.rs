@@ -15,6 +15,7 @@ use crate::band::Known;
 use crate::flat::{Flat, FlatId, Kind};
 use crate::kernel::{AxisId, BufferId, Kernel, KernelId, Role, Schedule};
 use crate::pieces::Piece;
+use crate::verify::{Broken, Fault};
 use std::collections::BTreeMap;
 
 /// How an array is updated. One way after the other is tried.
@@ -47,28 +48,40 @@ impl Updates {
     }
 
     /// Chooses the next way for a node that cannot update an array as it was to; `input` is the array if it is an input.
-    pub fn defer(&mut self, node: FlatId, input: Option<BufferId>) {
+    /// Returns whether there is one.
+    pub fn defer(&mut self, node: FlatId, input: Option<BufferId>) -> bool {
         let next = match self.of(node) {
             Update::Directly if input.is_some() => Update::Stored,
-            Update::Directly | Update::Stored | Update::Whole => Update::Whole,
+            Update::Directly | Update::Stored => Update::Whole,
+            Update::Whole => return false,
         };
         self.0.insert(node, (next, input));
+        true
     }
 
     /// Chooses the next way for each node that a schedule updates in part but cannot write in place. Returns whether there is
     /// one. `nodes` are those of the arrays that start as others.
-    pub fn defer_all(&mut self, schedule: &Schedule, nodes: &BTreeMap<BufferId, FlatId>) -> bool {
+    ///
+    /// # Errors
+    /// Returns an error if a copy that nothing else reads is overwritten too early, which is a bug.
+    pub fn defer_all(
+        &mut self,
+        schedule: &Schedule,
+        nodes: &BTreeMap<BufferId, FlatId>,
+    ) -> Result<bool, Broken> {
         let is_input = |array: &BufferId| matches!(schedule.buffers[array.index()].role, Role::Input(_));
         let last_versions = schedule.last_versions();
         let mut deferred = false;
         for last in nodes.keys().filter(|array| last_versions[array.index()] == **array) {
             for array in overwritten(schedule, *last) {
                 let Some(node) = nodes.get(&array) else { continue };
-                self.defer(*node, schedule.buffers[array.index()].starts_as.filter(is_input));
+                if !self.defer(*node, schedule.buffers[array.index()].starts_as.filter(is_input)) {
+                    return Err(Broken { kernel: KernelId::new(0), fault: Fault::Start(array) });
+                }
                 deferred = true;
             }
         }
-        deferred
+        Ok(deferred)
     }
 }
 

@@ -46,14 +46,19 @@ impl Fusion<'_> {
                 }
             }
         }
-        // A version of an array is written after the one before it has been written, and read, if possible.
+        // A version of an array is written after the one before it, and after this has been read, if possible.
+        let written = |array: &BufferId| writers.get(array).into_iter().flatten().copied();
         for (version, before) in self.partial.values() {
-            let uses = |kernel: &usize| {
+            for (from, to) in written(before).flat_map(|from| written(version).map(move |to| (from, to))) {
+                dag.add_edge(nodes[from], nodes[to], *before);
+            }
+        }
+        for (version, before) in self.partial.values() {
+            let reads = |kernel: &usize| {
                 self.kernels[*kernel].accesses.iter().any(|access| access.buffer == Some(*before))
             };
-            let users: Vec<usize> = (0..nodes.len()).filter(uses).collect();
-            for &to in writers.get(version).into_iter().flatten() {
-                for &from in users.iter().filter(|from| **from != to) {
+            for from in (0..nodes.len()).filter(reads) {
+                for to in written(version).filter(|to| *to != from) {
                     if !petgraph::algo::has_path_connecting(&dag, nodes[to], nodes[from], None) {
                         dag.add_edge(nodes[from], nodes[to], *before);
                     }
