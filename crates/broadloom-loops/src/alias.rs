@@ -1,4 +1,4 @@
-//! Decides whether a kernel may write an output over the input that it replaces.
+//! Decides whether kernels may write an output over the input that it replaces, and a version of an array over the one before.
 //!
 //! It may if every element of the input is read for the last time before it is written. A run executes kernels in
 //! order, and a kernel's statements in the order of the text, for each step of the loops around them. So every read
@@ -8,8 +8,7 @@
 //! * every loop around both, and the axis that threads share, moves both in the same way, so that another step of
 //!   those reads other elements;
 //! * inside those loops it reads at most what the store writes: its other axes have the strides and lengths of axes
-//!   of the store, and both start at the same element.
-//!
+//!   of the store, and both start at the same element;
 //! * in an earlier kernel that runs together with the writer, for a few rows at a time, it reads by rows.
 //!
 //! Arrays that start as each other are versions of one array, each written in pieces, by one kernel or several. Every read of

@@ -485,6 +485,7 @@ impl<'a> Nest<'a> {
             Kind::Reindex { .. } | Kind::Slice { .. } | Kind::Windows { .. } => args[0],
             Kind::Concat { .. } | Kind::Set { .. } => match args {
                 [operand] => *operand,
+                _ if matches!(node.kind, Kind::Set { .. }) => self.want(id, Reason::Changed, id),
                 _ => self.want(id, Reason::Loops, id),
             },
             Kind::Segment { .. } => self.want(id, Reason::Partials, id),
