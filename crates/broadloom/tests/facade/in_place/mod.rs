@@ -423,8 +423,9 @@ fn what_does_not_change_is_not_written() {
     let many = |x: Tensor| (0..100).fold(x, |x, row| x.at(slice![row]).multiply(row + 2));
     assert_eq!(written(many), (100, none(), 100));
     let running = |x: Tensor| (1..50).fold(x, |x, row| x.at(slice![row]).add(x.slice(slice![row - 1]) * 2));
-    let (stores, stored, _) = written(running);
-    assert_eq!((stores, stored), (49, none()));
+    // Rows that are read again are stored, but never all of the array.
+    let (_, stored, _) = written(running);
+    assert!(!stored.contains('n'), "{stored}");
     // One kernel does not write what another array needs.
     let g = Graph::new();
     let (x, y) = (matrix(&g, "x", false), matrix(&g, "y", false));
