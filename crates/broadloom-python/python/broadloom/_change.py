@@ -4,6 +4,7 @@ A change adds a line to the program that makes a new value, `x.at[1:-1].set(v)`,
 """
 
 import functools
+import operator
 
 import numpy as np
 
@@ -30,8 +31,10 @@ class Changing(Value):
         beside = _mask_beside(self, index)
         if beside is not None:
             return beside[0][beside[1]]
-        if isinstance(index, tuple) and sum(map(_is_known, index)) > 1 and not has_lazy(index):
-            return np.ravel(self)[_places(self, index)]
+        if has_masked(index):
+            return chosen_by_masked(self, index)
+        if isinstance(index, tuple) and any(map(_is_known, index)):
+            index = _positions(self._trace, index)
         made = self._trace.index(self, index)
         if isinstance(made, Changing) and (made.ndim or _has_dots(index)) and _is_basic(index):
             items = self._items(index)
@@ -55,7 +58,7 @@ class Changing(Value):
         if isinstance(index, (bool, np.bool_)):
             raise TracingError("a change by True or False: write `if` around it, or `x[...] = np.where(condition, v, x)`")
         if not _is_basic(index):
-            _set_positions(self, index, value)
+            self._store(_at(self, self._items(_positions(self._trace, index)), _cast(self, value)))
             return
         items = self._items(index)
         if isinstance(value, Value) and hasattr(value, "_is_part") and value._is_part(self, f"{{old}}[{items}]"):
@@ -100,10 +103,13 @@ class Changing(Value):
         return self.size * self.dtype.itemsize
 
     def put(self, indices, values, mode="raise"):
-        """Refused: positions are written one by one."""
-        raise TracingError(_POSITIONS)
+        """Replace the elements at positions in row-major order."""
+        put(self, indices, values, mode)
 
-    itemset = put
+    @property
+    def at(self):
+        """Copies with other elements at an index: `x.at[i].set(v)`, `x.at[i].add(v)`."""
+        return _At(self)
 
     def resize(self, *new_shape, refcheck=True):
         """Refused: the number of elements of an array stays."""
@@ -111,7 +117,7 @@ class Changing(Value):
 
     @property
     def flat(self):
-        """The elements in row-major order, for one position at a time."""
+        """The elements in row-major order, by position."""
         return _Flat(self)
 
 
@@ -163,11 +169,34 @@ def check_cast(source, target, shown, casting="same_kind"):
         )
 
 
-def refuse_at(name):
-    """Refuses `np.add.at`."""
-    raise TracingError(
-        f"`np.{name}.at`: {_POSITIONS}. For sums, write `x += np.bincount(i, weights=v, minlength=x.shape[0])`"
-    )
+_ACCUMULATED = {
+    np.add: "add", np.subtract: "subtract", np.multiply: "multiply", np.divide: "divide",
+    np.minimum: "minimum", np.maximum: "maximum",
+}  # fmt: skip
+
+
+def ufunc_at(ufunc, array, index, *operands):
+    """`np.add.at(x, i, v)`, which counts each of equal positions."""
+    name = f"np.{ufunc.__name__}.at"
+    _check_is_lazy(f"{ufunc.__name__}.at", array)
+    if isinstance(index, tuple) and len(index) == 1:
+        index = index[0]
+    if _is_mask(index) or _is_basic(index):
+        made = ufunc(array[index], *operands)
+        check_cast(made.dtype, array.dtype, name)
+        array[index] = made
+        return
+    method = _ACCUMULATED.get(ufunc)
+    if method is None or len(operands) != 1:
+        raise TracingError(
+            f"`{name}` is not supported at positions, which may be equal: only `add`, `subtract`, `multiply`, `divide`, "
+            f"`minimum` and `maximum`. Where no two are equal, write `x[i] = np.{ufunc.__name__}(x[i], ..)`"
+        )
+    value = operands[0]
+    if not isinstance(value, (Value, int, float)):
+        value = stacked(array._trace, value) if has_lazy(value) else np.asarray(value)
+    items = array._items(_positions(array._trace, index))
+    array._store(_at(array, items, value, method))
 
 
 def write_out(out, compute, where=True, casting="same_kind"):
@@ -191,8 +220,8 @@ def write_out(out, compute, where=True, casting="same_kind"):
     return chosen if isinstance(made, tuple) else chosen[0]
 
 
-def _at(array, items, value):
-    return array._trace.around(f"{array._name()}.at[{items}].set(", value, ")")
+def _at(array, items, value, method="set"):
+    return array._trace.around(f"{array._name()}.at[{items}].{method}(", value, ")")
 
 
 def _is_basic(index):
@@ -268,51 +297,24 @@ def stacked(trace, value):
     return trace.call("stack", (tuple(arrays),), {})
 
 
-_POSITIONS = (
-    "elements at positions that are arrays cannot be written: two positions may be the same. Write a mask, "
-    "`x[mask] = v`, a range, or one position after the other"
-)
-
-
-def _set_positions(array, index, value):
-    """`x[i] = v` with positions that are known, or with one that is not. The last of equal positions wins, as in NumPy."""
-    if isinstance(index, Value) and index.ndim == 0 and index.dtype.kind in "iu" and array.ndim:
-        _set_lazy_position(array, index, value)
-        return
-    if has_lazy(index):
-        raise TracingError(_POSITIONS)
-    places, count = _places(array, index), int(np.prod(array.shape))
-    mask, source = np.zeros(count, bool), np.zeros(count, np.int64)
-    mask[places.ravel()] = True
-    source[places.ravel()] = np.arange(places.size)
-    value = _without_leading(_cast(array, value), places.ndim)
-    if np.ndim(value):
-        value = np.broadcast_to(lazy(array._trace, value), places.shape)
-        if not places.size:
-            return
-        value = value.reshape(-1)[source.reshape(array.shape)]
-    array[...] = np.where(lazy(array._trace, mask.reshape(array.shape)), value, array)
+def _positions(trace, index):
+    """An index with lists as arrays, and known masks as the positions that they choose."""
+    items = []
+    for item in index if isinstance(index, tuple) else (index,):
+        if isinstance(item, (list, tuple)) and has_lazy(item):
+            item = stacked(trace, item)
+        elif _is_known(item):
+            item = np.asarray(item)
+            if item.dtype == bool and item.ndim:
+                items.extend(item.nonzero())
+                continue
+            item = item if item.size else item.astype(np.intp)
+        items.append(item)
+    return tuple(items)
 
 
 def _is_known(item):
     return isinstance(item, (list, range, np.ndarray))
-
-
-def _places(array, index):
-    """The positions of the chosen elements in row-major order."""
-    if not all(isinstance(size, int) for size in array.shape):
-        raise TracingError("a size is not known while the function is traced for all sizes")
-    return np.arange(int(np.prod(array.shape))).reshape(array.shape)[index]
-
-
-def _set_lazy_position(array, index, value):
-    """`x[i] = v` with one integer that is known only when the kernel is called."""
-    array[index]  # An index outside of its axis is refused as when it is read.
-    trace, size = array._trace, array.shape[0]
-    places = trace.call("arange", (size,), {})
-    mask = places == np.where(index < 0, index + size, index)
-    value = _without_leading(_cast(array, value), array.ndim - 1)
-    array._store(_write_mask(array, mask, value))
 
 
 # Masks ---------------------------------------------------------------------------------------------------------------
@@ -434,6 +436,9 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
         if function in _OF_ELEMENTS:
             operands = [self._operand(item) if item is not None else None for item in args]
             return self._with(function(*operands, **{name: self._operand(item) for name, item in kwargs.items()}))
+        if function is np.take and len(args) == 2 and isinstance(args[0], Value) and kwargs in ({}, {"axis": 0}):
+            table = args[0] if kwargs else np.ravel(args[0])
+            return chosen_by_masked(table, args[1])
         if function not in _REDUCTIONS or not args or args[0] is not self or kwargs.get("axis") is not None:
             raise ProgramError(_MASKED)
         return self._reduced(function, *args[1:], **kwargs)
@@ -466,10 +471,33 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
             raise ProgramError(_MASKED)
         return functools.partial(self._reduced, function)
 
+    def positions(self, mask):
+        """The elements as positions: those that the mask leaves out are 0, for they may be outside of an axis."""
+        self.check_mask(mask)
+        return np.where(self.mask, self.elements, 0).astype(self.dtype)
+
     def _refuse(self, *args, **kwargs):
         raise ProgramError(_MASKED)
 
     __getitem__ = __setitem__ = __iter__ = __len__ = __bool__ = __array__ = __float__ = __int__ = _refuse
+
+
+def has_masked(index):
+    """Whether `x[mask]` is an index, or among its items."""
+    return any(isinstance(item, Masked) for item in (index if isinstance(index, tuple) else (index,)))
+
+
+def chosen_by_masked(array, index):
+    """`table[i[mask]]`: the elements at the positions that the mask chooses."""
+    items = index if isinstance(index, tuple) else (index,)
+    count = next((number for number, item in enumerate(items) if not isinstance(item, Masked)), len(items))
+    if has_masked(items[count:]) or not _is_basic(items[count:]) or not count:
+        raise ProgramError(_MASKED)
+    first = items[0]
+    if any(item.elements.ndim != first.mask.ndim for item in items[:count]):
+        raise ProgramError(_MASKED)
+    places = tuple(item.positions(first.mask) for item in items[:count])
+    return first._with(array[places + items[count:]])
 
 
 _OF_ELEMENTS = {np.clip, np.round, np.around, np.nan_to_num, np.where, np.fix, np.sinc}
@@ -494,13 +522,52 @@ class _Flat:
             raise TracingError("a size is not known while the function is traced for all sizes") from None
 
     def __getitem__(self, key):
+        if isinstance(key, slice) or _is_array(key):
+            return np.ravel(self.array)[key].copy()
         return self.array[self._place(key)]
 
     def __setitem__(self, key, value):
         if isinstance(key, slice) and key == slice(None):
             self.array[...] = np.reshape(value, self.array.shape) if np.ndim(value) else value
-            return
-        self.array[self._place(key)] = value
+        elif _is_array(key):
+            put(self.array, key, value)
+        else:
+            self.array[self._place(key)] = value
+
+
+class _At:
+    """`x.at`: `x.at[index]` has methods that return a copy with other elements there."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __getitem__(self, index):
+        return _Chosen(self.array, index)
+
+
+class _Chosen:
+    def __init__(self, array, index):
+        self.array, self.index = array, index
+
+    def set(self, value):
+        """A copy with these values; the last of equal positions counts."""
+        made = self.array.copy()
+        made[self.index] = value
+        return made
+
+    def _of(ufunc):
+        def method(self, value):
+            made = self.array.copy()
+            ufunc_at(ufunc, made, self.index, value)
+            return made
+
+        method.__doc__ = f"A copy with `np.{ufunc.__name__}` of the elements and a value; each of equal positions counts."
+        return method
+
+    add, subtract, multiply, divide = map(_of, (np.add, np.subtract, np.multiply, np.divide))
+    minimum = min = _of(np.minimum)
+    maximum = max = _of(np.maximum)
+    del _of
 
 
 # Functions that change an argument -----------------------------------------------------------------------------------
@@ -543,18 +610,58 @@ def _fill_diagonal(a, val, wrap=False):
     a._store(_write_mask(a, mask, _cast(a, val)))
 
 
-def _refuse_scatter(name):
-    def refuse(*args, **kwargs):
-        raise TracingError(f"`np.{name}`: {_POSITIONS}")
+def put(a, ind, v, mode="raise"):
+    """`np.put`: the values repeat, and the last of equal positions counts."""
+    _check_is_lazy("put", a)
+    if mode not in ("raise", "wrap", "clip"):
+        raise TracingError(f"`np.put` takes mode='raise', 'wrap' or 'clip', not {mode!r}")
+    flat = np.ravel(a).copy()
+    (places,) = _positions(a._trace, ind)
+    places = np.ravel(places)
+    if mode != "raise":
+        places = lazy(a._trace, places)
+        places = places % flat.shape[0] if mode == "wrap" else np.clip(places, 0, flat.shape[0] - 1)
+    v = stacked(a._trace, v) if has_lazy(v) else np.asarray(v)
+    if v.ndim:
+        v = np.ravel(v)
+        if getattr(v, "_type", v.shape) != getattr(places, "_type", places.shape):
+            v = v[np.arange(len(places)) % len(v)] if len(v) else v
+    flat[places] = v
+    a[...] = flat.reshape(a.shape)
 
-    return refuse
+
+def _put_along_axis(arr, indices, values, axis=-1):
+    _check_is_lazy("put_along_axis", arr)
+    if axis is None:
+        flat = np.ravel(arr).copy()
+        flat[indices] = values
+        arr[...] = flat.reshape(arr.shape)
+        return
+    axis = operator.index(axis) % arr.ndim
+    if np.ndim(indices) != arr.ndim:
+        raise ShapeError(f"`np.put_along_axis` takes indices with the axes of the array, {arr.ndim}, not {np.ndim(indices)}")
+    index = []
+    for other, size in enumerate(arr.shape):
+        along = arr._trace.call("arange", (size,), {})
+        index.append(indices if other == axis else along[(slice(None),) + (None,) * (arr.ndim - 1 - other)])
+    arr[tuple(index)] = values
+
+
+def _place(arr, mask, vals):
+    _check_is_lazy("place", arr)
+    if np.size(vals) != 1:
+        raise TracingError(
+            "`np.place` writes the values one after the other to as many elements as the mask chooses, whose number is not "
+            "known: write `np.copyto(x, values, where=mask)` with values in the shape of `x`"
+        )
+    arr[np.asarray(mask, bool) if not isinstance(mask, Value) else mask] = np.ravel(vals)[0]
 
 
 CHANGES = {
     np.copyto: _copyto,
     np.putmask: _putmask,
     np.fill_diagonal: _fill_diagonal,
-    np.place: _refuse_scatter("place"),
-    np.put: _refuse_scatter("put"),
-    np.put_along_axis: _refuse_scatter("put_along_axis"),
+    np.place: _place,
+    np.put: put,
+    np.put_along_axis: _put_along_axis,
 }

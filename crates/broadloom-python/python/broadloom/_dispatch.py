@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 from ._broadloom import Value
-from ._change import refuse_at, write_out
+from ._change import ufunc_at, write_out
 from ._errors import DTypeError, ProgramError, TracingError
 from ._pieces import FUNCTIONS
 from ._refuse import with_static
@@ -36,7 +36,8 @@ def apply_ufunc(ufunc, method, inputs, kwargs):
             "or call it outside of the traced function and pass the result"
         )
     if method == "at":
-        refuse_at(name)
+        ufunc_at(ufunc, *inputs)
+        return None
     if method not in ("__call__", "reduce", "accumulate", "outer"):
         raise ProgramError(f"`np.{name}.{method}` is not supported: write it with `np.{name}`")
     if method != "reduce" and kwargs.pop("where", True) is not True:

@@ -221,6 +221,10 @@ class Array(Changing, _Arithmetic):
     def __array_function__(self, function, types, args, kwargs):
         if function in CHANGES:
             return CHANGES[function](*args, **kwargs)
+        # NumPy asks only some of the arguments, and not the indices of `take`.
+        masked = next((item for item in args if isinstance(item, Masked)), None)
+        if masked is not None:
+            return masked.__array_function__(function, types, args, kwargs)
         made = function_with_out(function, args, kwargs)
         if made is not None:
             return made
