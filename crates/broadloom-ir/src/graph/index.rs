@@ -127,7 +127,8 @@ impl Graph {
             return self.poison();
         }
         let result = self.try_chosen(sliced, &chosen, site);
-        self.settle(result, "take", &operands, site)
+        let name = if matches!(*chosen.positions, [(_, Positions::Known(_))]) { name } else { "take" };
+        self.settle(result, name, &operands, site)
     }
 
     fn try_chosen(&mut self, sliced: ExprId, chosen: &Chosen, site: Site) -> Result<ExprId, Problem> {
