@@ -545,6 +545,16 @@ class _At:
         return _Chosen(self.array, index)
 
 
+def _accumulating(ufunc):
+    def method(self, value):
+        made = self.array.copy()
+        ufunc_at(ufunc, made, self.index, value)
+        return made
+
+    method.__doc__ = f"A copy with `np.{ufunc.__name__}` of the elements and a value; each of equal positions counts."
+    return method
+
+
 class _Chosen:
     def __init__(self, array, index):
         self.array, self.index = array, index
@@ -555,19 +565,9 @@ class _Chosen:
         made[self.index] = value
         return made
 
-    def _of(ufunc):
-        def method(self, value):
-            made = self.array.copy()
-            ufunc_at(ufunc, made, self.index, value)
-            return made
-
-        method.__doc__ = f"A copy with `np.{ufunc.__name__}` of the elements and a value; each of equal positions counts."
-        return method
-
-    add, subtract, multiply, divide = map(_of, (np.add, np.subtract, np.multiply, np.divide))
-    minimum = min = _of(np.minimum)
-    maximum = max = _of(np.maximum)
-    del _of
+    add, subtract, multiply, divide = map(_accumulating, (np.add, np.subtract, np.multiply, np.divide))
+    minimum = min = _accumulating(np.minimum)
+    maximum = max = _accumulating(np.maximum)
 
 
 # Functions that change an argument -----------------------------------------------------------------------------------
@@ -654,7 +654,7 @@ def _place(arr, mask, vals):
             "`np.place` writes the values one after the other to as many elements as the mask chooses, whose number is not "
             "known: write `np.copyto(x, values, where=mask)` with values in the shape of `x`"
         )
-    arr[np.asarray(mask, bool) if not isinstance(mask, Value) else mask] = np.ravel(vals)[0]
+    arr[lazy(arr._trace, mask).astype(bool)] = np.ravel(vals)[0]
 
 
 CHANGES = {
