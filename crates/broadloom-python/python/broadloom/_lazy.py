@@ -210,6 +210,12 @@ class Array(Changing, _Arithmetic):
     def __repr__(self):
         return f"Array({self._type})"
 
+    def __str__(self):
+        return _refuse.text(self, repr, "`str` or `print`")
+
+    def __format__(self, form):
+        return _refuse.text(self, lambda value: format(repr(value), form), "a text")
+
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         if any(isinstance(operand, Masked) for operand in inputs):
             return NotImplemented  # It knows what to do with a lazy array beside it.

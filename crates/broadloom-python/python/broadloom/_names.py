@@ -260,6 +260,12 @@ class _Numpy:
             return np.linspace(start, stop, num, endpoint, retstep, dtype, axis)
         return linspace(start, stop, num, endpoint, retstep, dtype, axis)
 
+    def isscalar(self, element):
+        """`np.isscalar`: true for what cannot change, Python's numbers and NumPy's scalars."""
+        if isinstance(element, Value):
+            return not element.ndim and not element._can_change
+        return np.isscalar(element)
+
     def array(self, object, dtype=None, *, copy=True, order="K", ndmin=0, **kwargs):
         """`np.array`"""
         if not has_lazy(object):
