@@ -43,10 +43,11 @@ pub fn is_number_array(object: &Bound<'_, PyAny>) -> bool {
     // SAFETY: the object lives, and this thread is attached.
     let is_array = unsafe { npyffi::PyArray_CheckExact(object.py(), object.as_ptr()) != 0 };
     // SAFETY: the object is an array of NumPy's, which has a descriptor.
-    is_array && unsafe {
-        let descr = (*object.as_ptr().cast::<PyArrayObject>()).fields.descr;
-        dtype::of_number(object.py(), (*descr).fields.type_num).is_some()
-    }
+    is_array
+        && unsafe {
+            let descr = (*object.as_ptr().cast::<PyArrayObject>()).fields.descr;
+            dtype::of_number(object.py(), (*descr).fields.type_num).is_some()
+        }
 }
 
 impl<'py> Operand<'py> {

@@ -145,7 +145,9 @@ impl<'a> Resolver<'a> {
     /// Results that are text, each with a column whose texts it indexes.
     fn text_results(&self) -> Vec<(Box<str>, Box<str>)> {
         let results = self.outputs.iter();
-        results.filter_map(|(name, expr)| Some((name.text.clone(), self.texts.column(*expr)?.into()))).collect()
+        results
+            .filter_map(|(name, expr)| Some((name.text.clone(), self.texts.column(*expr)?.into())))
+            .collect()
     }
 
     /// Resolves the statements of a program.

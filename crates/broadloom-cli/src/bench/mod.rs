@@ -204,7 +204,8 @@ impl<'f> Bench<'_, 'f> {
 
     /// The bytes that a run reads and writes of an input.
     fn moved(&self, input: &Passed<'_>) -> [usize; 2] {
-        let update = if input.is_assigned { moved::of_update(self.kernel, self.sizes, &input.name) } else { None };
+        let update =
+            if input.is_assigned { moved::of_update(self.kernel, self.sizes, &input.name) } else { None };
         match update {
             Some(elements) => elements.map(|count| count.saturating_mul(input.dtype.size())),
             None => [input.bytes(), if input.is_assigned { input.bytes() } else { 0 }],

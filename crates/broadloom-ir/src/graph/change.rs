@@ -169,7 +169,12 @@ impl Graph {
     }
 
     /// Removes leading axes of the literal size 1 beyond a rank.
-    pub(super) fn without_leading_ones(&mut self, value: ExprId, rank: usize, site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn without_leading_ones(
+        &mut self,
+        value: ExprId,
+        rank: usize,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
         let given = self.written(value);
         let more = given.rank().saturating_sub(rank);
         let leading: Vec<i64> =

@@ -35,7 +35,8 @@ struct Chosen {
 }
 
 /// The first tensors of positions in messages, if there are more than two.
-const ROLES: [&str; 8] = ["index 0", "index 1", "index 2", "index 3", "index 4", "index 5", "index 6", "index 7"];
+const ROLES: [&str; 8] =
+    ["index 0", "index 1", "index 2", "index 3", "index 4", "index 5", "index 6", "index 7"];
 
 /// Positions along an axis.
 enum Positions {
@@ -71,7 +72,8 @@ impl Chosen {
 /// Returns NumPy's reading of an index of a tensor of this rank: beside positions, integers count as positions too; the
 /// axes of the positions go where these are if they are adjacent, and in front otherwise.
 fn chosen(rank: usize, items: &[IndexItem]) -> Result<Chosen, Problem> {
-    let takes_axis = |item: &&IndexItem| !matches!(item, IndexItem::Rest | IndexItem::Slice(SliceSpec::NewAxis));
+    let takes_axis =
+        |item: &&IndexItem| !matches!(item, IndexItem::Rest | IndexItem::Slice(SliceSpec::NewAxis));
     let given = items.iter().filter(takes_axis).count();
     let rest = rank.checked_sub(given).ok_or(Problem::TooManyIndices { given, rank })?;
     let mut all = Chosen { slices: Vec::new(), positions: Vec::new(), place: 0 };
@@ -148,13 +150,7 @@ impl Graph {
     }
 
     /// Returns the elements of an axis at known positions: one slice each.
-    fn picked(
-        &mut self,
-        operand: ExprId,
-        axis: usize,
-        known: &[Dim],
-        site: Site,
-    ) -> Result<ExprId, Problem> {
+    fn picked(&mut self, operand: ExprId, axis: usize, known: &[Dim], site: Site) -> Result<ExprId, Problem> {
         let mut elements = Operands::new();
         for position in known {
             let past_end = position.add(&Dim::ONE).map_err(Problem::Size)?;
@@ -378,13 +374,7 @@ impl Graph {
     }
 
     /// Returns the rows with the chosen ones replaced by the last value for each.
-    fn last_rows(
-        &mut self,
-        rows: &Rows,
-        values: ExprId,
-        count: &Dim,
-        site: Site,
-    ) -> Result<ExprId, Problem> {
+    fn last_rows(&mut self, rows: &Rows, values: ExprId, count: &Dim, site: Site) -> Result<ExprId, Problem> {
         let last = self.last_of(rows, count, site)?;
         let [zero] = self.numbers_like(last, [0.0], site)?;
         let is_chosen = self.try_elementwise(Op::GreaterEqual, &[last, zero], site)?;

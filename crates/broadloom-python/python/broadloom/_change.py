@@ -10,6 +10,10 @@ import numpy as np
 
 from ._broadloom import Value
 from ._errors import DTypeError, ProgramError, ShapeError, TracingError
+from ._index import (
+    at, cast, check_cast, converted, has_dots, has_lazy, is_array, is_basic, is_known, is_mask, positions, rank, stacked,
+    without_leading, write_mask,
+)  # fmt: skip
 from ._special import check_order, lazy
 
 _MASKED = (
@@ -26,17 +30,17 @@ class Changing(Value):
     def __getitem__(self, index):
         if isinstance(index, tuple) and len(index) == 1:
             index = index[0]
-        if _is_mask(index):
+        if is_mask(index):
             return Masked(self.copy(), index)
         beside = _mask_beside(self, index)
         if beside is not None:
             return beside[0][beside[1]]
         if has_masked(index):
             return chosen_by_masked(self, index)
-        if isinstance(index, tuple) and any(map(_is_known, index)):
-            index = _positions(self._trace, index)
+        if isinstance(index, tuple) and any(map(is_known, index)):
+            index = positions(self._trace, index)
         made = self._trace.index(self, index)
-        if isinstance(made, Changing) and (made.ndim or _has_dots(index)) and _is_basic(index):
+        if isinstance(made, Changing) and (made.ndim or has_dots(index)) and is_basic(index):
             items = self._items(index)
             made._view_of(self, f"{{old}}[{items}]", f"{{old}}.at[{items}].set({{new}})")
             made._let_change()
@@ -45,7 +49,7 @@ class Changing(Value):
     def __setitem__(self, index, value):
         if isinstance(index, tuple) and len(index) == 1:
             index = index[0]
-        if _is_mask(index):
+        if is_mask(index):
             _set_masked(self, index, value)
             return
         beside = _mask_beside(self, index)
@@ -57,15 +61,15 @@ class Changing(Value):
             raise ProgramError(_MASKED)
         if isinstance(index, (bool, np.bool_)):
             raise TracingError("a change by True or False: write `if` around it, or `x[...] = np.where(condition, v, x)`")
-        if not _is_basic(index):
-            self._store(_at(self, self._items(_positions(self._trace, index)), _cast(self, value)))
+        if not is_basic(index):
+            self._store(at(self, self._items(positions(self._trace, index)), cast(self, value)))
             return
         items = self._items(index)
         if isinstance(value, Value) and hasattr(value, "_is_part") and value._is_part(self, f"{{old}}[{items}]"):
             # `x[1:] += v` writes the view, and then the view to the array.
             return
-        value = _without_leading(_cast(self, value), _rank(self, index))
-        self._store(_at(self, items, value))
+        value = without_leading(cast(self, value), rank(self, index))
+        self._store(at(self, items, value))
 
     def __setattr__(self, name, value):
         if name == "shape":
@@ -155,18 +159,9 @@ def replace(array, made, shown, casting="same_kind"):
     if made.dtype != array.dtype:
         made = made.astype(array.dtype)
     if made._type != array._type:
-        made = _at(array, "...", made)
+        made = at(array, "...", made)
     array._store(made)
     return array
-
-
-def check_cast(source, target, shown, casting="same_kind"):
-    """Refuses what NumPy's operations in place refuse: floats in an array of integers, and integers in one of bools."""
-    if not np.can_cast(source, target, casting):
-        raise DTypeError(
-            f"`{shown}` cannot write {source} to an array of dtype {target}: convert the operand by `.astype({target})`, "
-            "or make a new array, `x = x + y`"
-        )
 
 
 _ACCUMULATED = {
@@ -181,7 +176,7 @@ def ufunc_at(ufunc, array, index, *operands):
     _check_is_lazy(f"{ufunc.__name__}.at", array)
     if isinstance(index, tuple) and len(index) == 1:
         index = index[0]
-    if _is_mask(index) or _is_basic(index):
+    if is_mask(index) or is_basic(index):
         made = ufunc(array[index], *operands)
         check_cast(made.dtype, array.dtype, name)
         array[index] = made
@@ -195,8 +190,8 @@ def ufunc_at(ufunc, array, index, *operands):
     value = operands[0]
     if not isinstance(value, (Value, int, float)):
         value = stacked(array._trace, value) if has_lazy(value) else np.asarray(value)
-    items = array._items(_positions(array._trace, index))
-    array._store(_at(array, items, value, method))
+    items = array._items(positions(array._trace, index))
+    array._store(at(array, items, value, method))
 
 
 def write_out(out, compute, where=True, casting="same_kind"):
@@ -220,131 +215,19 @@ def write_out(out, compute, where=True, casting="same_kind"):
     return chosen if isinstance(made, tuple) else chosen[0]
 
 
-def _at(array, items, value, method="set"):
-    return array._trace.around(f"{array._name()}.at[{items}].{method}(", value, ")")
-
-
-def _is_basic(index):
-    """Whether NumPy returns a view for an index: ranges, integers, `...` and None. Lazy integers choose elements."""
-    items = index if isinstance(index, tuple) else (index,)
-    return all(
-        item is None
-        or item is Ellipsis
-        or isinstance(item, slice)
-        or (isinstance(item, (int, np.integer)) and not isinstance(item, bool))
-        or getattr(item, "_is_size", False)
-        for item in items
-    )
-
-
-def _has_dots(index):
-    return index is Ellipsis or (isinstance(index, tuple) and any(item is Ellipsis for item in index))
-
-
-def _rank(array, index):
-    """The number of axes of a region."""
-    items = index if isinstance(index, tuple) else (index,)
-    integers = sum(not (item is None or item is Ellipsis or isinstance(item, slice)) for item in items)
-    return array.ndim - integers + sum(item is None for item in items)
-
-
-def _cast(array, value):
-    """A value in the dtype of the array to which it is assigned, as NumPy casts it."""
-    dtype = array.dtype
-    if isinstance(value, Value):
-        return value if value.dtype == dtype and not getattr(value, "_is_size", False) else _converted(value, dtype)
-    if isinstance(value, (list, tuple)) and has_lazy(value):
-        return _cast(array, stacked(array._trace, value))
-    given = np.asarray(value)
-    if isinstance(value, (list, tuple)) and given.dtype == object:
-        raise ShapeError("lists of different lengths cannot be assigned")
-    # NumPy itself says what is assigned, and which integers do not fit.
-    made = np.empty(given.shape, dtype)
-    made[...] = value
-    return made.item() if made.ndim == 0 else made
-
-
-def _converted(value, dtype):
-    return value._trace.call("astype", (value, dtype), {})
-
-
-def _without_leading(value, rank):
-    """A value without the leading axes of size 1 that its region does not have."""
-    while np.ndim(value) > rank:
-        size = value.shape[0]
-        if not isinstance(size, int) or size != 1:
-            raise ShapeError(f"the value has {np.ndim(value)} axes, and the elements that it is assigned to have {rank}")
-        value = value[0]
-    return value
-
-
-def has_lazy(value):
-    """Whether there is a lazy array somewhere in lists."""
-    if isinstance(value, (list, tuple)):
-        return any(has_lazy(item) for item in value)
-    return isinstance(value, Value)
-
-
-def stacked(trace, value):
-    """Lists of lazy arrays and numbers as an array."""
-    if not isinstance(value, (list, tuple)):
-        if isinstance(value, Value):
-            return _converted(value, np.dtype(np.int64)) if getattr(value, "_is_size", False) else value
-        return value
-    items = [stacked(trace, item) for item in value]
-    dtype = np.result_type(*(item.dtype if isinstance(item, Value) else np.asarray(item) for item in items))
-    arrays = [_converted(lazy(trace, item), dtype) for item in items]
-    return trace.call("stack", (tuple(arrays),), {})
-
-
-def _positions(trace, index):
-    """An index with lists as arrays, and known masks as the positions that they choose."""
-    items = []
-    for item in index if isinstance(index, tuple) else (index,):
-        if isinstance(item, (list, tuple)) and has_lazy(item):
-            item = stacked(trace, item)
-        elif _is_known(item):
-            item = np.asarray(item)
-            if item.dtype == bool and item.ndim:
-                items.extend(item.nonzero())
-                continue
-            item = item if item.size else item.astype(np.intp)
-        items.append(item)
-    return tuple(items)
-
-
-def _is_known(item):
-    return isinstance(item, (list, range, np.ndarray))
-
-
 # Masks ---------------------------------------------------------------------------------------------------------------
-
-
-def _is_mask(index):
-    if isinstance(index, np.ndarray) and index.dtype == bool and index.ndim:
-        return True
-    return isinstance(index, Value) and not getattr(index, "_is_size", False) and index.dtype == bool
 
 
 def _mask_beside(array, index):
     """For `x[mask, 0]` and `x[1, mask]`: the view that the other items choose, with the axes of the mask in front, and the
     mask; `None` for other indices."""
-    if not isinstance(index, tuple) or sum(map(_is_mask, index)) != 1 or Ellipsis in [i for i in index if not _is_array(i)]:
+    if not isinstance(index, tuple) or sum(map(is_mask, index)) != 1 or Ellipsis in [i for i in index if not is_array(i)]:
         return None
-    place = next(number for number, item in enumerate(index) if _is_mask(item))
+    place = next(number for number, item in enumerate(index) if is_mask(item))
     before, mask, after = index[:place], index[place], index[place + 1 :]
-    if not _is_basic(before + after) or any(not isinstance(item, (int, np.integer)) for item in before):
+    if not is_basic(before + after) or any(not isinstance(item, (int, np.integer)) for item in before):
         return None
     return array[(*before, *(slice(None),) * mask.ndim, *after)], mask
-
-
-def _is_array(item):
-    return isinstance(item, (Value, np.ndarray, list))
-
-
-def _write_mask(array, mask, value):
-    mask = lazy(array._trace, mask)
-    return array._trace.around(f"{array._name()}.at[{mask._name()}].set(", value, ")")
 
 
 def _set_masked(array, mask, value):
@@ -353,19 +236,19 @@ def _set_masked(array, mask, value):
         value.check_mask(mask)
         made = value.elements
         if made.dtype != array.dtype:
-            made = _converted(made, array.dtype)
+            made = converted(made, array.dtype)
         rank = array.ndim - mask.ndim
         wide = mask[(...,) + (None,) * rank] if rank else mask
         array._store(array._trace.call("where", (wide, made, array), {}))
         return
     rank = array.ndim - mask.ndim
-    value = _cast(array, value)
+    value = cast(array, value)
     if np.ndim(value) > rank and value.shape[0] != 1:
         raise TracingError(
             "the values beside a mask are one for each element that it chooses, whose number is not known: write "
             "`x[mask] = y[mask]` with `y` in the shape of `x`, or `np.where(mask, y, x)`"
         )
-    array._store(_write_mask(array, mask, _without_leading(value, rank)))
+    array._store(write_mask(array, mask, without_leading(value, rank)))
 
 
 class Masked(np.lib.mixins.NDArrayOperatorsMixin):
@@ -378,7 +261,7 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
         self.elements = elements
         self.mask = lazy(elements._trace, mask)
         self.name = self.mask._name()
-        _write_mask(elements, self.mask, elements.dtype.type(0).item())  # Checks that the shapes fit.
+        write_mask(elements, self.mask, elements.dtype.type(0).item())  # Checks that the shapes fit.
 
     @property
     def dtype(self):
@@ -491,7 +374,7 @@ def chosen_by_masked(array, index):
     """`table[i[mask]]`: the elements at the positions that the mask chooses."""
     items = index if isinstance(index, tuple) else (index,)
     count = next((number for number, item in enumerate(items) if not isinstance(item, Masked)), len(items))
-    if has_masked(items[count:]) or not _is_basic(items[count:]) or not count:
+    if has_masked(items[count:]) or not is_basic(items[count:]) or not count:
         raise ProgramError(_MASKED)
     first = items[0]
     if any(item.elements.ndim != first.mask.ndim for item in items[:count]):
@@ -522,14 +405,14 @@ class _Flat:
             raise TracingError("a size is not known while the function is traced for all sizes") from None
 
     def __getitem__(self, key):
-        if isinstance(key, slice) or _is_array(key):
+        if isinstance(key, slice) or is_array(key):
             return np.ravel(self.array)[key].copy()
         return self.array[self._place(key)]
 
     def __setitem__(self, key, value):
         if isinstance(key, slice) and key == slice(None):
             self.array[...] = np.reshape(value, self.array.shape) if np.ndim(value) else value
-        elif _is_array(key):
+        elif is_array(key):
             put(self.array, key, value)
         else:
             self.array[self._place(key)] = value
@@ -589,14 +472,14 @@ def _copyto(dst, src, casting="same_kind", where=True):
     if where is True:
         dst[...] = src
     else:
-        dst[...] = np.where(where, lazy(dst._trace, _cast(dst, src)), dst)
+        dst[...] = np.where(where, lazy(dst._trace, cast(dst, src)), dst)
 
 
 def _putmask(a, mask, values):
     _check_is_lazy("putmask", a)
     if np.ndim(values) and getattr(values, "_type", None) != getattr(a, "_type", None):
         raise TracingError("`np.putmask` repeats values of another shape: write `np.copyto(x, values, where=mask)`")
-    a[...] = np.where(mask, lazy(a._trace, _cast(a, values)), a)
+    a[...] = np.where(mask, lazy(a._trace, cast(a, values)), a)
 
 
 def _fill_diagonal(a, val, wrap=False):
@@ -607,7 +490,7 @@ def _fill_diagonal(a, val, wrap=False):
         raise ProgramError("`np.fill_diagonal` takes one value: write `np.where(np.eye(n, dtype=bool), np.diag(v), x)`")
     rows, columns = a.shape
     mask = a._trace.call("eye", (rows, columns), {"dtype": np.dtype(bool)})
-    a._store(_write_mask(a, mask, _cast(a, val)))
+    a._store(write_mask(a, mask, cast(a, val)))
 
 
 def put(a, ind, v, mode="raise"):
@@ -616,7 +499,7 @@ def put(a, ind, v, mode="raise"):
     if mode not in ("raise", "wrap", "clip"):
         raise TracingError(f"`np.put` takes mode='raise', 'wrap' or 'clip', not {mode!r}")
     flat = np.ravel(a).copy()
-    (places,) = _positions(a._trace, ind)
+    (places,) = positions(a._trace, ind)
     places = np.ravel(places)
     if mode != "raise":
         places = lazy(a._trace, places)

@@ -12,7 +12,8 @@ import types
 import numpy as np
 
 from ._broadloom import Function, Value
-from ._change import Changing, has_lazy, stacked
+from ._change import Changing
+from ._index import has_lazy, stacked
 from ._errors import TracingError
 from ._pieces import Grid, linspace
 from ._special import check_order

@@ -484,14 +484,16 @@ impl Grammar<'_> {
                 .into(),
             48..=50 => {
                 let index = self.index(value);
-                let method = self.pick(&["set", "add", "subtract", "multiply", "divide", "minimum", "maximum"]);
+                let method =
+                    self.pick(&["set", "add", "subtract", "multiply", "divide", "minimum", "maximum"]);
                 let other = match self.random.below(4) {
                     0 => self.pick(&NUMBERS).into(),
                     1 => format!("{x}[{index}] + {}", self.pick(&NUMBERS)),
                     2 => format!("{y}[{index}]"),
                     _ => self.name(),
                 };
-                let index = if self.random.below(5) == 0 { format!("{y} > {}", self.pick(&NUMBERS)) } else { index };
+                let index =
+                    if self.random.below(5) == 0 { format!("{y} > {}", self.pick(&NUMBERS)) } else { index };
                 format!("{x}.at[{index}].{method}({other})")
             }
             _ => {

@@ -47,7 +47,9 @@ impl Resolver<'_> {
             }
         }
         match self.parts(operand, items)? {
-            Some(items) => self.build(span, |graph, site| graph.index_as("slice", operand, &items, site)).map(Value::Tensor),
+            Some(items) => self
+                .build(span, |graph, site| graph.index_as("slice", operand, &items, site))
+                .map(Value::Tensor),
             None => Ok(Value::Poison),
         }
     }

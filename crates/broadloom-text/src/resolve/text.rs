@@ -31,11 +31,13 @@ pub(super) enum TextKind {
     Name,
 }
 
+/// A column of text: its name, and its texts in order.
+type Column<'a> = (Cow<'a, str>, Cow<'a, [Box<str>]>);
+
 /// The columns of text of a program, and the expressions that are text.
 #[derive(Debug, Default)]
 pub(super) struct Texts<'a> {
-    /// The columns, with their texts in order.
-    columns: Vec<(Cow<'a, str>, Cow<'a, [Box<str>]>)>,
+    columns: Vec<Column<'a>>,
     /// The column whose texts an expression indexes.
     of: HashMap<ExprId, usize>,
     /// Pairs of columns that meet.
