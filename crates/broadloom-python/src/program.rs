@@ -40,11 +40,13 @@ pub struct Program {
     kernels: Mutex<HashMap<Key, Compiled>>,
 }
 
+/// The numbers of results that are text, with their texts.
+type TextResults = Arc<[(usize, TextList)]>;
+
 /// A kernel, and which of its results are text.
 struct Compiled {
     kernel: Py<Kernel>,
-    /// The numbers of results that are text, with their texts.
-    texts: Arc<[(usize, TextList)]>,
+    texts: TextResults,
 }
 
 /// The names of the arrays, their structure, and their sizes if the kernel is for them alone.
@@ -326,7 +328,7 @@ impl Program {
         names: &[Declared],
         call: &mut Call<'py>,
         is_concrete: bool,
-    ) -> PyResult<(Bound<'py, Kernel>, Arc<[(usize, TextList)]>)> {
+    ) -> PyResult<(Bound<'py, Kernel>, TextResults)> {
         let mut key: Key = (names.to_vec(), call.key.to_vec(), is_concrete.then(|| call.sizes()));
         let find = |key: &Key| {
             let kernels = self.kernels.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
@@ -366,7 +368,7 @@ impl Program {
         names: &[Declared],
         call: &mut Call<'py>,
         is_concrete: bool,
-    ) -> PyResult<(Kernel, Arc<[(usize, TextList)]>)> {
+    ) -> PyResult<(Kernel, TextResults)> {
         let trace = Trace::of_text("program");
         let mut inputs = self.declare(py, &trace, names, call, is_concrete)?;
         inputs.extend(self.declared.iter().cloned());
