@@ -185,7 +185,7 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "an update runs in place where a later loop reads the old value",
         file: "crates/broadloom-loops/src/alias.rs",
-        place: "⟦read.position > *position⟧",
+        place: "⟦read.position > own.position⟧",
         new: "false",
         test: IN_PLACE,
     },
@@ -269,15 +269,15 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "an update runs in place where a kernel beside it reads other rows",
         file: "crates/broadloom-loops/src/alias.rs",
-        place: "is_read && ⟦!is_alike⟧",
-        new: "false",
+        place: "⟦takes_turns(writer, reader)⟧ &&",
+        new: "{ let _ = (writer, takes_turns); false }",
         test: IN_PLACE,
     },
     Fault {
         what: "a region is written in place where another step reads the element",
         file: "crates/broadloom-loops/src/alias.rs",
-        place: "⟦reader != writer || !is_moved || !place.within(&address, &common)⟧",
-        new: "reader != writer",
+        place: "⟦around.all(|axis| address.stride(axis).is_some()) && place.within(address, &common)⟧",
+        new: "{ let _ = (&mut around, place, &common); true }",
         test: UPDATES,
     },
     Fault {
@@ -292,6 +292,20 @@ pub const FAULTS: &[Fault] = &[
         file: "crates/broadloom-loops/src/update.rs",
         place: "buffer == array && ⟦map == whole⟧",
         new: "true",
+        test: UPDATES,
+    },
+    Fault {
+        what: "each element between those that a change replaces is one of them",
+        file: "crates/broadloom-loops/src/flat/set.rs",
+        place: "if ⟦index.step % step != 0⟧",
+        new: "false",
+        test: UPDATES,
+    },
+    Fault {
+        what: "a version of an output is in memory of its own",
+        file: "crates/broadloom/src/bind/binding.rs",
+        place: "match ⟦schedule.buffers[last.index()].role⟧",
+        new: "{ let _ = last; buffer.role }",
         test: UPDATES,
     },
     Fault {

@@ -1,4 +1,4 @@
-//! Steps of a stencil of five points.
+//! Steps of a stencil of five points, and changes of rows and columns.
 
 use super::{Level, Width};
 
@@ -30,6 +30,15 @@ at_every_level! {
         for row in 1..side - 1 {
             let inner = row * side + 1..(row + 1) * side - 1;
             x[inner.clone()].copy_from_slice(&new[inner]);
+        }
+    }
+
+    /// Every second element of each row.
+    fn even_columns(x: &[f64], side: usize, out: &mut [f64]) {
+        for (out, x) in out.chunks_exact_mut(side).zip(x.chunks_exact(side)) {
+            for column in (0..side).step_by(2) {
+                out[column] = 0.5 * out[column] + x[column];
+            }
         }
     }
 

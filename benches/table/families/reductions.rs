@@ -39,6 +39,7 @@ pub fn entries(suite: &mut Suite) {
         shared_columns(suite, BY_TWO_THREADS, 10_000_000, columns, false);
     }
     // One thread has more than half of the memory's bandwidth.
+    both_ways(suite);
     shared_columns(suite, Asked::Ratio(0.85), 600_000, 200, false);
     standardised(suite);
 }
@@ -117,6 +118,35 @@ fn columns_and_rows(suite: &mut Suite, rows: usize, columns: usize) {
         let x = array(&shape, 32);
         let sum = |name, axis| sum(name, &x, axis, Threads::Calling, false);
         vec![sum("columns", 0), sum("sums of its rows", 1)]
+    });
+}
+
+/// Sums of the rows and of the columns of a square matrix, by one kernel and by two.
+fn both_ways(suite: &mut Suite) {
+    let side = suite.size(3000);
+    suite.ratio("sums of the rows and the columns of [3000, 3000] f64", Asked::Ratio(1.1), || {
+        let x = of(numbers(side * side, 34).map(f64::from).collect(), &[side, side]);
+        let kernel_of = |axes: &[i64]| {
+            let g = Graph::new();
+            let n = g.symbol("n");
+            let x = g.input::<f64>("x", shape![n, n]);
+            let outputs = axes.iter().zip(["first", "second"]).map(|(axis, name)| (name, x.sum(*axis)));
+            let options = CompileOptions { threads: Threads::Calling, ..CompileOptions::default() };
+            g.compile_with(outputs, &options).expect("the expression compiles")
+        };
+        let [both, rows, columns] = [&[0, 1][..], &[1], &[0]].map(kernel_of);
+        let (mut first, mut second) = (vec![0.0; side], vec![0.0; side]);
+        let (mut of_rows, mut of_columns) = (vec![0.0; side], vec![0.0; side]);
+        let again = x.clone();
+        vec![
+            Contender::new("one kernel", move || {
+                both.run_into(&*x, (&mut first, &mut second)).expect("the arrays fit");
+            }),
+            Contender::new("two", move || {
+                rows.run_into(&*again, &mut of_rows).expect("the arrays fit");
+                columns.run_into(&*again, &mut of_columns).expect("the arrays fit");
+            }),
+        ]
     });
 }
 

@@ -1,6 +1,6 @@
 //! Arrays that change in a region.
 
-use crate::by_hand::updates::{first_row, stencil, stencil_in_place};
+use crate::by_hand::updates::{even_columns, first_row, stencil, stencil_in_place};
 use crate::harness::contest::{Loop, agreeing, numbers, of};
 use crate::harness::{Asked, Suite};
 use broadloom::prelude::*;
@@ -12,6 +12,7 @@ pub fn entries(suite: &mut Suite) {
         another(suite, side);
         itself(suite, side);
     }
+    columns(suite);
     row(suite);
 }
 
@@ -41,6 +42,21 @@ fn itself(suite: &mut Suite, side: usize) {
         let mut new = vec![0.0; side * side];
         let hand: Loop<f64> = Box::new(move |out| stencil_in_place(level, x.as_slice(), side, &mut new, out));
         agreeing(side * side, is_close, vec![("broadloom", step), ("by way of a second array", hand)])
+    });
+}
+
+/// Elements that lie between others.
+fn columns(suite: &mut Suite) {
+    let (level, side) = (suite.level, suite.size(2000));
+    suite.ratio("every second column of 2000 x 2000 f64", Asked::Ratio(1.1), || {
+        let x = squares(side, 64);
+        let even = slice![.., ..;2];
+        let step = move |x: Tensor, y: Tensor| {
+            y.assign(y.at(even.clone()).set(0.5 * y.slice(even.clone()) + x.slice(even)))
+        };
+        let step = updated(step, x.clone(), side);
+        let hand: Loop<f64> = Box::new(move |out| even_columns(level, x.as_slice(), side, out));
+        agreeing(side * side, is_close, vec![("broadloom", step), ("the hand-written loop", hand)])
     });
 }
 

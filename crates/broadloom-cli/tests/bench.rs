@@ -45,6 +45,21 @@ fn an_input_that_is_written_counts_twice() {
 }
 
 #[test]
+fn an_update_in_part_counts_its_regions() {
+    for (program, [read, written]) in [
+        ("assign x = x.at[0].set(1)", [0, 40]),
+        ("assign x = x.at[1:3].multiply(2)", [80, 80]),
+        ("assign x = x.at[0].set(1).at[:, 0].set(2)", [0, 40 + 400]),
+        ("assign x = x.at[0].set(x[5])", [40, 40]),
+        ("assign x = x.at[0].set(x.sum(axis=0))", [4000, 40]),
+        ("assign x = x.at[x > 0].set(1)", [4000, 4000]),
+    ] {
+        let report = json(&[program, "x:f32[n, 10]", "--size", "n=100"]);
+        assert_eq!((&report["bytes_in"], &report["bytes_out"]), (&read.into(), &written.into()), "{program}");
+    }
+}
+
+#[test]
 fn times_are_consistent_and_belong_to_the_run() {
     let start = Instant::now();
     let args = ["sum(exp(x))", "x:f64[n]", "--size", "n=2000000"];

@@ -74,6 +74,16 @@ impl Dim {
         if let Repr::Constant(value) = self.0 { Some(value) } else { None }
     }
 
+    /// Returns the constant that is added to the other terms: 3 of `2*n + 3`.
+    pub fn constant_term(&self) -> i64 {
+        if let Some(value) = self.as_constant() {
+            return value;
+        }
+        let terms = self.terms();
+        let constant = terms.iter().find(|(monomial, _)| monomial.is_one());
+        constant.and_then(|(_, value)| i64::try_from(*value).ok()).unwrap_or(0)
+    }
+
     /// Returns whether this is the literal constant 1. A symbol whose value happens to be 1 is not.
     pub fn is_one(&self) -> bool {
         *self == Dim::ONE

@@ -14,7 +14,7 @@ mod simplify;
 
 use crate::graph::CheckedGraph;
 pub use canonical::canonical;
-pub use rewrite::{Rewriter, Rewritten};
+pub use rewrite::{Rewriter, Rewritten, Sources};
 pub use simplify::{RULES, Rule, simplify};
 
 /// Returns the graph to compile for a graph: canonical and simplified.

@@ -1,4 +1,4 @@
-//! Decides whether a kernel may write an output over the input that it replaces.
+//! Decides whether kernels may write an output over the input that it replaces, and a version of an array over the one before.
 //!
 //! It may if every element of the input is read for the last time before it is written. A run executes kernels in
 //! order, and a kernel's statements in the order of the text, for each step of the loops around them. So every read
@@ -8,13 +8,13 @@
 //! * every loop around both, and the axis that threads share, moves both in the same way, so that another step of
 //!   those reads other elements;
 //! * inside those loops it reads at most what the store writes: its other axes have the strides and lengths of axes
-//!   of the store, and both start at the same element.
-//!
+//!   of the store, and both start at the same element;
 //! * in an earlier kernel that runs together with the writer, for a few rows at a time, it reads by rows.
 //!
-//! An output that starts as its input is written in pieces, by one kernel or several. There every read is compared with every
-//! store. A read that is not in an earlier kernel must be of the same element in the same step, as above, or in another part
-//! of the array: before all elements of the store, after them, or beside them on an axis.
+//! Arrays that start as each other are versions of one array, each written in pieces, by one kernel or several. Every read of
+//! a version is compared with every store to a later one. A read that is not in an earlier kernel must be of the same element
+//! in the same step, as above, or in another part of the array: before all elements of the store, after them, or beside them
+//! on an axis.
 //!
 //! Several stores may write the elements of short rows, one after the other, by the same access: each read belongs to
 //! the store of the same element of the row. The stores reach every element once, so equal addresses mean equal steps of
@@ -25,8 +25,8 @@ use crate::band::{Known, is_by_rows};
 use crate::kernel::*;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::{InputId, SymbolId};
-use std::collections::BTreeMap;
 use std::fmt;
+use std::rc::Rc;
 
 /// How many rows apart the parts of an array are compared.
 const ROWS_APART: i64 = 3;
@@ -34,8 +34,8 @@ const ROWS_APART: i64 = 3;
 /// The reason why an output is not written over its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hazard {
-    /// Several stores write it, or its kernel repeats the store.
-    Pieces,
+    /// Data or the number of threads tell which elements are written.
+    Unknown,
     /// A kernel reads the input after it is written.
     Later(KernelId),
     /// The kernel reads elements of the input that another step has written.
@@ -47,7 +47,9 @@ pub enum Hazard {
 impl fmt::Display for Hazard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Hazard::Pieces => f.write_str("it is written in several pieces"),
+            Hazard::Unknown => {
+                f.write_str("which of its elements a kernel writes is known only when it runs")
+            }
             Hazard::Later(kernel) => {
                 write!(f, "{kernel} reads the old values after they would be overwritten")
             }
@@ -64,122 +66,130 @@ impl fmt::Display for Hazard {
 pub fn in_place(schedule: &Schedule, output: usize, input: InputId) -> Result<(), Hazard> {
     let of = |role: Role| schedule.buffers.iter().position(|buffer| buffer.role == role).map(BufferId::new);
     let (Some(target), Some(source)) = (of(Role::Output(output)), of(Role::Input(input))) else {
-        return Err(Hazard::Pieces);
+        return Err(Hazard::Unknown);
     };
+    let mut versions = schedule.versions(target);
+    if versions[0] != source {
+        versions.insert(0, source);
+    }
     let strides = equal_strides(schedule, target, source);
-    let walks: Vec<Walk<'_>> =
-        schedule.kernels.iter().map(|kernel| Walk::of(kernel, target, source)).collect();
-    if schedule.buffers[target.index()].starts_as.is_some() {
-        return in_pieces(schedule, [source, target], &walks, &strides);
-    }
-    let mut writers = (0..walks.len()).filter(|kernel| !walks[*kernel].stores.is_empty());
-    let (Some(writer), None) = (writers.next(), writers.next()) else { return Err(Hazard::Pieces) };
-    if let Some(later) = (writer + 1..walks.len()).find(|kernel| !walks[*kernel].reads.is_empty()) {
-        return Err(Hazard::Later(KernelId::new(later)));
-    }
-    let id = KernelId::new(writer);
-    // Kernels that run together take turns: those before the writer read later rows after it has written earlier ones.
-    let mut with_it = schedule.bands.iter().flat_map(|band| band.with(id));
-    let is_hazard = |other: &KernelId| {
-        let is_read = *other != id && !walks[other.index()].reads.is_empty();
-        let uses = [(*other, source), (id, target)];
-        let is_alike = uses.into_iter().all(|(kernel, array)| is_by_rows_of(schedule, kernel, array));
-        is_read && !is_alike
-    };
-    if let Some(other) = with_it.find(is_hazard) {
-        return Err(Hazard::Elsewhere(other));
-    }
-    let Walk { kernel, stores, reads, .. } = &walks[writer];
-    // By the place of the element in its row.
-    let mut written: BTreeMap<i64, (Address, usize)> = BTreeMap::new();
-    for store in stores {
-        let is_alike = |first: &Touch| {
-            first.loops == store.loops && first.access.map(|(of, _)| of) == store.access.map(|(of, _)| of)
-        };
-        let Some(address) = store.address(kernel, &strides) else { return Err(Hazard::Pieces) };
-        let around = store.loops.iter().map(|(_, axis)| *axis).chain(kernel.parallel);
-        let is_moved = around.into_iter().all(|axis| address.stride(axis).is_some());
-        if !is_moved
-            || !is_alike(&stores[0])
-            || written.insert(address.delta, (address, store.position)).is_some()
-        {
-            return Err(Hazard::Pieces);
-        }
-    }
-    for read in reads {
-        let Some(address) = read.address(kernel, &strides) else { return Err(Hazard::Elsewhere(id)) };
-        let Some((written, position)) = written.get(&address.delta) else {
-            return Err(Hazard::Elsewhere(id));
-        };
-        let common = read.loops.iter().filter(|around| stores[0].loops.contains(around));
-        let common = common.map(|(_, axis)| *axis).chain(kernel.parallel);
-        if !address.within(written, &common.collect::<Vec<_>>()) {
-            return Err(Hazard::Elsewhere(id));
-        }
-        if read.position > *position {
-            return Err(Hazard::Again(id));
-        }
-    }
-    Ok(())
+    let kernels: Vec<&Kernel> = schedule.kernels.iter().collect();
+    let takes_turns = |one, other| schedule.take_turns(one, other);
+    let elements = schedule.buffers[target.index()].shape.elements().ok();
+    let known = Known::of(schedule);
+    let versions = Versions { kernels: &kernels, versions: &versions, strides: &strides, known, elements };
+    versions.hazards(&takes_turns).into_iter().next().map_or(Ok(()), |(_, hazard)| Err(hazard))
 }
 
-/// Checks whether kernels may write pieces of an array over an array that they read.
-fn in_pieces(
-    schedule: &Schedule,
-    [source, target]: [BufferId; 2],
-    walks: &[Walk<'_>],
-    strides: &[(SymbolId, SymbolId)],
-) -> Result<(), Hazard> {
-    let contents = BTreeMap::new();
-    let known = Known { symbols: &schedule.symbols, conditions: &schedule.conditions, contents: &contents };
-    for (writer, written) in walks.iter().enumerate() {
-        for store in &written.stores {
-            let address = store.address(written.kernel, strides).ok_or(Hazard::Pieces)?;
-            let mut around = store.loops.iter().map(|(_, axis)| *axis).chain(written.kernel.parallel);
-            let is_moved = around.all(|axis| address.stride(axis).is_some());
-            for (reader, read) in walks.iter().enumerate() {
-                let (from, to) = (KernelId::new(reader), KernelId::new(writer));
-                let takes_turns = reader != writer
-                    && schedule.bands.iter().any(|band| band.with(to).any(|other| other == from));
-                let by_rows = |(kernel, array)| is_by_rows_of(schedule, kernel, array);
-                let is_before = reader < writer
-                    && (!takes_turns || [(from, source), (to, target)].into_iter().all(by_rows));
-                if is_before {
-                    continue;
-                }
-                for each in &read.reads {
-                    let hazard = if reader > writer { Hazard::Later(from) } else { Hazard::Elsewhere(from) };
-                    let place = each.address(read.kernel, strides).ok_or(hazard)?;
-                    if address.is_apart_from(&place, known) {
-                        continue;
-                    }
-                    let common = each.loops.iter().filter(|around| store.loops.contains(around));
-                    let common: Vec<AxisId> =
-                        common.map(|(_, axis)| *axis).chain(written.kernel.parallel).collect();
-                    if reader != writer || !is_moved || !place.within(&address, &common) {
-                        return Err(hazard);
-                    }
-                    if each.position > store.position {
-                        return Err(Hazard::Again(from));
-                    }
+/// Kernels in launch order, and the versions of an array that they use in one memory, earliest first.
+pub(crate) struct Versions<'s> {
+    pub kernels: &'s [&'s Kernel],
+    pub versions: &'s [BufferId],
+    /// Symbols of strides with those of the first version.
+    pub strides: &'s [(SymbolId, SymbolId)],
+    pub known: Known<'s>,
+    /// The number of elements of the array.
+    pub elements: Option<Dim>,
+}
+
+impl Versions<'_> {
+    /// Returns the versions that overwrite what is read afterwards, with the reasons; `takes_turns` tells of two kernels whether
+    /// both run before either has ended.
+    pub fn hazards(&self, takes_turns: &dyn Fn(KernelId, KernelId) -> bool) -> Vec<(BufferId, Hazard)> {
+        let (mut stores, mut reads): (Vec<Vec<Placed>>, Vec<Placed>) = (Vec::new(), Vec::new());
+        stores.resize_with(self.versions.len(), Vec::new);
+        for index in 0..self.kernels.len() {
+            for (placed, writes) in Walk::of(self, index) {
+                match writes {
+                    true => stores[placed.version].push(placed),
+                    false => reads.push(placed),
                 }
             }
         }
+        let hazard = |(version, of_version): (usize, &Vec<Placed>)| {
+            // What is written before is there first.
+            let first = of_version.iter().map(|store| store.kernel).min()?;
+            let late = stores[..version].iter().flatten().find(|store| store.kernel >= first);
+            if let Some(late) = late {
+                return Some((self.versions[version], Hazard::Later(KernelId::new(late.kernel))));
+            }
+            let mut earlier = reads.iter().filter(|read| read.version < version);
+            let hazard = earlier.find_map(|read| self.hazard_of(read, of_version, takes_turns))?;
+            Some((self.versions[version], hazard))
+        };
+        stores.iter().enumerate().filter_map(hazard).collect()
     }
-    Ok(())
+
+    /// Returns why a read may find what the stores to a later version have written: these write every element at most once.
+    fn hazard_of(
+        &self,
+        read: &Placed,
+        stores: &[Placed],
+        takes_turns: &dyn Fn(KernelId, KernelId) -> bool,
+    ) -> Option<Hazard> {
+        let reader = KernelId::new(read.kernel);
+        let is_concerned = |store: &&Placed| {
+            let writer = KernelId::new(store.kernel);
+            store.kernel <= read.kernel
+                || takes_turns(writer, reader) && !(self.is_by_rows(read) && self.is_by_rows(store))
+        };
+        let concerned: Vec<&Placed> = stores.iter().filter(is_concerned).collect();
+        if concerned.iter().any(|store| store.address.is_none()) {
+            return Some(Hazard::Unknown);
+        }
+        // The store of the same element in the same step is the only one of this element.
+        let own =
+            concerned.iter().find(|store| store.kernel == read.kernel && self.is_same_step(read, store));
+        if let Some(own) = own {
+            return (read.position > own.position).then_some(Hazard::Again(reader));
+        }
+        let is_apart = |store: &&&Placed| match (&read.address, &store.address) {
+            (Some(read), Some(store)) => store.is_apart_from(read, self.known),
+            _ => false,
+        };
+        let store = concerned.iter().find(|store| !is_apart(store))?;
+        Some(match store.kernel < read.kernel {
+            true => Hazard::Later(reader),
+            false => Hazard::Elsewhere(reader),
+        })
+    }
+
+    /// Returns whether a store writes what is read in the same step of all loops around both, and in no other step.
+    fn is_same_step(&self, read: &Placed, store: &Placed) -> bool {
+        let (Some(place), Some(address)) = (&read.address, &store.address) else { return false };
+        let parallel = self.kernels[store.kernel].parallel;
+        let mut around = store.loops.iter().map(|(_, axis)| *axis).chain(parallel);
+        let common = read.loops.iter().filter(|around| store.loops.contains(around));
+        let common: Vec<AxisId> = common.map(|(_, axis)| *axis).chain(parallel).collect();
+        around.all(|axis| address.stride(axis).is_some()) && place.within(address, &common)
+    }
+
+    /// Returns whether the kernel of a use uses all of its version by rows.
+    fn is_by_rows(&self, placed: &Placed) -> bool {
+        let elements = self.elements.as_ref();
+        let (kernel, version) = (self.kernels[placed.kernel], self.versions[placed.version]);
+        elements.is_some_and(|elements| is_by_rows(kernel, version, elements, self.known))
+    }
 }
 
-/// Returns whether a kernel uses all of an array by rows.
-fn is_by_rows_of(schedule: &Schedule, kernel: KernelId, buffer: BufferId) -> bool {
-    let contents = BTreeMap::new();
-    let known = Known { symbols: &schedule.symbols, conditions: &schedule.conditions, contents: &contents };
-    let elements = schedule.buffers[buffer.index()].shape.elements();
-    let kernel = &schedule.kernels[kernel.index()];
-    elements.is_ok_and(|elements| is_by_rows(kernel, buffer, &elements, known))
+/// A statement that reads or writes a version.
+struct Placed {
+    version: usize,
+    kernel: usize,
+    /// Its position in the text of the kernel.
+    position: usize,
+    /// The loops around it: their positions in the text and their axes.
+    loops: Rc<[(usize, AxisId)]>,
+    /// How it addresses the array; `None` for any element.
+    address: Option<Address>,
 }
 
 /// Maps the symbols of the strides of one array to those of the other.
-fn equal_strides(schedule: &Schedule, target: BufferId, source: BufferId) -> Vec<(SymbolId, SymbolId)> {
+pub(crate) fn equal_strides(
+    schedule: &Schedule,
+    target: BufferId,
+    source: BufferId,
+) -> Vec<(SymbolId, SymbolId)> {
     let symbol = |index: usize| SymbolId::new(schedule.symbols.len() + index);
     let hosts = || schedule.host_symbols.iter().enumerate();
     let of_source = |axis: usize| {
@@ -197,41 +207,13 @@ fn equal_strides(schedule: &Schedule, target: BufferId, source: BufferId) -> Vec
     hosts().filter_map(pair).collect()
 }
 
-/// A statement that reads the input or writes the output.
-struct Touch {
-    /// Its position in the text of the kernel.
-    position: usize,
-    /// The loops around it: their positions in the text and their axes.
-    loops: Vec<(usize, AxisId)>,
-    /// How it addresses the array; `None` for any element.
-    access: Option<(AccessId, i64)>,
-}
-
-/// An address as a function of axes, in terms of the strides of the input.
+/// An address as a function of axes, in terms of the strides of the first version.
+#[derive(Clone)]
 struct Address {
     offset: Dim,
     delta: i64,
     /// Each axis with its stride and length.
     axes: Vec<(AxisId, Dim, Dim)>,
-}
-
-impl Touch {
-    fn address(&self, kernel: &Kernel, strides: &[(SymbolId, SymbolId)]) -> Option<Address> {
-        let (access, delta) = self.access?;
-        let access = &kernel.accesses[access.index()];
-        let common = |dim: &Dim| {
-            strides.iter().try_fold(dim.clone(), |dim, (target, source)| {
-                dim.substitute(*target, &Dim::symbol(*source)).ok()
-            })
-        };
-        let axis = |(axis, stride): &(AxisId, Stride)| {
-            let stride = common(&kernel.elements(*stride))?;
-            let entry = &kernel.axes[axis.index()];
-            entry.groups.is_empty().then(|| (*axis, stride, kernel.size(entry.extent)))
-        };
-        let axes = access.strides.iter().map(axis).collect::<Option<Vec<_>>>()?;
-        Some(Address { offset: common(&access.offset)?, delta, axes })
-    }
 }
 
 impl Address {
@@ -298,47 +280,66 @@ impl Address {
     }
 }
 
-/// The uses of the two arrays in a kernel, in the order of its text.
-struct Walk<'k> {
-    kernel: &'k Kernel,
-    target: BufferId,
-    source: BufferId,
+/// Collects the uses of the versions in a kernel, in the order of its text.
+struct Walk<'v> {
+    versions: &'v Versions<'v>,
+    kernel: usize,
     position: usize,
     loops: Vec<(usize, AxisId)>,
-    stores: Vec<Touch>,
-    reads: Vec<Touch>,
+    /// Each use, and whether it writes.
+    uses: Vec<(Placed, bool)>,
 }
 
-impl<'k> Walk<'k> {
-    fn of(kernel: &'k Kernel, target: BufferId, source: BufferId) -> Self {
-        let (stores, reads) = (Vec::new(), Vec::new());
-        let mut walk = Walk { kernel, target, source, position: 0, loops: Vec::new(), stores, reads };
-        walk.body(&kernel.body);
-        walk
+impl<'v> Walk<'v> {
+    fn of(versions: &'v Versions<'v>, kernel: usize) -> Vec<(Placed, bool)> {
+        let mut walk = Walk { versions, kernel, position: 0, loops: Vec::new(), uses: Vec::new() };
+        let kernel = versions.kernels[kernel];
+        let mut used = kernel.accesses.iter().filter_map(|access| access.buffer);
+        if used.any(|buffer| versions.versions.contains(&buffer)) {
+            walk.body(&kernel.body);
+        }
+        walk.uses
     }
 
-    fn is_of(&self, access: AccessId, buffer: BufferId) -> bool {
-        self.kernel.accesses[access.index()].buffer == Some(buffer)
+    fn kernel(&self) -> &'v Kernel {
+        self.versions.kernels[self.kernel]
+    }
+
+    fn address(&self, access: AccessId, delta: i64) -> Option<Address> {
+        let kernel = self.kernel();
+        let access = &kernel.accesses[access.index()];
+        let common = |dim: &Dim| {
+            self.versions.strides.iter().try_fold(dim.clone(), |dim, (target, source)| {
+                dim.substitute(*target, &Dim::symbol(*source)).ok()
+            })
+        };
+        let axis = |(axis, stride): &(AxisId, Stride)| {
+            let stride = common(&kernel.elements(*stride))?;
+            let entry = &kernel.axes[axis.index()];
+            entry.groups.is_empty().then(|| (*axis, stride, kernel.size(entry.extent)))
+        };
+        let axes = access.strides.iter().map(axis).collect::<Option<Vec<_>>>()?;
+        Some(Address { offset: common(&access.offset)?, delta, axes })
     }
 
     fn body(&mut self, body: &[Stmt]) {
         for stmt in body {
             self.position += 1;
-            for (access, used) in stmt.accesses(&self.kernel.values) {
-                let delta = match used {
-                    Use::Read(delta) | Use::Write(delta) => Some(delta),
+            for (access, used) in stmt.accesses(&self.kernel().values) {
+                let buffer = self.kernel().accesses[access.index()].buffer;
+                let Some(version) = self.versions.versions.iter().position(|of| Some(*of) == buffer) else {
+                    continue;
+                };
+                let address = match used {
+                    Use::Read(delta) | Use::Write(delta) => self.address(access, delta),
                     Use::ReadAny | Use::Combine | Use::Position => None,
                 };
-                let touch = || Touch {
-                    position: self.position,
-                    loops: self.loops.clone(),
-                    access: delta.map(|delta| (access, delta)),
-                };
-                if used.reads() && self.is_of(access, self.source) {
-                    self.reads.push(touch());
-                }
-                if used.writes() && self.is_of(access, self.target) {
-                    self.stores.push(touch());
+                for (_, writes) in
+                    [(used.reads(), false), (used.writes(), true)].into_iter().filter(|(is, _)| *is)
+                {
+                    let loops = self.loops.as_slice().into();
+                    let (kernel, position, address) = (self.kernel, self.position, address.clone());
+                    self.uses.push((Placed { version, kernel, position, loops, address }, writes));
                 }
             }
             if let Some(each) = stmt.as_loop() {

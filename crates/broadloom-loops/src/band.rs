@@ -15,7 +15,7 @@ mod turned;
 pub(crate) use turned::turn;
 
 use crate::kernel::*;
-use crate::thresholds::{MAX_BAND_KERNELS, MIN_BAND_BYTES};
+use crate::thresholds::{MAX_BAND_KERNELS, MAX_CONDITIONS, MIN_BAND_BYTES};
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::{Dim, Facts};
 use broadloom_ir::graph::{Demand, SymbolInfo};
@@ -31,7 +31,20 @@ pub(crate) struct Known<'s> {
     pub contents: &'s BTreeMap<BufferId, (Dim, Dim)>,
 }
 
-impl Known<'_> {
+/// No array of which anything is known.
+static NO_CONTENTS: BTreeMap<BufferId, (Dim, Dim)> = BTreeMap::new();
+
+impl<'s> Known<'s> {
+    /// Returns what is known of sizes.
+    pub fn new(symbols: &'s [SymbolInfo], conditions: &'s [Demand]) -> Known<'s> {
+        Known { symbols, conditions, contents: &NO_CONTENTS }
+    }
+
+    /// Returns what a schedule knows of sizes.
+    pub fn of(schedule: &'s Schedule) -> Known<'s> {
+        Known::new(&schedule.symbols, &schedule.conditions)
+    }
+
     fn interval_starts_at_zero(self, dim: &Dim) -> bool {
         let facts = |symbol: SymbolId| match self.symbols.get(symbol.index()) {
             Some(symbol) => symbol.facts,
@@ -47,7 +60,7 @@ impl Known<'_> {
             Demand::NonNegative(size) => dim.sub(size).is_ok_and(|rest| self.interval_starts_at_zero(&rest)),
             Demand::Equal(..) => false,
         };
-        self.interval_starts_at_zero(dim) || self.conditions.iter().any(is_more)
+        self.interval_starts_at_zero(dim) || self.conditions.iter().take(MAX_CONDITIONS).any(is_more)
     }
 }
 
@@ -211,6 +224,8 @@ pub(crate) struct Finder<'s> {
     pub edges: &'s [(usize, usize)],
     /// The arrays that may share memory: inputs, and the outputs that replace them.
     pub assigned: &'s [(BufferId, BufferId)],
+    /// The versions of arrays that are changed in place: kernels that use them run one after the other.
+    pub versions: &'s BTreeSet<BufferId>,
 }
 
 impl Finder<'_> {
@@ -235,7 +250,14 @@ impl Finder<'_> {
         let users = self.users();
         let contents = contents(self.kernels, self.buffers, self.known);
         let known = Known { contents: &contents, ..self.known };
+        let changes = |kernel: &usize| {
+            let mut used = self.kernels[*kernel].accesses.iter().filter_map(|access| access.buffer);
+            used.any(|buffer| self.versions.contains(&buffer))
+        };
         for (buffer, kernels) in &users {
+            if kernels.keys().any(changes) {
+                continue;
+            }
             if self.buffers[buffer.index()].role != Role::Temporary || kernels.len() < 2 {
                 continue;
             }

@@ -17,6 +17,7 @@
 //!
 //! This stage does not know loops: every node is still a whole tensor.
 
+mod below;
 mod order;
 mod reduced;
 mod reductions;
@@ -25,12 +26,14 @@ mod views;
 
 use reduced::{Reduced, reduced};
 pub use reductions::{is_few, most_unrolled};
+pub(crate) use set::{Region, Replaced, Side};
 pub(crate) use views::{merged_axes, runs};
 
+use crate::band::Known;
 use crate::kernel::{Buffer, BufferId, Group, HostSymbol, Role};
-use crate::thresholds::{MAX_CONDITIONS, MAX_NESTED_REDUCTIONS};
+use crate::thresholds::MAX_NESTED_REDUCTIONS;
 use crate::{Layout, LowerError, LowerOptions};
-use broadloom_ir::dim::{Dim, Facts};
+use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::graph::{CheckedGraph, Demand, Node, Sort, SymbolInfo, TopK};
 use broadloom_ir::ops::Op;
@@ -39,7 +42,8 @@ use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::{SmallVec, smallvec};
 use std::cell::Cell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 define_ids! {
     /// A node of the flat graph.
@@ -106,6 +110,12 @@ pub(crate) enum Kind {
         /// The end of each operand in the result.
         ends: SmallVec<[Dim; 3]>,
     },
+    /// The base with a region replaced by the value, whose sizes are those of the region.
+    Set {
+        base: FlatId,
+        value: FlatId,
+        region: Region,
+    },
     /// The best elements along an axis, or their indices. Always stored.
     TopK {
         operand: FlatId,
@@ -169,11 +179,17 @@ impl Kind {
             Kind::Take { table, indices, .. } => smallvec![*table, *indices],
             Kind::Search { table, values, .. } => smallvec![*table, *values],
             Kind::Concat { operands, .. } => operands.clone(),
+            Kind::Set { base, value, .. } => smallvec![*base, *value],
             Kind::Segment { values, ids, initial, .. } => {
                 [*values, *ids].into_iter().chain(*initial).collect()
             }
             Kind::Scan { operand, initial, .. } => std::iter::once(*operand).chain(*initial).collect(),
         }
+    }
+
+    /// Returns whether each element is that of one operand, which its position tells.
+    pub fn is_join(&self) -> bool {
+        matches!(self, Kind::Concat { .. } | Kind::Set { .. })
     }
 }
 
@@ -212,13 +228,15 @@ pub(crate) struct Flat {
     pub outputs: Vec<FlatId>,
     pub symbols: Vec<SymbolInfo>,
     /// Numbers that a call checks to be at least zero.
-    conditions: Vec<Dim>,
+    pub conditions: Vec<Demand>,
     pub host_symbols: Vec<HostSymbol>,
     pub groups: Vec<Group>,
     /// Nodes that must be stored, whatever uses them.
     pub stored: Vec<FlatId>,
     /// What replaces regions of other tensors.
     pub replacements: Vec<FlatId>,
+    /// Changes that are written over their base, with a copy of it that no other node reads.
+    pub overwritten: HashMap<FlatId, FlatId>,
     /// Copies of arrays with one of their axes innermost.
     pub packs: HashMap<FlatId, Pack>,
     /// Whether the numerics level has fma.
@@ -242,15 +260,33 @@ pub(crate) struct Flat {
     max_values: usize,
 }
 
-/// Returns numbers that each call of a graph checks to be at least zero.
-fn conditions(graph: &CheckedGraph) -> Vec<Dim> {
-    let mut conditions: Vec<Dim> = Vec::new();
+/// Returns what each call of a graph checks, without what follows from other conditions: of `n >= 1` and `n >= 2`, the second.
+fn conditions(graph: &CheckedGraph) -> Vec<Demand> {
+    let mut conditions: Vec<Demand> = Vec::new();
+    // By what two numbers that differ by a constant have in common.
+    let mut known: HashMap<Dim, (usize, i64)> = HashMap::new();
     for obligation in graph.obligations() {
-        if let Demand::NonNegative(number) = &obligation.demand
-            && conditions.len() < MAX_CONDITIONS
-            && !conditions.contains(number)
-        {
-            conditions.push(number.clone());
+        let Demand::NonNegative(number) = &obligation.demand else {
+            conditions.push(obligation.demand.clone());
+            continue;
+        };
+        let constant = number.constant_term();
+        let Ok(common) = number.sub(&Dim::constant(constant)) else {
+            conditions.push(obligation.demand.clone());
+            continue;
+        };
+        match known.entry(common) {
+            Entry::Occupied(mut entry) => {
+                let (place, least) = entry.get_mut();
+                if constant < *least {
+                    *least = constant;
+                    conditions[*place] = obligation.demand.clone();
+                }
+            }
+            Entry::Vacant(entry) => {
+                entry.insert((conditions.len(), constant));
+                conditions.push(obligation.demand.clone());
+            }
         }
     }
     conditions
@@ -280,6 +316,7 @@ impl Flat {
             groups: Vec::new(),
             stored: Vec::new(),
             replacements: Vec::new(),
+            overwritten: HashMap::new(),
             packs: HashMap::new(),
             fused: options.fused,
             long_rows: options.long_rows,
@@ -340,14 +377,9 @@ impl Flat {
         self.memo.iter().map(|(expr, node)| (*expr, *node))
     }
 
-    /// Returns numbers that a call checks to be at least zero.
-    pub fn conditions(&self) -> &[Dim] {
-        &self.conditions
-    }
-
-    /// Returns what is known of a symbol's values.
-    pub fn facts(&self, symbol: SymbolId) -> Facts {
-        self.symbols.get(symbol.index()).map_or_else(Facts::default, |symbol| symbol.facts)
+    /// Returns what is known of sizes.
+    pub fn known(&self) -> Known<'_> {
+        Known::new(&self.symbols, &self.conditions)
     }
 
     /// Adds a symbol that the host binds.
@@ -400,10 +432,10 @@ impl Flat {
         let mut weight: u32 = 1;
         for operand in kind.operands() {
             nested = nested.max(self.node(operand).nested);
-            weight = match kind {
+            weight = match kind.is_join() {
                 // Each element is computed from one operand.
-                Kind::Concat { .. } => weight.max(self.node(operand).weight),
-                _ => weight.saturating_add(self.node(operand).weight),
+                true => weight.max(self.node(operand).weight),
+                false => weight.saturating_add(self.node(operand).weight),
             };
         }
         // The body of an unrolled reduction occurs once per element of the axis.
@@ -411,8 +443,7 @@ impl Flat {
         let weight = weight.saturating_mul(times);
         // Scans are not cut into pieces.
         let joins = !matches!(kind, Kind::Scan { .. })
-            && (matches!(kind, Kind::Concat { .. })
-                || kind.operands().iter().any(|operand| self.node(*operand).joins));
+            && (kind.is_join() || kind.operands().iter().any(|operand| self.node(*operand).joins));
         self.nodes.push(FlatNode { kind, dtype, shape, origin, nested: nested + loops, weight, joins });
         let id = FlatId::new(self.nodes.len() - 1);
         if nested + loops > MAX_NESTED_REDUCTIONS {
@@ -446,20 +477,6 @@ impl Flat {
     /// Returns whether a node is the copy of an array.
     pub fn is_pack(&self, id: FlatId) -> bool {
         self.packs.values().any(|pack| pack.copy == id)
-    }
-
-    /// Returns all nodes that a node is computed from.
-    pub fn below(&self, node: FlatId) -> BTreeSet<FlatId> {
-        let mut below = BTreeSet::new();
-        let mut stack = vec![node];
-        while let Some(node) = stack.pop() {
-            for operand in self.node(node).kind.operands() {
-                if below.insert(operand) {
-                    stack.push(operand);
-                }
-            }
-        }
-        below
     }
 
     /// Stores a node: from here on it counts as an array.
@@ -534,7 +551,7 @@ impl Flat {
             }
             Node::Set { base, value, region } => {
                 self.replacements.push(self.memo[value]);
-                return self.set(self.memo[base], self.memo[value], region, 0, expr);
+                return self.set(self.memo[base], self.memo[value], region, expr);
             }
             Node::Segment { op, compensated, elements, values, ids, initial } => {
                 let values = self.widened(self.memo[values]);

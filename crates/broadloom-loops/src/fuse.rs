@@ -9,25 +9,30 @@
 //! Fusion is the rule and a stored array the exception. Each stored array has one of two reasons: computing its
 //! elements where they are used would cost more than storing them once, or its consumer indexes it freely.
 
-use crate::band::{Finder, Known, turn};
-use crate::flat::{Flat, FlatId, FlatNode, Kind};
+mod group;
+mod order;
+mod update;
+
+use crate::flat::{Flat, FlatId, Kind};
 use crate::kernel::*;
 use crate::make::{make, sort_rows};
 use crate::materialize::Materialization;
 use crate::nest::{Nest, Pairs, Short, Target};
-use crate::pieces::{Piece, by_kernels};
+use crate::pieces::Piece;
 use crate::place::Placement;
 use crate::plan::Reason;
 use crate::rows::near_bytes;
 use crate::thresholds::{MAX_KERNEL_REDUCTIONS, MAX_KERNEL_VALUES};
 use crate::update::Updates;
-use crate::verify::has_examples;
+use crate::verify::{Broken, Fault};
 use crate::{IndexWidth, Layout, LowerError, LowerOptions};
-use broadloom_ir::SymbolId;
 use broadloom_ir::dim::Dim;
-use broadloom_ir::graph::{CheckedGraph, Demand, Sort, SymbolInfo};
-use petgraph::graph::{DiGraph, NodeIndex};
+use broadloom_ir::graph::{CheckedGraph, Sort, SymbolInfo};
+use order::assigned;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+use update::Pieces;
 
 /// Returns the schedule of a graph: the kernels that compute its outputs, in launch order.
 ///
@@ -37,32 +42,34 @@ pub fn lower(graph: &CheckedGraph, options: &LowerOptions) -> Result<Schedule, L
     let graph = &graph.with_sizes(&options.sizes)?;
     let mut updates = Updates::new();
     loop {
-        let schedule = scheduled(graph, options, &updates)?;
-        if !updates.defer(&schedule) {
+        let (schedule, nodes) = scheduled(graph, options, &mut updates)?;
+        if !updates.defer_all(&schedule, &nodes)? {
             return Ok(schedule);
         }
     }
 }
 
-/// Returns the schedule of a graph that updates its inputs in certain ways.
+/// Returns the schedule of a graph that updates arrays in certain ways, and the nodes of the arrays that start as others.
 fn scheduled(
     graph: &CheckedGraph,
     options: &LowerOptions,
-    updates: &Updates,
-) -> Result<Schedule, LowerError> {
+    updates: &mut Updates,
+) -> Result<(Schedule, BTreeMap<BufferId, FlatId>), LowerError> {
     let mut flat = Flat::new(graph, options)?;
     let updated = flat.updated(&assigned(graph, &flat.buffers), updates);
     flat.store_replacements(updates);
     let (plan, assumptions) = Materialization::new(&mut flat, options)?;
-    let (stored, kernels, partial) = (HashMap::new(), Vec::new(), BTreeSet::new());
-    let mut fusion = Fusion { flat, plan, stored, updated, partial, kernels, made: Vec::new(), assumptions };
+    let (stored, kernels, partial) = (HashMap::new(), Vec::new(), BTreeMap::new());
+    let (next, made, cut) = (HashMap::new(), Vec::new(), RefCell::default());
+    let mut fusion =
+        Fusion { flat, plan, stored, updates, updated, partial, next, kernels, made, assumptions, cut };
     for node in fusion.plan.materialized().collect::<Vec<_>>() {
         fusion.store(node);
     }
     fusion.run(graph, options)?;
-    let schedule = fusion.finish(graph)?;
+    let (schedule, nodes) = fusion.finish(graph)?;
     crate::verify(&schedule)?;
-    Ok(schedule)
+    Ok((schedule, nodes))
 }
 
 /// The outcome of an attempt to make a kernel.
@@ -75,21 +82,26 @@ enum Attempt {
     Large(Vec<FlatId>),
 }
 
-struct Fusion {
+struct Fusion<'u> {
     flat: Flat,
     plan: Materialization,
     stored: HashMap<FlatId, BufferId>,
+    updates: &'u mut Updates,
     /// The inputs whose elements outputs have where these do not change.
     updated: BTreeMap<FlatId, BufferId>,
-    /// The nodes of which some pieces are those of their inputs.
-    partial: BTreeSet<FlatId>,
+    /// The nodes with kernels of which some pieces are those of another array: their array, and the other one.
+    partial: BTreeMap<FlatId, (BufferId, BufferId)>,
+    /// For each other one, the node that starts as it, and the last version in its memory.
+    next: HashMap<BufferId, (FlatId, BufferId)>,
     kernels: Vec<Kernel>,
     assumptions: Vec<Assumption>,
     /// The assumptions of the kernels made so far.
     made: Vec<Assumption>,
+    /// The pieces of nodes, as long as no more nodes are stored.
+    cut: RefCell<HashMap<FlatId, Rc<Pieces>>>,
 }
 
-impl Fusion {
+impl Fusion<'_> {
     /// Gives a node an array: that of an output, if its layout is that of arrays between kernels.
     fn store(&mut self, node: FlatId) {
         if self.stored.contains_key(&node) {
@@ -109,6 +121,7 @@ impl Fusion {
         });
         self.flat.buffers[buffer.index()].reason = self.plan.reason(node);
         self.stored.insert(node, buffer);
+        self.cut.borrow_mut().clear();
     }
 
     /// Returns everything that a kernel of a node writes.
@@ -122,41 +135,8 @@ impl Fusion {
         targets
     }
 
-    /// Returns the output that a node updates in part, and its input. Every element of another array has to be written.
-    fn updated(&self, node: FlatId) -> Option<(BufferId, BufferId)> {
-        let input = *self.updated.get(&node)?;
-        match self.targets(node)[..] {
-            [output] => Some((output, input)),
-            _ => None,
-        }
-    }
-
     fn sizes(&self, node: FlatId) -> Vec<Dim> {
         self.flat.node(node).shape.iter().filter(|dim| !dim.is_one()).cloned().collect()
-    }
-
-    /// Returns the axis of a scan from which a node is computed element by element, among scans that need a loop.
-    fn scanned(&self, root: FlatId) -> Option<usize> {
-        let sizes = self.sizes(root);
-        let mut seen = BTreeSet::new();
-        let mut stack = vec![root];
-        while let Some(node) = stack.pop() {
-            let is_array = node != root && self.stored.contains_key(&node);
-            if is_array || self.sizes(node) != sizes || !seen.insert(node) {
-                continue;
-            }
-            let FlatNode { kind, shape, .. } = self.flat.node(node);
-            match kind {
-                Kind::Scan { axis, .. } => {
-                    return Some(shape[..*axis].iter().filter(|dim| !dim.is_one()).count());
-                }
-                Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_) | Kind::Reindex { .. } => {
-                    stack.extend(kind.operands())
-                }
-                _ => {}
-            }
-        }
-        None
     }
 
     fn run(&mut self, graph: &CheckedGraph, options: &LowerOptions) -> Result<(), LowerError> {
@@ -170,8 +150,11 @@ impl Fusion {
             roots.truncate(most_roots);
             let mut waiting = self.pieces_by_kernel(last)?;
             let mut kernels = Vec::new();
-            let mut refused = None;
-            while let Some(pieces) = waiting.pop() {
+            let mut refused =
+                self.missing_base(&roots).map(|base| Attempt::Wants(vec![(base, Reason::Overwritten)]));
+            while refused.is_none()
+                && let Some(pieces) = waiting.pop()
+            {
                 match self.kernel(&roots, &pieces, options, &name)? {
                     Attempt::Made(kernel, assumptions) => {
                         self.made.extend(assumptions);
@@ -181,10 +164,7 @@ impl Fusion {
                         let (first, second) = pieces.split_at(pieces.len() / 2);
                         waiting.extend([first.to_vec(), second.to_vec()]);
                     }
-                    attempt => {
-                        refused = Some(attempt);
-                        break;
-                    }
+                    attempt => refused = Some(attempt),
                 }
             }
             match refused {
@@ -216,6 +196,7 @@ impl Fusion {
                         self.kernels.clear();
                         self.made.clear();
                         self.partial.clear();
+                        self.next.clear();
                         pending.clone_from(&outputs);
                         computed.clear();
                     }
@@ -227,16 +208,28 @@ impl Fusion {
                 }
                 Some(Attempt::Made(..)) | None => {}
             }
-            for root in &roots {
-                pending.remove(root);
-                if self.updated(*root).is_some() && self.pieces(*root)?.len() < self.all_pieces(*root)?.len()
-                {
-                    self.partial.insert(*root);
+            let updates = self.updates_by(&roots)?;
+            let overwrites =
+                |(_, arrays): &&(FlatId, (BufferId, BufferId))| self.overwrites(&kernels, *arrays);
+            if let Some(&(root, (target, _))) = updates.iter().find(overwrites) {
+                if !self.updates.defer(root, None) {
+                    return Err(Broken { kernel: KernelId::new(0), fault: Fault::Start(target) }.into());
                 }
+                self.cut.borrow_mut().clear();
+                continue;
             }
+            roots.iter().for_each(|root| _ = pending.remove(root));
             computed.extend(&roots);
             let accesses = kernels.iter().flat_map(|kernel| &kernel.accesses);
-            let read: BTreeSet<BufferId> = accesses.filter_map(|access| access.buffer).collect();
+            let mut read: BTreeSet<BufferId> = accesses.filter_map(|access| access.buffer).collect();
+            for (root, (target, source)) in updates {
+                read.insert(source);
+                self.partial.insert(root, (target, source));
+                let last = self.next.get(&target).map_or(target, |(_, last)| *last);
+                self.next.insert(source, (root, last));
+                // Another change cannot start as the same array.
+                self.cut.borrow_mut().clear();
+            }
             // All readers of an array are made before the kernels that write it, so no cycle can arise.
             let needed =
                 self.stored.iter().filter(|(node, buffer)| read.contains(buffer) && !roots.contains(node));
@@ -246,34 +239,6 @@ impl Fusion {
             self.kernels.extend(kernels);
         }
         Ok(())
-    }
-
-    /// Returns the pieces of a node by kernels. Partial results of segments, results of walks and sorted rows are a
-    /// single piece and are not cut.
-    fn pieces_by_kernel(&self, root: FlatId) -> Result<Vec<Vec<Piece>>, LowerError> {
-        if matches!(self.flat.node(root).kind, Kind::Segment { .. } | Kind::TopK { .. } | Kind::Sort { .. }) {
-            return Ok(vec![Vec::new()]);
-        }
-        Ok(by_kernels(self.pieces(root)?))
-    }
-
-    /// Returns the pieces of a node that are computed: not those that an updated array has already.
-    fn pieces(&self, root: FlatId) -> Result<Vec<Piece>, LowerError> {
-        let mut pieces = self.all_pieces(root)?;
-        if let Some((_, input)) = self.updated(root) {
-            let mut changed = Vec::with_capacity(pieces.len());
-            for piece in pieces {
-                if !self.flat.is_piece_of(root, input, &piece)? {
-                    changed.push(piece);
-                }
-            }
-            pieces = changed;
-        }
-        Ok(pieces)
-    }
-
-    fn all_pieces(&self, root: FlatId) -> Result<Vec<Piece>, LowerError> {
-        self.flat.pieces(root, &|node| self.stored.contains_key(&node))
     }
 
     /// Returns the kernel that computes some pieces of the roots, or what has to be stored or cut first.
@@ -286,6 +251,13 @@ impl Fusion {
     ) -> Result<Attempt, LowerError> {
         if let Kind::Sort { operand, sort } = self.flat.node(roots[0]).kind {
             return self.sorting(roots[0], operand, sort, name);
+        }
+        let mut across = Vec::new();
+        for root in roots {
+            across.extend(self.against(*root)?.into_iter().map(|node| (node, Reason::Across)));
+        }
+        if !across.is_empty() {
+            return Ok(Attempt::Wants(across));
         }
         let targets: Vec<Target> = roots.iter().map(|root| (*root, self.targets(*root))).collect();
         let mut nest = match self.nest(&targets, pieces, options) {
@@ -423,209 +395,14 @@ impl Fusion {
 
     /// Returns the reductions that a kernel of these roots would run as loops.
     fn reductions_below(&self, roots: &[FlatId]) -> Vec<FlatId> {
-        let below: BTreeSet<FlatId> = roots.iter().flat_map(|root| self.flat.below(*root)).collect();
+        let below = self.flat.below(roots.iter().copied());
         let is_loop = |node: &FlatId| {
             let kind = &self.flat.node(*node).kind;
             matches!(kind, Kind::Reduce(reduction) if !self.flat.unrolls(reduction))
         };
         let fused = |node: &FlatId| is_loop(node) && !self.stored.contains_key(node) && !roots.contains(node);
-        below.into_iter().filter(fused).collect()
+        below.iter().filter(fused).collect()
     }
-
-    /// Returns a node that no pending node is computed from. Segmented reductions and results of walks wait until
-    /// all of them with the same ids or walk are known.
-    fn next(&self, pending: &BTreeSet<FlatId>) -> Option<FlatId> {
-        let segmented =
-            |node: FlatId| matches!(self.flat.node(node).kind, Kind::Segment { .. } | Kind::TopK { .. });
-        let last = *pending.last()?;
-        if !segmented(last) {
-            return Some(last);
-        }
-        let below: BTreeSet<FlatId> = pending.iter().flat_map(|node| self.flat.below(*node)).collect();
-        let other = pending.iter().rev().find(|node| !segmented(**node) && !below.contains(node));
-        Some(other.copied().unwrap_or(last))
-    }
-
-    /// Returns nodes to compute in one kernel with `last`, which no pending node follows: nodes of equal sizes and
-    /// pieces, segmented by the same ids, or found by the same walk, whose arrays neither it nor any pending node
-    /// waits for.
-    fn group(&self, last: FlatId, pending: &BTreeSet<FlatId>) -> Result<Vec<FlatId>, LowerError> {
-        let mut roots = vec![last];
-        let looped = |node: FlatId| self.flat.node(node).nested > 0;
-        let segmented = |node: FlatId| match &self.flat.node(node).kind {
-            Kind::Segment { ids, taken, .. } => Some((*ids, taken, &self.flat.node(node).shape[..2])),
-            _ => None,
-        };
-        // Each alone.
-        let is_alone =
-            |node: FlatId| self.flat.is_pack(node) || matches!(self.flat.node(node).kind, Kind::Sort { .. });
-        if is_alone(last) {
-            return Ok(roots);
-        }
-        if let Some(section) = self.plan.section(last) {
-            let here = |node: &&FlatId| **node != last && self.plan.section(**node) == Some(section);
-            roots.extend(pending.iter().rev().filter(here));
-            return Ok(roots);
-        }
-        let pieces = self.pieces(last)?;
-        let mut below = self.flat.below(last);
-        for &node in pending.iter().rev().filter(|node| **node != last && !is_alone(**node)) {
-            let stored = self.stored.contains_key(&node);
-            let waits = stored && below.contains(&node);
-            let like = match (segmented(last), segmented(node)) {
-                _ if self.flat.walk(last).is_some() || self.flat.walk(node).is_some() => {
-                    self.flat.walk(last) == self.flat.walk(node)
-                }
-                (None, None) => {
-                    self.sizes(node) == self.sizes(last)
-                        && (below.contains(&node) || looped(node) == looped(last))
-                        && ranges(&self.pieces(node)?) == ranges(&pieces)
-                        && self.scanned(node) == self.scanned(last)
-                }
-                (one, other) => one == other,
-            };
-            if waits || !like {
-                continue;
-            }
-            let read_later =
-                |other: &FlatId| !roots.contains(other) && self.flat.below(*other).contains(&node);
-            if !stored || !pending.iter().any(read_later) {
-                below.extend(self.flat.below(node));
-                roots.push(node);
-            }
-        }
-        if segmented(last).is_some() {
-            // The earliest expression determines the error.
-            roots.sort();
-        }
-        Ok(roots)
-    }
-
-    /// Returns the schedule in launch order, without arrays that turned out to be unnecessary.
-    fn finish(mut self, graph: &CheckedGraph) -> Result<Schedule, LowerError> {
-        // Inputs and outputs keep their numbers below: they come before all other arrays.
-        for node in &self.partial {
-            if let Some((output, input)) = self.updated(*node) {
-                self.flat.buffers[output.index()].starts_as = Some(input);
-            }
-        }
-        let plan = self.plan.planned(&self.flat);
-        let mut dag: DiGraph<usize, BufferId> = DiGraph::new();
-        let nodes: Vec<NodeIndex> = (0..self.kernels.len()).map(|kernel| dag.add_node(kernel)).collect();
-        let mut writers: HashMap<BufferId, BTreeSet<usize>> = HashMap::new();
-        for (index, kernel) in self.kernels.iter().enumerate() {
-            for buffer in kernel.written() {
-                writers.entry(buffer).or_default().insert(index);
-            }
-        }
-        for (index, kernel) in self.kernels.iter().enumerate() {
-            let read: BTreeSet<BufferId> =
-                kernel.accesses.iter().filter_map(|access| access.buffer).collect();
-            for buffer in read {
-                // Kernels that write pieces of one array do not wait for each other.
-                let from = writers.get(&buffer).filter(|writers| !writers.contains(&index));
-                for &from in from.into_iter().flatten() {
-                    dag.add_edge(nodes[from], nodes[index], buffer);
-                }
-            }
-        }
-        // An assigned input is overwritten after it has been read, if possible.
-        for (input, written) in assigned(graph, &self.flat.buffers) {
-            let to = writers.get(&written);
-            for (to, from) in to.into_iter().flatten().flat_map(|to| (0..nodes.len()).map(|from| (*to, from)))
-            {
-                let reads = self.kernels[from].accesses.iter().any(|access| access.buffer == Some(input));
-                let (to, from) = (nodes[to], nodes[from]);
-                if reads && to != from && !petgraph::algo::has_path_connecting(&dag, to, from, None) {
-                    dag.add_edge(from, to, input);
-                }
-            }
-        }
-        // A cycle would be a bug in fusion: kernels are made before those whose arrays they read, so the reverse
-        // order is a launch order too.
-        let sorted = petgraph::algo::toposort(&dag, None);
-        debug_assert!(sorted.is_ok());
-        let order = sorted.unwrap_or_else(|_| nodes.into_iter().rev().collect());
-        let conditions: Vec<Demand> =
-            graph.obligations().iter().map(|obligation| obligation.demand.clone()).collect();
-        let order: Vec<usize> = order.into_iter().map(|node| dag[node]).collect();
-        let known =
-            Known { symbols: &self.flat.symbols, conditions: &conditions, contents: &BTreeMap::new() };
-        turn(&mut self.kernels, &self.flat.buffers, known);
-        let edges = dag.raw_edges().iter().map(|edge| (dag[edge.source()], dag[edge.target()]));
-        let finder = Finder {
-            kernels: &self.kernels,
-            buffers: &self.flat.buffers,
-            known,
-            edges: &edges.collect::<Vec<_>>(),
-            assigned: &assigned(graph, &self.flat.buffers),
-        };
-        let (together, order) = finder.find(order);
-        let mut renumbered: BTreeMap<BufferId, BufferId> = BTreeMap::new();
-        let mut buffers = Vec::new();
-        for (index, buffer) in self.flat.buffers.into_iter().enumerate() {
-            let id = BufferId::new(index);
-            if buffer.role != Role::Temporary || writers.contains_key(&id) {
-                renumbered.insert(id, BufferId::new(buffers.len()));
-                buffers.push(buffer);
-            }
-        }
-        for kernel in &mut self.kernels {
-            for access in &mut kernel.accesses {
-                access.buffer = access.buffer.map(|buffer| renumbered[&buffer]);
-            }
-        }
-        let label = |buffer: BufferId| buffers[renumbered[&buffer].index()].name.clone();
-        let drawn = dag.map(
-            |_, kernel| {
-                KernelId::new(order.iter().position(|other| other == kernel).unwrap_or(0)).to_string()
-            },
-            |_, buffer| label(*buffer),
-        );
-        let dot = petgraph::dot::Dot::new(&drawn).to_string();
-        let mut kernels: Vec<Option<Kernel>> = self.kernels.into_iter().map(Some).collect();
-        let kernels = order.iter().filter_map(|kernel| kernels[*kernel].take()).collect();
-        self.assumptions.append(&mut self.made);
-        self.assumptions.sort();
-        self.assumptions.dedup();
-        let mut schedule = Schedule {
-            symbols: self.flat.symbols,
-            host_symbols: self.flat.host_symbols,
-            buffers,
-            kernels,
-            assumptions: self.assumptions,
-            conditions,
-            groups: self.flat.groups,
-            bands: Vec::new(),
-            plan,
-            dot,
-        };
-        // What cannot be verified is not done.
-        if !together.is_empty() && has_examples(&schedule) {
-            for each in together {
-                let rows = SymbolId::new(schedule.symbols.len() + schedule.host_symbols.len());
-                schedule.host_symbols.push(HostSymbol::Rows(schedule.bands.len()));
-                let band = each.band(rows, &order, &renumbered, &mut schedule.buffers);
-                schedule.bands.push(band);
-            }
-        }
-        Ok(schedule)
-    }
-}
-
-/// Returns the inputs that are assigned to, each with the output that replaces it.
-fn assigned(graph: &CheckedGraph, buffers: &[Buffer]) -> Vec<(BufferId, BufferId)> {
-    let written = |index| buffers.iter().position(|buffer| buffer.role == Role::Output(index));
-    let outputs = graph.outputs().iter().enumerate();
-    let pairs = outputs.filter_map(|(index, output)| {
-        Some((BufferId::new(output.assigned?.index()), BufferId::new(written(index)?)))
-    });
-    pairs.collect()
-}
-
-/// Returns the ranges that pieces cover, whether or not they reduce.
-fn ranges(pieces: &[Piece]) -> Vec<&[(Dim, Dim)]> {
-    pieces.iter().map(|piece| piece.ranges.as_slice()).collect()
 }
 
 /// Returns a name for an axis: its size if that is short, as in `n`, `n*m`, `64`.

@@ -75,6 +75,43 @@ pub struct Schedule {
     pub dot: String,
 }
 
+impl Schedule {
+    /// Returns the versions of an array in one memory: what it starts as, and so on, earliest first, and itself.
+    pub fn versions(&self, buffer: BufferId) -> Vec<BufferId> {
+        let before = |version: &BufferId| self.buffers[version.index()].starts_as;
+        let mut versions: Vec<BufferId> = std::iter::successors(Some(buffer), before).collect();
+        versions.reverse();
+        versions
+    }
+
+    /// Returns for each buffer the last version that shares its memory: itself, unless an array starts as this temporary.
+    pub fn last_versions(&self) -> Vec<BufferId> {
+        let mut next: Vec<Option<BufferId>> = vec![None; self.buffers.len()];
+        for (index, buffer) in self.buffers.iter().enumerate() {
+            if let Some(before) = buffer.starts_as
+                && self.buffers[before.index()].role == Role::Temporary
+            {
+                next[before.index()] = Some(BufferId::new(index));
+            }
+        }
+        let mut last: Vec<BufferId> = (0..next.len()).map(BufferId::new).collect();
+        for (end, _) in next.iter().enumerate().filter(|(_, next)| next.is_none()) {
+            let end = BufferId::new(end);
+            for version in self.versions(end) {
+                if self.buffers[version.index()].role == Role::Temporary {
+                    last[version.index()] = end;
+                }
+            }
+        }
+        last
+    }
+
+    /// Returns whether two kernels run together, for a few rows at a time.
+    pub fn take_turns(&self, one: KernelId, other: KernelId) -> bool {
+        self.bands.iter().any(|band| band.with(one).any(|with| with == other))
+    }
+}
+
 /// An assumption that a size lies in a range.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Assumption {
@@ -157,8 +194,9 @@ pub struct Buffer {
     pub holds: Option<ExprId>,
     /// The reason why it is stored, if a kernel of the schedule reads what another kernel wrote to it.
     pub reason: Option<Reason>,
-    /// The input whose elements it has when the kernels start. They write only those that differ; they write every element
-    /// of other arrays.
+    /// The input or temporary whose elements it has before kernels write to it. They write only those that differ; they write
+    /// every element of other arrays. It shares the memory of a temporary, and of an input where [`in_place`](crate::in_place)
+    /// allows it. At most one array starts as each temporary.
     pub starts_as: Option<BufferId>,
 }
 

@@ -11,7 +11,7 @@
 //!
 //! ```text
 //! schedule  ::= array ..   ([together] kernel) ..
-//! array     ::= (input | output | stored | held) NAME: DTYPE[dims] [, starts as input NAME]
+//! array     ::= (input | output | stored | held) NAME: DTYPE[dims] [, starts as NAME]
 //! together  ::= together kN, .. : ROWS of SIZE rows at a time     these kernels run for some rows, and then for the next
 //! kernel    ::= kernel kN { stmt .. }
 //! stmt      ::= vN = def : DTYPE                                  a value, where it stands

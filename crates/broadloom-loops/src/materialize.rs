@@ -207,7 +207,22 @@ impl Planner<'_> {
             self.plan.choices[id.index()] = Choice::Unroll;
         }
         let is_output = flat.outputs.contains(&id);
-        let reason = self.plan.reason(id).or_else(|| self.reason(id, maps, is_output));
+        let reason = match self.plan.reason(id) {
+            Some(reason) => Some(reason),
+            None => match &flat.node(id).kind {
+                // What reads only the base or only the value does not read the change.
+                Kind::Set { region, .. } => {
+                    let mut both = HashSet::new();
+                    for map in maps {
+                        if flat.replaced_at(region, map, &|axis| self.extent(axis))?.is_none() {
+                            both.insert(map.clone());
+                        }
+                    }
+                    self.reason(id, &both, is_output)
+                }
+                _ => self.reason(id, maps, is_output),
+            },
+        };
         if let Some(reason) = reason {
             self.plan.choices[id.index()] = Choice::Materialise(reason);
         }
@@ -275,8 +290,7 @@ impl Planner<'_> {
                 .then_some(Reason::Shared { op: name, cost: most });
         }
         let invariant = maps.iter().any(|map| self.is_repeated(map));
-        if invariant && total >= MIN_INVARIANT_COST + cost::LOAD && !matches!(node.kind, Kind::Concat { .. })
-        {
+        if invariant && total >= MIN_INVARIANT_COST + cost::LOAD && !node.kind.is_join() {
             return Some(Reason::Invariant { op: name, cost: most });
         }
         let by_class = total <= MAX_RECOMPUTED_ROW_COST;
@@ -385,6 +399,10 @@ impl Planner<'_> {
         self.path(deepest).any(|axis| !read.contains(&axis) && !self.axes[axis.index()].unrolled)
     }
 
+    fn extent(&self, axis: AxisId) -> Dim {
+        self.axes[axis.index()].extent.clone()
+    }
+
     fn path(&self, axis: AxisId) -> impl Iterator<Item = AxisId> + '_ {
         std::iter::successors(Some(axis), |axis| self.axes[axis.index()].parent)
     }
@@ -455,7 +473,7 @@ impl Planner<'_> {
     fn root(&mut self, id: FlatId) -> Result<(), LowerError> {
         let flat = self.flat;
         let node = flat.node(id);
-        let sizes: Rc<[Dim]> = node.shape.iter().filter(|dim| !dim.is_one()).cloned().collect();
+        let sizes = wide(&node.shape);
         let space = match node.kind {
             Kind::Segment { ids, .. } => Space::Segments(ids),
             _ if let Some(section) = self.plan.section(id) => Space::Section(section),
@@ -522,6 +540,34 @@ impl Planner<'_> {
                 }
                 return Ok(());
             }
+            Kind::Set { base, value, region } => {
+                match flat.replaced_at(region, map, &|axis| self.extent(axis))? {
+                    Some(Some(inside)) => {
+                        self.demand(*value, inside);
+                        return Ok(());
+                    }
+                    Some(None) => {
+                        self.demand(*base, map.clone());
+                        return Ok(());
+                    }
+                    None => self.demand(*base, map.clone()),
+                }
+                // The value has loops of its own, over the region.
+                let shape = &flat.node(*value).shape;
+                let map = match self.is_repeated(map) {
+                    true => map
+                        .iter()
+                        .zip(region)
+                        .map(|(index, replaced)| match replaced {
+                            Some(replaced) if replaced.size.is_one() => AffineIndex::at(0),
+                            _ => index.clone(),
+                        })
+                        .collect(),
+                    false => self.chain(&Space::Temporary(*value), None, shape, &wide(shape)),
+                };
+                self.demand(*value, map);
+                return Ok(());
+            }
             Kind::Reshape(operand) => {
                 // An output can be read from its array. Otherwise the loops decide whether it is stored first,
                 // because they may run along its axes: here these represent them.
@@ -529,8 +575,7 @@ impl Planner<'_> {
                     self.demand_array(*operand, Reason::Reshaped)?;
                 } else if !flat.is_dense(*operand) {
                     let shape = &flat.node(*operand).shape;
-                    let sizes: Rc<[Dim]> = shape.iter().filter(|dim| !dim.is_one()).cloned().collect();
-                    let map = self.chain(&Space::Temporary(*operand), None, shape, &sizes);
+                    let map = self.chain(&Space::Temporary(*operand), None, shape, &wide(shape));
                     self.demand(*operand, map);
                 }
                 return Ok(());
@@ -542,8 +587,10 @@ impl Planner<'_> {
             }
             _ => {}
         }
-        let extents = |axis: AxisId| self.axes[axis.index()].extent.clone();
-        let reads = flat.reads(id, map, &terms, &extents)?;
+        let is_array = |node: FlatId| {
+            self.plan.reason(node).is_some() || flat.outputs.contains(&node) || flat.stored.contains(&node)
+        };
+        let reads = flat.reads(id, map, &terms, &|axis| self.extent(axis), &is_array)?;
         for (operand, map) in reads {
             self.demand(operand, map);
         }
@@ -601,4 +648,9 @@ impl Planner<'_> {
         self.reductions.insert(key, axis);
         axis
     }
+}
+
+/// Returns the sizes that are not a literal 1.
+fn wide(shape: &[Dim]) -> Rc<[Dim]> {
+    shape.iter().filter(|dim| !dim.is_one()).cloned().collect()
 }

@@ -378,7 +378,8 @@ impl<'a> Nest<'a> {
                 terms.push(AffineIndex::along(self.reduction_axis(id, reduction, map)?));
             }
         }
-        self.flat.reads(id, map, &terms, &|axis| self.axes[axis.index()].extent.clone())
+        let extent = |axis: AxisId| self.axes[axis.index()].extent.clone();
+        self.flat.reads(id, map, &terms, &extent, &|node| self.is_loaded(node))
     }
 
     /// Returns a value, or the equal one that exists.
@@ -482,8 +483,9 @@ impl<'a> Nest<'a> {
             Kind::Select(_) => self.select([args[0], args[1], args[2]], id),
             Kind::Cast(_) => self.value(Def::Cast(args[0]), node.dtype, self.depends[args[0].index()], id),
             Kind::Reindex { .. } | Kind::Slice { .. } | Kind::Windows { .. } => args[0],
-            Kind::Concat { .. } => match args {
+            Kind::Concat { .. } | Kind::Set { .. } => match args {
                 [operand] => *operand,
+                _ if matches!(node.kind, Kind::Set { .. }) => self.want(id, Reason::Changed, id),
                 _ => self.want(id, Reason::Loops, id),
             },
             Kind::Segment { .. } => self.want(id, Reason::Partials, id),

@@ -5,11 +5,11 @@
 //! ```
 //!
 //! A node is cut where the operands of the joins below it meet, as far as views and elementwise ops carry those
-//! positions to its own axes. Within a piece every such join is one of its operands, and fuses. Other users of a
+//! positions to its own axes; every k-th element is a piece where a change with a step replaces these. Within a piece every such join is one of its operands, and fuses. Other users of a
 //! join read it from an array, which is also written in pieces.
 
 use crate::LowerError;
-use crate::flat::{Flat, FlatId, Kind};
+use crate::flat::{Flat, FlatId, Kind, Replaced, Side};
 use crate::kernel::AxisId;
 use crate::nest::{AffineIndex, AffineMap};
 use crate::thresholds::{MAX_KERNEL_PIECES, MAX_PIECES};
@@ -19,57 +19,84 @@ use std::collections::HashSet;
 /// A part of a tensor.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Piece {
-    /// The first element and the number of elements along each axis of the tensor that is not a literal 1.
-    pub ranges: Vec<(Dim, Dim)>,
+    /// The elements along each axis of the tensor that is not a literal 1.
+    pub ranges: Vec<Range>,
     /// Whether it, or a value that it is computed from, is a reduction.
     pub reduces: bool,
+}
+
+/// Elements of an axis: `length` elements from `start` on, `step` apart.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Range {
+    pub start: Dim,
+    pub length: Dim,
+    pub step: i64,
+}
+
+impl Range {
+    fn new(start: Dim, length: Dim) -> Range {
+        Range { start, length, step: 1 }
+    }
+
+    /// Returns the part of some elements that has these positions among them.
+    fn part(&self, part: &Range) -> Result<Range, LowerError> {
+        Ok(Range {
+            start: self.start.add(&part.start.scale(self.step)?)?,
+            length: part.length.clone(),
+            step: self.step.checked_mul(part.step).ok_or(LowerError::TooLarge)?,
+        })
+    }
 }
 
 impl Piece {
     /// Returns whether at most one axis needs a loop.
     pub fn is_line(&self) -> bool {
-        self.ranges.iter().filter(|(_, length)| !length.is_one()).count() <= 1
+        self.ranges.iter().filter(|range| !range.length.is_one()).count() <= 1
     }
 
     /// Returns the first axis that needs a loop.
     fn outermost(&self) -> Option<(usize, &Dim)> {
-        self.ranges.iter().map(|(_, length)| length).enumerate().find(|(_, length)| !length.is_one())
+        self.ranges.iter().map(|range| &range.length).enumerate().find(|(_, length)| !length.is_one())
     }
 }
 
-/// Where a piece has to be cut: an axis and positions on it.
-type Cut = (usize, Vec<Dim>);
+/// How a piece has to be cut: an axis, and the parts of its range.
+type Cut = (usize, Vec<Range>);
 
 impl Flat {
-    /// Returns the pieces in which a node is computed, in row-major order of their first elements. `loaded` tells
-    /// which nodes are read from arrays.
+    /// Returns the pieces in which a node is computed, in row-major order of their first elements: those of the region if it is
+    /// written over its base. `loaded` tells which nodes are read from arrays.
     pub fn pieces(&self, root: FlatId, loaded: &dyn Fn(FlatId) -> bool) -> Result<Vec<Piece>, LowerError> {
         let node = self.node(root);
-        let sizes = node.shape.iter().filter(|dim| !dim.is_one());
-        let ranges = sizes.map(|size| (Dim::ZERO, size.clone())).collect();
+        let region = match &node.kind {
+            Kind::Set { region, .. } if self.overwritten.contains_key(&root) => region.as_slice(),
+            _ => &[],
+        };
+        let range = |(axis, size): (usize, &Dim)| match region.get(axis) {
+            Some(Some(Replaced { start, step, size })) => {
+                Range { start: start.clone(), length: size.clone(), step: *step }
+            }
+            _ => Range::new(Dim::ZERO, size.clone()),
+        };
+        let ranges = node.shape.iter().enumerate().filter(|(_, size)| !size.is_one()).map(range).collect();
         let reduces = node.nested > 0 || matches!(node.kind, Kind::Reduce(_));
         let mut waiting = vec![Piece { ranges, reduces }];
         let mut pieces = Vec::new();
         while let Some(mut piece) = waiting.pop() {
             let cut = if node.joins { self.cut(root, &mut piece, loaded)? } else { None };
-            let Some((axis, places)) = cut.filter(|_| pieces.len() + waiting.len() < MAX_PIECES) else {
+            let Some((axis, cut)) = cut.filter(|_| pieces.len() + waiting.len() < MAX_PIECES) else {
                 pieces.push(piece);
                 continue;
             };
-            let (start, length) = piece.ranges[axis].clone();
-            let mut from = Dim::ZERO;
-            let mut parts = Vec::with_capacity(places.len() + 1);
-            for end in places.iter().chain([&length]) {
+            let mut parts = Vec::with_capacity(cut.len());
+            for range in cut.iter().filter(|range| !range.length.is_zero()) {
                 let mut part = piece.clone();
-                part.ranges[axis] = (start.add(&from)?, end.sub(&from)?);
-                if !part.ranges[axis].1.is_zero() {
-                    parts.push(part);
-                }
-                from = end.clone();
+                part.ranges[axis] = part.ranges[axis].part(range)?;
+                parts.push(part);
             }
             // With one part, the other operands are certainly empty. If it cannot be proved that every part lies
             // within one operand of the node itself, the cut is for a join below, which is stored instead.
-            if parts.len() > 1 && self.are_within_operands(root, &parts)? {
+            if parts.len() > 1 && self.are_within_operands(root, axis, &parts)? {
                 waiting.extend(parts.into_iter().rev());
             } else {
                 pieces.push(piece);
@@ -78,14 +105,33 @@ impl Flat {
         Ok(pieces)
     }
 
-    /// Returns whether each of some pieces of a node lies within one of its operands, if it is a join.
-    fn are_within_operands(&self, root: FlatId, parts: &[Piece]) -> Result<bool, LowerError> {
-        if !matches!(self.node(root).kind, Kind::Concat { .. }) {
-            return Ok(true);
-        }
+    /// Returns whether each of some pieces of a node lies within one of its operands along an axis of the pieces, if it is a
+    /// join.
+    fn are_within_operands(&self, root: FlatId, axis: usize, parts: &[Piece]) -> Result<bool, LowerError> {
+        let node = self.node(root);
         for part in parts {
-            let extent = |axis: AxisId| part.ranges[axis.index()].1.clone();
-            if self.reads(root, &self.map_of(root, part)?, &[], &extent)?.is_empty() {
+            let Range { length, .. } = &part.ranges[axis];
+            let extent = |axis: AxisId| part.ranges[axis.index()].length.clone();
+            let map = self.map_of(root, part)?;
+            let is_within = match &node.kind {
+                Kind::Concat { .. } => !self.reads(root, &map, &[], &extent, &|_| false)?.is_empty(),
+                Kind::Set { region, .. } => {
+                    let wide = (0..node.shape.rank()).filter(|axis| !node.shape[*axis].is_one()).nth(axis);
+                    let replaced = wide.and_then(|of| Some((of, region[of].as_ref()?)));
+                    match replaced {
+                        // Other axes are cut later, and so are steps of the region.
+                        Some((of, replaced)) => {
+                            !matches!(self.side(replaced, &map[of], &extent)?, Side::Unknown)
+                                || !self
+                                    .parts_of_change(replaced, &node.shape[of], &map[of], length)?
+                                    .is_empty()
+                        }
+                        None => true,
+                    }
+                }
+                _ => true,
+            };
+            if !is_within {
                 return Ok(false);
             }
         }
@@ -101,7 +147,7 @@ impl Flat {
         loaded: &dyn Fn(FlatId) -> bool,
     ) -> Result<Option<Cut>, LowerError> {
         // The axes of the piece, then those of reductions, which cannot be cut.
-        let mut extents: Vec<Dim> = piece.ranges.iter().map(|(_, length)| length.clone()).collect();
+        let mut extents: Vec<Dim> = piece.ranges.iter().map(|range| range.length.clone()).collect();
         piece.reduces = false;
         let mut seen: HashSet<(FlatId, AffineMap)> = HashSet::new();
         let mut stack = vec![(root, self.map_of(root, piece)?)];
@@ -125,16 +171,24 @@ impl Flat {
                     extents.push(extent.clone());
                 }
             }
-            let reads = self.reads(id, &map, &terms, &|axis| extents[axis.index()].clone())?;
-            if let Kind::Concat { axis, ends, .. } = &node.kind
-                && reads.is_empty()
-            {
-                let length = piece.ranges.len();
-                let own = map[*axis].axis.map(AxisId::index).filter(|axis| *axis < length);
-                if let Some(own) = own {
-                    let places = self.places(ends, &map[*axis], &extents[own])?;
-                    if !places.is_empty() {
-                        return Ok(Some((own, places)));
+            let reads = self.reads(id, &map, &terms, &|axis| extents[axis.index()].clone(), loaded)?;
+            if node.kind.is_join() && reads.is_empty() {
+                let own = |index: &AffineIndex| {
+                    index.axis.map(AxisId::index).filter(|axis| *axis < piece.ranges.len())
+                };
+                for (axis, index) in map.iter().enumerate() {
+                    let Some(own) = own(index) else { continue };
+                    let parts = match &node.kind {
+                        Kind::Concat { axis: joined, ends, .. } if *joined == axis => {
+                            self.parts(ends, index, &extents[own])?
+                        }
+                        Kind::Set { region, .. } if let Some(replaced) = &region[axis] => {
+                            self.parts_of_change(replaced, &node.shape[axis], index, &extents[own])?
+                        }
+                        _ => continue,
+                    };
+                    if !parts.is_empty() {
+                        return Ok(Some((own, parts)));
                     }
                 }
             }
@@ -148,17 +202,69 @@ impl Flat {
         let mut ranges = piece.ranges.iter().enumerate();
         let shape = &self.node(root).shape;
         let index = |dim: &Dim| match if dim.is_one() { None } else { ranges.next() } {
-            Some((axis, (start, length))) if !length.is_one() => {
-                AffineIndex::along(AxisId::new(axis)).moved(start)
-            }
-            Some((_, (start, _))) => Ok(AffineIndex::at_dim(start.clone())),
+            Some((axis, Range { start, length, step })) if !length.is_one() => Ok(AffineIndex {
+                axis: Some(AxisId::new(axis)),
+                step: *step,
+                ..AffineIndex::at_dim(start.clone())
+            }),
+            Some((_, Range { start, .. })) => Ok(AffineIndex::at_dim(start.clone())),
             None => Ok(AffineIndex::at(0)),
         };
         shape.iter().map(index).collect()
     }
 
+    /// Returns the parts of an axis of some length between which an index along it passes from one operand of a join to the
+    /// next, in ascending order; none if that depends on sizes.
+    fn parts(&self, ends: &[Dim], index: &AffineIndex, length: &Dim) -> Result<Vec<Range>, LowerError> {
+        let places = self.places(ends, index, length)?;
+        if places.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut start = Dim::ZERO;
+        let mut parts = Vec::with_capacity(places.len() + 1);
+        for end in places.into_iter().chain([length.clone()]) {
+            let length = end.sub(&start)?;
+            parts.push(Range::new(std::mem::replace(&mut start, end), length));
+        }
+        Ok(parts)
+    }
+
+    /// Returns the parts of an axis of some length on which an index along it is before, in and after what a change replaces
+    /// of an axis of `whole` elements, or in and between its steps; none if that depends on sizes.
+    fn parts_of_change(
+        &self,
+        replaced: &Replaced,
+        whole: &Dim,
+        index: &AffineIndex,
+        length: &Dim,
+    ) -> Result<Vec<Range>, LowerError> {
+        let Replaced { start, step, size } = replaced;
+        let end = replaced.end()?;
+        let mut parts = self.parts(&[start.clone(), end.clone(), whole.clone()], index, length)?;
+        parts.retain(|part| !part.length.is_zero());
+        if *step == 1 || parts.len() > 1 || index.step != 1 {
+            return Ok(parts);
+        }
+        if index.start == *start && *length == end.sub(start)? {
+            // The last period ends with its first element.
+            let others = size.sub(&size.least(&Dim::ONE)?)?;
+            let lengths = (0..*step).map(|period| if period == 0 { size.clone() } else { others.clone() });
+            let parts = lengths.enumerate().map(|(first, length)| Range {
+                start: Dim::constant(first as i64),
+                length,
+                step: *step,
+            });
+            return Ok(parts.collect());
+        }
+        let part = |first: i64| {
+            let start = Dim::constant(first);
+            Ok(Range { length: length.sub(&start)?.ceil_div(*step)?, start, step: *step })
+        };
+        (0..*step).map(part).collect()
+    }
+
     /// Returns where an index along an axis of some length passes from one operand of a join to the next, in
-    /// ascending order; `None` if that depends on sizes.
+    /// ascending order; none if that depends on sizes.
     fn places(&self, ends: &[Dim], index: &AffineIndex, length: &Dim) -> Result<Vec<Dim>, LowerError> {
         let Some((total, ends)) = ends.split_last() else { return Ok(Vec::new()) };
         let whole = match index.step {
@@ -190,7 +296,7 @@ impl Flat {
 }
 
 /// Groups pieces by kernel: those that can share the outermost loop.
-pub(crate) fn by_kernels(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
+pub(crate) fn by_kernels(pieces: &[Piece]) -> Vec<Vec<Piece>> {
     let mut kernels: Vec<Vec<Piece>> = Vec::new();
     for piece in pieces {
         let fits = |kernel: &&mut Vec<Piece>| {
@@ -199,8 +305,8 @@ pub(crate) fn by_kernels(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
                 && kernel[0].outermost() == piece.outermost()
         };
         match kernels.iter_mut().find(fits) {
-            Some(kernel) => kernel.push(piece),
-            None => kernels.push(vec![piece]),
+            Some(kernel) => kernel.push(piece.clone()),
+            None => kernels.push(vec![piece.clone()]),
         }
     }
     kernels

@@ -65,6 +65,12 @@ pub enum Reason {
     Nested,
     /// It replaces elements of an array from which it is computed, in another order.
     Replaces,
+    /// Which of its elements a change replaces depends on sizes.
+    Changed,
+    /// It is reduced across rows that its reader reduces along.
+    Across,
+    /// A change of elements that lie between others is written over it.
+    Overwritten,
     /// The loops of its reader, in the order that suits memory, would recompute it repeatedly.
     Loops,
     /// It is reduced from a contraction, which takes strips of an axis that its reader reduces.
@@ -108,6 +114,9 @@ impl fmt::Display for Reason {
             Reason::Scanned => f.write_str("running results that are read in another order"),
             Reason::Nested => f.write_str("reductions are nested too deeply"),
             Reason::Replaces => f.write_str("all of it is computed before it replaces elements of its input"),
+            Reason::Changed => f.write_str("sizes decide which of its elements are changed"),
+            Reason::Across => f.write_str("reduced across the rows that its reader goes along"),
+            Reason::Overwritten => f.write_str("a change of every few elements is written over it"),
             Reason::Loops => f.write_str("the loops that read it would recompute it"),
             Reason::Contracted => f.write_str("computed in strips of the axis that its reader reduces"),
             Reason::Large => f.write_str("the kernel would be too large"),

@@ -48,7 +48,7 @@ impl fmt::Display for Schedule {
             };
             write!(f, "{role:6} {}: {}[{}]", buffer.name, buffer.dtype, dims.join(", "))?;
             match buffer.starts_as {
-                Some(input) => writeln!(f, ", starts as input {}", self.buffers[input.index()].name)?,
+                Some(array) => writeln!(f, ", starts as {}", self.buffers[array.index()].name)?,
                 None => writeln!(f)?,
             }
         }

@@ -365,7 +365,14 @@ pub(crate) const OPS_OF_SECTION: Range<usize> = 512..1024;
 pub(crate) const MAX_CONDITIONS: usize = 16;
 
 /// The most pieces into which a node is cut for joins that lie below another join.
-pub(crate) const MAX_PIECES: usize = 64;
+pub(crate) const MAX_PIECES: usize = 256;
+
+/// The most nodes under index maps that tell how reductions go through memory.
+pub(crate) const MAX_NODES_OF_DIRECTION: usize = 256;
+
+/// The greatest step of a change whose elements, and each of those between them, are a piece. All of the base is written where
+/// there are more, and where the step is along the last axis, before the change is written over it.
+pub(crate) const MAX_STEP_IN_PIECES: i64 = 8;
 
 /// The most pieces of one kernel.
 pub(crate) const MAX_KERNEL_PIECES: usize = 16;

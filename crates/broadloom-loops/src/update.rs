@@ -1,22 +1,24 @@
-//! Inputs that are updated in a region: kernels write only what changes.
+//! Arrays that are updated in a region: kernels write only what changes.
 //!
 //! ```text
 //! assign x = x.at[1:-1].set(v)     piece [0, 1): x    [1, n-1): v    [n-1, n): x
 //! ```
 //!
-//! The pieces that are the input itself are not written: the array of the output starts as the input. If the others cannot
-//! be written over it because elements would be overwritten before they are read, what replaces the region is stored first,
-//! and then copied.
+//! The pieces that are the array itself are not written: the array of the result *starts as* it, in the same memory. An input
+//! may be updated so where its output replaces it, and a temporary where a change is the last that needs it. If the other pieces
+//! of an input cannot be written over it because elements would be overwritten before they are read, what replaces the region
+//! is stored first, and then copied; those of a temporary are written elsewhere, as all of the result.
 
 use crate::LowerError;
-use crate::alias::in_place;
+use crate::alias::{Versions, equal_strides};
+use crate::band::Known;
 use crate::flat::{Flat, FlatId, Kind};
-use crate::kernel::{AxisId, BufferId, Role, Schedule};
+use crate::kernel::{AxisId, BufferId, Kernel, KernelId, Role, Schedule};
 use crate::pieces::Piece;
-use broadloom_ir::InputId;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::verify::{Broken, Fault};
+use std::collections::BTreeMap;
 
-/// How an input is updated in a region. One way after the other is tried.
+/// How an array is updated. One way after the other is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Update {
     /// What changes is written as soon as it is computed.
@@ -27,32 +29,74 @@ enum Update {
     Whole,
 }
 
-/// The ways in which inputs are updated: directly, if nothing else is known.
+/// The ways in which nodes update arrays, with the inputs that these start as: directly, if nothing else is known.
 #[derive(Debug)]
-pub(crate) struct Updates(BTreeMap<BufferId, Update>);
+pub(crate) struct Updates(BTreeMap<FlatId, (Update, Option<BufferId>)>);
 
 impl Updates {
     pub fn new() -> Updates {
         Updates(BTreeMap::new())
     }
 
-    fn of(&self, input: BufferId) -> Update {
-        self.0.get(&input).copied().unwrap_or(Update::Directly)
+    fn of(&self, node: FlatId) -> Update {
+        self.0.get(&node).map_or(Update::Directly, |(update, _)| *update)
     }
 
-    /// Chooses the next way for each input that a schedule updates in part but cannot write in place. Returns whether there
-    /// is one.
-    pub fn defer(&mut self, schedule: &Schedule) -> bool {
-        let hazardous = hazardous(schedule);
-        for input in &hazardous {
-            let next = match self.of(*input) {
-                Update::Directly => Update::Stored,
-                Update::Stored | Update::Whole => Update::Whole,
-            };
-            self.0.insert(*input, next);
-        }
-        !hazardous.is_empty()
+    /// Returns whether a node may update an array at all.
+    pub fn allows(&self, node: FlatId) -> bool {
+        self.of(node) != Update::Whole
     }
+
+    /// Chooses the next way for a node that cannot update an array as it was to; `input` is the array if it is an input.
+    /// Returns whether there is one.
+    pub fn defer(&mut self, node: FlatId, input: Option<BufferId>) -> bool {
+        let next = match self.of(node) {
+            Update::Directly if input.is_some() => Update::Stored,
+            Update::Directly | Update::Stored => Update::Whole,
+            Update::Whole => return false,
+        };
+        self.0.insert(node, (next, input));
+        true
+    }
+
+    /// Chooses the next way for each node that a schedule updates in part but cannot write in place. Returns whether there is
+    /// one. `nodes` are those of the arrays that start as others.
+    ///
+    /// # Errors
+    /// Returns an error if a copy that nothing else reads is overwritten too early, which is a bug.
+    pub fn defer_all(
+        &mut self,
+        schedule: &Schedule,
+        nodes: &BTreeMap<BufferId, FlatId>,
+    ) -> Result<bool, Broken> {
+        let is_input = |array: &BufferId| matches!(schedule.buffers[array.index()].role, Role::Input(_));
+        let last_versions = schedule.last_versions();
+        let mut deferred = false;
+        for last in nodes.keys().filter(|array| last_versions[array.index()] == **array) {
+            for array in overwritten(schedule, *last) {
+                let Some(node) = nodes.get(&array) else { continue };
+                if !self.defer(*node, schedule.buffers[array.index()].starts_as.filter(is_input)) {
+                    return Err(Broken { kernel: KernelId::new(0), fault: Fault::Start(array) });
+                }
+                deferred = true;
+            }
+        }
+        Ok(deferred)
+    }
+}
+
+/// Returns the versions of an array that overwrite earlier ones before these are read.
+fn overwritten(schedule: &Schedule, last: BufferId) -> Vec<BufferId> {
+    let kernels: Vec<&Kernel> = schedule.kernels.iter().collect();
+    let versions = schedule.versions(last);
+    let strides = match versions[..] {
+        [first, _] => equal_strides(schedule, last, first),
+        _ => Vec::new(),
+    };
+    let (known, elements) = (Known::of(schedule), schedule.buffers[last.index()].shape.elements().ok());
+    let versions = Versions { kernels: &kernels, versions: &versions, strides: &strides, known, elements };
+    let hazards = versions.hazards(&|one: KernelId, other| schedule.take_turns(one, other));
+    hazards.into_iter().map(|(version, _)| version).collect()
 }
 
 impl Flat {
@@ -65,25 +109,34 @@ impl Flat {
         let of = |(input, output): &(BufferId, BufferId)| {
             let Role::Output(index) = self.buffers[output.index()].role else { return None };
             let node = self.outputs[index];
-            (self.node(node).joins && updates.of(*input) != Update::Whole).then_some((node, *input))
+            (self.node(node).joins && updates.allows(node)).then_some((node, *input))
         };
         assigned.iter().filter_map(of).collect()
     }
 
     /// Returns whether a piece of a node is the same piece of an array.
-    pub fn is_piece_of(&self, root: FlatId, array: BufferId, piece: &Piece) -> Result<bool, LowerError> {
+    pub fn is_piece_of(
+        &self,
+        root: FlatId,
+        array: BufferId,
+        piece: &Piece,
+        stored: &dyn Fn(FlatId) -> Option<BufferId>,
+    ) -> Result<bool, LowerError> {
         let whole = self.map_of(root, piece)?;
-        let extent = |axis: AxisId| piece.ranges[axis.index()].1.clone();
+        let extent = |axis: AxisId| piece.ranges[axis.index()].length.clone();
         let (mut node, mut map) = (root, whole.clone());
         loop {
+            let buffer = match self.node(node).kind {
+                Kind::Buffer(buffer) => Some(buffer),
+                _ => stored(node).filter(|_| node != root),
+            };
+            if let Some(buffer) = buffer {
+                return Ok(buffer == array && map == whole);
+            }
             match self.node(node).kind {
-                Kind::Buffer(buffer) => return Ok(buffer == array && map == whole),
-                Kind::Concat { .. } | Kind::Slice { .. } | Kind::Reindex { .. }
-                    if !self.stored.contains(&node) =>
-                {
-                    let [(operand, read)] = &self.reads(node, &map, &[], &extent)?[..] else {
-                        return Ok(false);
-                    };
+                Kind::Concat { .. } | Kind::Set { .. } | Kind::Slice { .. } | Kind::Reindex { .. } => {
+                    let reads = self.reads(node, &map, &[], &extent, &|node| stored(node).is_some())?;
+                    let [(operand, read)] = &reads[..] else { return Ok(false) };
                     (node, map) = (*operand, read.clone());
                 }
                 _ => return Ok(false),
@@ -91,28 +144,37 @@ impl Flat {
         }
     }
 
+    /// Returns the array from which a node is made by changes of regions.
+    pub fn base(&self, node: FlatId, stored: &dyn Fn(FlatId) -> Option<BufferId>) -> Option<BufferId> {
+        let mut id = node;
+        loop {
+            id = match self.node(id).kind {
+                Kind::Buffer(buffer) => return Some(buffer),
+                _ if let Some(buffer) = stored(id).filter(|_| id != node) => return Some(buffer),
+                // What is written over its base starts as all of it.
+                Kind::Set { .. } if id != node && self.overwritten.contains_key(&node) => return None,
+                Kind::Set { base, .. } => base,
+                Kind::Reindex { operand, .. } if self.overwritten.get(&node) == Some(&id) => operand,
+                _ => return None,
+            };
+        }
+    }
+
     /// Stores what replaces regions, where it is computed from arrays that are updated so.
     pub fn store_replacements(&mut self, updates: &Updates) {
-        let is_read = |node: &FlatId| match self.node(*node).kind {
-            Kind::Buffer(buffer) => updates.of(buffer) == Update::Stored,
+        let inputs: Vec<BufferId> = updates
+            .0
+            .values()
+            .filter(|(update, _)| *update == Update::Stored)
+            .filter_map(|(_, input)| *input)
+            .collect();
+        let is_read = |node: FlatId| match self.node(node).kind {
+            Kind::Buffer(buffer) => inputs.contains(&buffer),
             _ => false,
         };
         let is_array = |node: FlatId| matches!(self.node(node).kind, Kind::Buffer(_));
-        let waits = |node: &FlatId| !is_array(*node) && self.below(*node).iter().any(is_read);
+        let waits = |node: &FlatId| !is_array(*node) && self.below([*node]).iter().any(is_read);
         let stored: Vec<FlatId> = self.replacements.iter().copied().filter(waits).collect();
         stored.into_iter().for_each(|node| self.store(node));
     }
-}
-
-/// Returns the inputs that a schedule updates in part but cannot write in place.
-fn hazardous(schedule: &Schedule) -> BTreeSet<BufferId> {
-    let updated = schedule.buffers.iter().filter_map(|buffer| match buffer.role {
-        Role::Output(output) => Some((output, buffer.starts_as?)),
-        Role::Input(_) | Role::Temporary => None,
-    });
-    let is_hazard = |(output, input): &(usize, BufferId)| match schedule.buffers[input.index()].role {
-        Role::Input(id) => in_place(schedule, *output, InputId::new(id.index())).is_err(),
-        Role::Output(_) | Role::Temporary => true,
-    };
-    updated.filter(is_hazard).map(|(_, input)| input).collect()
 }

@@ -51,10 +51,13 @@
 //! 16. The kernels of a [`Band`] follow each other, and each has a parallel axis of so many steps per row. No other kernel
 //!     uses the arrays that it holds. If one of its kernels writes an array that another uses, each of their steps uses
 //!     elements of its own row only. This too is checked with examples of sizes.
+//! 17. Stores write as many elements of an array as it has, or fewer if it starts as another array, which is an input or a
+//!     temporary of its dtype and shape. At most one array starts as each temporary. This too is checked with examples of sizes.
 
 mod bands;
 mod best;
 mod contraction;
+mod coverage;
 mod dense;
 mod present;
 mod reductions;
@@ -138,6 +141,12 @@ pub enum Fault {
     /// Promise 16.
     #[error("a step uses elements of {0} that are not in its row")]
     Rows(BufferId),
+    /// Promise 17.
+    #[error("the elements of {0} that are written are not all, or more than it has")]
+    Coverage(BufferId),
+    /// Promise 17.
+    #[error("{0} cannot start as another array")]
+    Start(BufferId),
     /// Promise 15.
     #[error("access {0} reads an array where it may have no elements")]
     Empty(AccessId),
@@ -172,6 +181,7 @@ pub fn verify(schedule: &Schedule) -> Result<(), Broken> {
         scope.scanned().map_err(broken)?;
         scope.body(&kernel.body).map_err(broken)?;
     }
+    coverage::coverage(schedule)?;
     bands::bands(schedule)
 }
 

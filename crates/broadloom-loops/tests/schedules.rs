@@ -3,12 +3,14 @@
 #[path = "../../../tests/cases/expressions.rs"]
 mod expressions;
 
+use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Graph, Site};
+use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
-use broadloom_loops::kernel::{Assumption, Buffer, Role, Specialisation};
+use broadloom_loops::kernel::{Assumption, Buffer, BufferId, Kernel, Role, Schedule, Specialisation};
 use broadloom_loops::{IndexWidth, Layout, LowerOptions, Target, lower, verify};
 
 #[test]
@@ -189,4 +191,40 @@ fn columns_are_reduced_over_pages_of_several_rows_at_once() {
         "{}",
         of_columns(ReduceOp::ArgMax)
     );
+}
+
+/// Loops that suit sums of rows gather the elements of columns. So one of them is stored where both are needed.
+#[test]
+fn rows_and_columns_are_reduced_by_loops_of_their_own() {
+    let lowered = |build: &dyn Fn(&mut Graph, [ExprId; 2]) -> Vec<ExprId>| {
+        let mut graph = Graph::new();
+        let n = Dim::symbol(graph.symbol("n", Site::caller()));
+        let x = graph.input("x", DType::F64, vec![n.clone(), n].into(), Site::caller());
+        let sums = [0, 1].map(|axis| graph.reduce(ReduceOp::Sum, x, Some(&[axis]), false, Site::caller()));
+        let outputs = build(&mut graph, sums);
+        let named: Vec<(String, ExprId)> =
+            outputs.into_iter().enumerate().map(|(index, expr)| (format!("o{index}"), expr)).collect();
+        let named: Vec<(&str, ExprId)> = named.iter().map(|(name, expr)| (name.as_str(), *expr)).collect();
+        let checked = graph.finish(&named).unwrap();
+        lower(&checked, &LowerOptions::dense(&checked, true)).unwrap()
+    };
+    let moves_by = |schedule: &Schedule| -> Vec<usize> {
+        let of = |kernel: &Kernel| {
+            let reads = kernel.accesses.iter().filter(|access| access.buffer == Some(BufferId::new(0)));
+            reads.count()
+        };
+        schedule.kernels.iter().map(of).collect()
+    };
+    let temporaries =
+        |schedule: &Schedule| schedule.buffers.iter().filter(|buffer| buffer.role == Role::Temporary).count();
+    let both = lowered(&|_, sums| sums.to_vec());
+    assert_eq!((moves_by(&both), temporaries(&both)), (vec![1, 1], 0), "{both}");
+    let added = lowered(&|graph, sums| vec![graph.elementwise(Op::Add, &sums, Site::caller())]);
+    assert_eq!((moves_by(&added), temporaries(&added)), (vec![1, 1], 1), "{added}");
+    // What goes the same way shares its loops.
+    let squares = lowered(&|graph, [columns, _]| {
+        let twice = graph.elementwise(Op::Multiply, &[columns, columns], Site::caller());
+        vec![columns, twice]
+    });
+    assert_eq!((moves_by(&squares), temporaries(&squares)), (vec![1], 0), "{squares}");
 }

@@ -38,6 +38,18 @@ pub struct Operand<'py> {
     is_writeable: bool,
 }
 
+/// Returns whether an object is an array of numbers or bools, and of no class of its own.
+pub fn is_number_array(object: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: the object lives, and this thread is attached.
+    let is_array = unsafe { npyffi::PyArray_CheckExact(object.py(), object.as_ptr()) != 0 };
+    // SAFETY: the object is an array of NumPy's, which has a descriptor.
+    is_array
+        && unsafe {
+            let descr = (*object.as_ptr().cast::<PyArrayObject>()).fields.descr;
+            dtype::of_number(object.py(), (*descr).fields.type_num).is_some()
+        }
+}
+
 impl<'py> Operand<'py> {
     /// Returns the array that an object is or can be viewed as; `None` if it is something else.
     ///

@@ -22,6 +22,7 @@ mod program;
 mod state;
 mod structure;
 mod table;
+mod texts;
 mod trace;
 
 use pyo3::prelude::*;

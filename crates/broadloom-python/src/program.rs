@@ -4,14 +4,16 @@ use crate::error::{Class, of_mistakes};
 use crate::function::{options, size_text};
 use crate::kernel::{Changes, Failure, Kernel};
 use crate::structure::{Call, Leaf, Tree};
+use crate::texts::{TextColumn, decoded};
 use crate::trace::Trace;
 use broadloom::CompileOptions;
+use broadloom_text::TextList;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBool, PyDict, PyInt, PyMapping, PyString};
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most kernels that a program keeps.
 const CAPACITY: usize = 64;
@@ -35,7 +37,16 @@ pub struct Program {
     needed: Vec<String>,
     /// The names that are constants unless they are given.
     constants: Vec<String>,
-    kernels: Mutex<HashMap<Key, Py<Kernel>>>,
+    kernels: Mutex<HashMap<Key, Compiled>>,
+}
+
+/// The numbers of results that are text, with their texts.
+type TextResults = Arc<[(usize, TextList)]>;
+
+/// A kernel, and which of its results are text.
+struct Compiled {
+    kernel: Py<Kernel>,
+    texts: TextResults,
 }
 
 /// The names of the arrays, their structure, and their sizes if the kernel is for them alone.
@@ -56,6 +67,8 @@ struct Declared {
     name: String,
     /// The value, as a text; `None` for arrays and floats, which are passed to the kernel.
     value: Option<String>,
+    /// The texts of a column of text, of which the kernel gets the codes.
+    texts: Option<TextList>,
 }
 
 /// The pickled form: a function, and its arguments.
@@ -86,10 +99,10 @@ impl Program {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut given = self.given(py, arrays, named)?;
-        let kernel = self.kernel_for(py, &given.names, &mut given.call, false)?;
+        let (kernel, texts) = self.kernel_for(py, &given.names, &mut given.call, false)?;
         self.add_declared(py, kernel.get(), &mut given)?;
         let error = match kernel.get().run(py, &given.call.leaves, out) {
-            Ok(results) => return Ok(results),
+            Ok(results) => return with_texts(results, &texts, out.is_some()),
             Err(Failure::Raised(error)) => return Err(error),
             Err(Failure::Sizes(error)) => error,
         };
@@ -98,12 +111,13 @@ impl Program {
         }
         // As in a traced function: these sizes may need a kernel of their own.
         given.call.leaves.truncate(given.call.leaves.len() - self.declared.len());
-        let kernel = self.kernel_for(py, &given.names, &mut given.call, true)?;
+        let (kernel, texts) = self.kernel_for(py, &given.names, &mut given.call, true)?;
         self.add_declared(py, kernel.get(), &mut given)?;
-        kernel.get().run(py, &given.call.leaves, out).map_err(|failure| match failure {
+        let results = kernel.get().run(py, &given.call.leaves, out).map_err(|failure| match failure {
             Failure::Raised(error) => error,
             Failure::Sizes(_) => kernel.get().explain(py, &error),
-        })
+        })?;
+        with_texts(results, &texts, out.is_some())
     }
 
     /// The kernel that a call with these arrays runs.
@@ -115,7 +129,7 @@ impl Program {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, Kernel>> {
         let mut given = self.given(py, arrays, named)?;
-        self.kernel_for(py, &given.names, &mut given.call, false)
+        Ok(self.kernel_for(py, &given.names, &mut given.call, false)?.0)
     }
 
     /// Returns the explanation of the kernel for these arrays.
@@ -210,14 +224,22 @@ impl Program {
             }
         };
         let mut given = Given { names: Vec::new(), call: Call::default(), declared: Vec::new() };
+        let mut found = Vec::new();
         for name in &self.needed {
-            let Some(array) = find(name)? else { return Err(missing(py, name)) };
-            given.names.push(self.add(&mut given.call, name, &array)?);
+            found.push((name, find(name)?.ok_or_else(|| missing(py, name))?));
         }
         for name in &self.constants {
-            if let Some(array) = find(name)? {
-                given.names.push(self.add(&mut given.call, name, &array)?);
-            }
+            found.extend(find(name)?.map(|array| (name, array)));
+        }
+        let mut columns = Vec::new();
+        for (name, array) in &found {
+            columns.push(TextColumn::of(name, array)?);
+        }
+        self.join(py, &found, &mut columns)?;
+        for ((name, array), column) in found.iter().zip(columns) {
+            let array = column.as_ref().map_or(array, |column| &column.codes);
+            let declared = self.add(&mut given.call, name, array)?;
+            given.names.push(Declared { texts: column.map(|column| column.texts), ..declared });
         }
         for name in &self.declared {
             given.declared.push(find(name)?);
@@ -240,6 +262,37 @@ impl Program {
         Ok(given)
     }
 
+    /// Gives columns of text that meet one list of texts.
+    fn join<'py>(
+        &self,
+        py: Python<'py>,
+        found: &[(&String, Bound<'py, PyAny>)],
+        columns: &mut [Option<TextColumn<'py>>],
+    ) -> PyResult<()> {
+        let mut lists = columns.iter().flatten().map(|column| &column.texts);
+        if lists.next().is_none_or(|first| lists.all(|other| other == first)) {
+            return Ok(());
+        }
+        // Its mistakes may come from texts that are not joined yet, and are those of the kernel otherwise.
+        let (mut call, mut names) = (Call::default(), Vec::new());
+        for ((name, array), column) in found.iter().zip(&*columns) {
+            let array = column.as_ref().map_or(array, |column| &column.codes);
+            let texts = column.as_ref().map(|column| column.texts.clone());
+            names.push(Declared { texts, ..self.add(&mut call, name, array)? });
+        }
+        let trace = Trace::of_text("program");
+        trace.only_join_texts(py)?;
+        self.declare(py, &trace, &names, &mut call, true)?;
+        trace.run(py, &self.text).ok();
+        for (name, joined) in trace.joined_texts(py)? {
+            let of_name = found.iter().zip(&mut *columns).find(|((own, _), _)| ***own == *name);
+            if let Some((_, Some(column))) = of_name {
+                column.join(&joined)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Adds the arrays of the inputs that the program declares, which follow the others.
     fn add_declared<'py>(&self, py: Python<'py>, kernel: &Kernel, given: &mut Given<'py>) -> PyResult<()> {
         for (name, array) in self.declared.iter().zip(&given.declared) {
@@ -255,15 +308,15 @@ impl Program {
         let name = name.to_owned();
         if let Ok(value) = given.cast_exact::<PyBool>() {
             let text = if value.is_true() { "True" } else { "False" };
-            return Ok(Declared { name, value: Some(text.to_owned()) });
+            return Ok(Declared { name, value: Some(text.to_owned()), texts: None });
         }
         if given.is_exact_instance_of::<PyInt>() {
-            return Ok(Declared { name, value: Some(given.str()?.to_string()) });
+            return Ok(Declared { name, value: Some(given.str()?.to_string()), texts: None });
         }
         let leaves = call.leaves.len();
         call.add(given, 0).map_err(|error| Class::named(given.py(), error, &name))?;
         if call.leaves.len() == leaves + 1 && call.statics.is_empty() {
-            return Ok(Declared { name, value: None });
+            return Ok(Declared { name, value: None, texts: None });
         }
         let text = format!("`{name}` is neither an array nor a number: pass `np.asarray({name})`");
         Err(Class::DType.error(given.py(), text))
@@ -275,16 +328,16 @@ impl Program {
         names: &[Declared],
         call: &mut Call<'py>,
         is_concrete: bool,
-    ) -> PyResult<Bound<'py, Kernel>> {
+    ) -> PyResult<(Bound<'py, Kernel>, TextResults)> {
         let mut key: Key = (names.to_vec(), call.key.to_vec(), is_concrete.then(|| call.sizes()));
-        let find = |key: &Key| -> Option<Bound<'py, Kernel>> {
+        let find = |key: &Key| {
             let kernels = self.kernels.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-            kernels.get(key).map(|kernel| kernel.bind(py).clone())
+            kernels.get(key).map(|found| (found.kernel.bind(py).clone(), found.texts.clone()))
         };
         if let Some(kernel) = find(&key) {
             return Ok(kernel);
         }
-        let kernel = match self.make(py, names, call, is_concrete) {
+        let (kernel, texts) = match self.make(py, names, call, is_concrete) {
             Ok(kernel) => kernel,
             Err(error) if !is_concrete && Class::is_any(py, &error)? => {
                 key.2 = Some(call.sizes());
@@ -302,10 +355,10 @@ impl Program {
             if kernels.len() >= CAPACITY {
                 removed = std::mem::take(&mut *kernels);
             }
-            kernels.insert(key, kernel.clone().unbind());
+            kernels.insert(key, Compiled { kernel: kernel.clone().unbind(), texts: texts.clone() });
         }
         drop(removed);
-        Ok(kernel)
+        Ok((kernel, texts))
     }
 
     /// Resolves the program for these inputs and compiles it.
@@ -315,26 +368,9 @@ impl Program {
         names: &[Declared],
         call: &mut Call<'py>,
         is_concrete: bool,
-    ) -> PyResult<Kernel> {
+    ) -> PyResult<(Kernel, TextResults)> {
         let trace = Trace::of_text("program");
-        let sizes = call.declared(is_concrete);
-        let mut leaves = call.leaves.iter().zip(&sizes);
-        let mut inputs = Vec::new();
-        for Declared { name, value } in names {
-            if let Some(value) = value {
-                trace.run(py, &format!("let {} = {value}", quoted(name)))?;
-                continue;
-            }
-            match leaves.next() {
-                Some((Leaf::Array(array), sizes)) => {
-                    let sizes: Vec<String> = sizes.iter().map(|size| size_text(*size)).collect();
-                    trace.input(py, &quoted(name), array.dtype, &sizes)?;
-                }
-                Some((Leaf::Number(_), _)) => trace.number(py, name, name)?,
-                None => {}
-            }
-            inputs.push(name.clone());
-        }
+        let mut inputs = self.declare(py, &trace, names, call, is_concrete)?;
         inputs.extend(self.declared.iter().cloned());
         trace.begin(py)?;
         trace.run(py, &self.text)?;
@@ -350,8 +386,74 @@ impl Program {
                 Tree::Dict(named.collect())
             }
         };
-        Kernel::compile(py, traced, &inputs, (results, Changes::default()), &self.options)
+        let texts = traced.resolved.texts.results.iter().filter_map(|(result, column)| {
+            let number = outputs.iter().position(|output| output.name == *result)?;
+            let texts = names.iter().find(|declared| *declared.name == **column)?.texts.clone()?;
+            Some((number, texts))
+        });
+        let texts = texts.collect();
+        let kernel = Kernel::compile(py, traced, &inputs, (results, Changes::default()), &self.options)?;
+        Ok((kernel, texts))
     }
+
+    /// Declares the arguments, and returns the names of those that the kernel gets.
+    fn declare(
+        &self,
+        py: Python<'_>,
+        trace: &Trace,
+        names: &[Declared],
+        call: &mut Call<'_>,
+        is_concrete: bool,
+    ) -> PyResult<Vec<String>> {
+        let sizes = call.declared(is_concrete);
+        let mut leaves = call.leaves.iter().zip(&sizes);
+        let mut inputs = Vec::new();
+        for Declared { name, value, texts } in names {
+            if let Some(value) = value {
+                trace.run(py, &format!("let {} = {value}", quoted(name)))?;
+                continue;
+            }
+            match leaves.next() {
+                Some((Leaf::Array(array), sizes)) => {
+                    let sizes: Vec<String> = sizes.iter().map(|size| size_text(*size)).collect();
+                    match texts {
+                        Some(texts) => trace.text_column(py, name, &sizes, texts.clone())?,
+                        None => trace.input(py, &quoted(name), array.dtype, &sizes)?,
+                    }
+                }
+                Some((Leaf::Number(_), _)) => trace.number(py, name, name)?,
+                None => {}
+            }
+            inputs.push(name.clone());
+        }
+        Ok(inputs)
+    }
+}
+
+/// Returns results with the elements of those that are text.
+fn with_texts<'py>(
+    results: Bound<'py, PyAny>,
+    texts: &[(usize, TextList)],
+    is_out: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = results.py();
+    if texts.is_empty() {
+        return Ok(results);
+    }
+    if is_out {
+        return Err(Class::Value.error(py, "a result is text, which `out=` cannot take: leave out `out=`"));
+    }
+    let Ok(named) = results.cast::<PyDict>() else {
+        return texts.first().map_or(Ok(results.clone()), |(_, texts)| decoded(&results, texts));
+    };
+    let names = named.keys();
+    for (number, texts) in texts {
+        let name = names.get_item(*number)?;
+        if let Some(codes) = named.get_item(&name)? {
+            named.set_item(name, decoded(&codes, texts)?)?;
+        }
+    }
+    Ok(results)
 }
 
 fn missing(py: Python<'_>, name: &str) -> PyErr {

@@ -91,6 +91,33 @@ def test_changes_are_seen_by_one_array_only():
     np.testing.assert_array_equal(np.asarray(whole), [1, 2])
 
 
+def test_changes_by_slices_wait():
+    def smooth(size):
+        data = np.arange(float(size)) ** 2
+        x = xp.asarray(data) * 2.0
+        x[1:-1] = (x[:-2] + x[2:]) / 2
+        x[:1] = 0
+        x[::-3] = xp.asarray(1.5)
+        x[2:2] = 7
+        assert x._node.source is not None
+        expected = data * 2
+        expected[1:-1] = (expected[:-2] + expected[2:]) / 2
+        expected[:1], expected[::-3] = 0, 1.5
+        np.testing.assert_array_equal(np.asarray(x), expected)
+
+    assert kernels(lambda: smooth(10)) == 1
+    rows = xp.zeros((4, 3), dtype=xp.int32) + xp.asarray(1, dtype=xp.int32)
+    rows[..., 1:] = xp.asarray([[5], [6], [7], [8]], dtype=xp.int16)
+    rows[:, :1] = 2.9
+    np.testing.assert_array_equal(np.asarray(rows), [[2, value, value] for value in (5, 6, 7, 8)])
+    x = xp.exp(xp.zeros(5))
+    for value, key in [(xp.ones(3), slice(1, 3)), (xp.ones((2, 5)), slice(None)), (xp.ones(2), slice(0, 0))]:
+        with pytest.raises((bl.ShapeError, ValueError)):
+            x[key] = value
+    with pytest.raises(bl.DTypeError):
+        rows[:2] = xp.ones(3)
+
+
 def test_memory_is_shared_only_if_asked():
     data = np.array([1.0, 2.0])
     taken, shared = xp.asarray(data), xp.asarray(data, copy=False)

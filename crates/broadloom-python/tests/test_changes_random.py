@@ -20,6 +20,9 @@ class Writer:
         self.random = random.Random(seed)
         shape = (self.random.randint(1, 6), self.random.randint(1, 6))
         self.arguments = {name: self.argument(shape) for name in "xyz"[: self.random.randint(1, 3)]}
+        if self.random.random() < 0.4:
+            shape = self.random.choice([(4,), (3,), (2, 1), (1, 3), ()])
+            self.arguments |= {name: np.array(self.positions(shape)).reshape(shape) for name in "pq"}
         self.values = {name: array.copy(order="K") for name, array in self.arguments.items()}
         self.lines = []
         self.made = 0
@@ -31,8 +34,30 @@ class Writer:
         array = np.array([[self.random.randint(-9, 9) for _ in range(shape[1])] for _ in range(shape[0])], dtype)
         return self.random.choice([array, array.T, np.asfortranarray(array), np.repeat(array, 2, 0)[::2]])
 
+    def positions(self, shape):
+        return [self.random.randint(-3, 3) for _ in range(int(np.prod(shape)))]
+
     def name(self):
-        return self.random.choice(list(self.values))
+        return self.random.choice([name for name in self.values if name not in "pq"])
+
+    def at_positions(self, name):
+        """A change at positions: those of an argument or known ones, for one axis or two, or beside a range."""
+        first, second = (
+            self.random.choice(
+                [f"{letter} % {name}.shape[{axis}]", letter, str(self.positions((3,)))][2 * (letter not in self.values) :]
+            )
+            for letter, axis in zip("pq", (0, -1))
+        )
+        index = self.random.choice([first, f"({first}, {second})", f"(slice(None, None, -1), {second})", f"({first}, 0)"])
+        value = self.random.choice([str(self.random.randint(-5, 5)), self.operand()])
+        ufunc = self.random.choice(["add", "subtract", "maximum", "minimum"])
+        # `at` of another kind is refused, where NumPy cuts off the fractions of each sum.
+        dtype = self.values[name].dtype
+        alike = [other for other, array in self.values.items() if getattr(array, "dtype", None) == dtype]
+        other = self.random.choice([str(self.random.randint(-5, 5)), self.random.choice(alike)])
+        return self.random.choice(
+            [f"np.{ufunc}.at({name}, {index}, {other})", f"{name}[{index}] = {value}", f"{name}[{index}] += {value}"]
+        )
 
     def region(self, value):
         items = []
@@ -83,6 +108,8 @@ class Writer:
             return f"{fresh} = {self.random.choice([f'{name}.copy()', name, f'{name}.sum()', f'{name} + 0'])}"
         if kind < 0.33:
             return f"{fresh} = np.zeros({name}.shape, dtype={name}.dtype)"
+        if kind > 0.93 and is_array:
+            return self.at_positions(name)
         if kind < 0.55:
             return f"{name} {self.random.choice(['+=', '-='])} {self.operand()}"
         if not is_array:

@@ -146,18 +146,15 @@ def test_changes_that_are_refused():
         x.shape = (6, 5)
 
     def scatter(x):
-        np.add.at(x, np.array([0, 0]), 1)
-
-    def scattered(x, i):
-        x[i] = 1
+        np.hypot.at(x, np.array([0, 0]), 1)
 
     def outside(x):
         np.add(x, 1, out=A)
 
     for function, args, text in [
         (reshape, [A], "x = x.reshape"),
-        (scatter, [V], "np.bincount"),
-        (scattered, [V, np.array([0, 1])], "x.mask. = v"),
+        (scatter, [V], "np.hypot"),
+        (lambda x: np.place(x, x > 3, [1, 2]), [V], "np.copyto"),
         (outside, [B], "pass the array as an argument"),
         (lambda x: np.einsum("ii->i", x).fill(0), [array(4, 4)], "copy"),
         (lambda x: np.diagonal(x).fill(0), [array(4, 4)], "copy"),

@@ -179,7 +179,7 @@ def test_data_frames():
             return types.SimpleNamespace(to_numpy=lambda: self.columns[name])
 
     np.testing.assert_array_equal(bl.eval("a / 2", Frame()), X / 2)
-    with pytest.raises(bl.DTypeError, match="`b`: arrays of dtype object"):
+    with pytest.raises(bl.Error, match="a column of text"):
         bl.eval("b + a", Frame())
     with pytest.raises(TypeError, match="a dict or a DataFrame"):
         bl.eval("a / 2", 3)

@@ -19,16 +19,22 @@ def test_types_of_calls(tmp_path):
     """What a type checker makes of the functions that most code calls."""
     pytest.importorskip("mypy")
     (tmp_path / "calls.py").write_text(
-        "import broadloom as bl\n"
-        "def f(x): return x\n"
-        "reveal_type(bl.jit(f))\n"
-        "reveal_type(bl.jit(static='x')(f))\n"
+        "import broadloom as bl; from typing import Any\n"
+        "def f(x: list[float], n: int) -> tuple[float, int]: raise ValueError\n"
+        "g = bl.jit(static='n')(f); unknown: Any = f\n"
+        "reveal_type(bl.jit(f)([1.0], 2))\n"
+        "reveal_type(g([1.0], n=2))\n"
+        "reveal_type(g([1.0], 2, out=[3.0]))\n"
+        "reveal_type(bl.jit(unknown)(1))\n"
         "reveal_type(bl.input('x', 'f32[n]'))\n"
         "bl.eval(3)\n"
         "bl.input('x')\n"
+        "g([1.0])\n"
+        "g(1.0, 2)\n"
     )
     command = [sys.executable, "-m", "mypy", "--no-error-summary", "calls.py"]
     lines = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=500).stdout.splitlines()
-    assert [line.split(":")[1] for line in lines if "error:" in line] == ["6", "7"], lines
+    assert [line.split(":")[1] for line in lines if "error:" in line] == ["9", "10", "11", "12"], lines
     notes = [line.split('"')[1] for line in lines if "note: Revealed" in line]
-    assert [note.split(".")[-1] for note in notes] == ["Function", "Function", "Array"], lines
+    pair = "tuple[float, int]"
+    assert [note.replace("builtins.", "") for note in notes] == [pair, pair, pair, "Any", "broadloom._lazy.Array"], lines

@@ -95,13 +95,7 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], in_full: bool) -> 
     let warnings = resolver.graph.warnings();
     let warnings: Vec<Mistake> =
         warnings.into_iter().map(|warning| resolver.of_graph(warning, end)).collect();
-    let results = resolver.outputs.iter();
-    let results =
-        results.filter_map(|(name, expr)| Some((name.text.clone(), resolver.texts.column(*expr)?.into())));
-    let texts = TextColumns {
-        joined: joined.iter().map(|(name, texts)| ((*name).into(), texts.clone())).collect(),
-        results: results.collect(),
-    };
+    let texts = TextColumns { joined: joined.clone(), results: resolver.text_results() };
     let places = TextPlaces { source: program.source.clone(), sites: resolver.sites };
     let Some(graph) = graph else { return Err(Mistakes::new(places, resolver.mistakes)) };
     let warnings = (!warnings.is_empty()).then(|| Mistakes::new(places.clone(), warnings));
@@ -109,7 +103,7 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], in_full: bool) -> 
 }
 
 /// The columns of text that meet columns with other texts, with the texts of all of them.
-fn joined_texts<'a>(program: &Program, given: &[Given<'a>]) -> Vec<(&'a str, TextList)> {
+fn joined_texts(program: &Program, given: &[Given<'_>]) -> Vec<(Box<str>, TextList)> {
     if given.iter().filter(|given| given.names.is_some()).count() < 2 {
         return Vec::new();
     }
@@ -148,6 +142,14 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// Results that are text, each with a column whose texts it indexes.
+    fn text_results(&self) -> Vec<(Box<str>, Box<str>)> {
+        let results = self.outputs.iter();
+        results
+            .filter_map(|(name, expr)| Some((name.text.clone(), self.texts.column(*expr)?.into())))
+            .collect()
+    }
+
     /// Resolves the statements of a program.
     fn run(&mut self, program: &Program, given: &[Given<'a>]) {
         self.mistakes.clone_from(&program.mistakes);
@@ -177,7 +179,7 @@ impl<'a> Resolver<'a> {
             let expr = self.graph.input(input.name, input.dtype, sizes.into(), Site::Nowhere);
             self.names.insert(input.name.into(), Value::Tensor(expr));
             if let Some(names) = input.names {
-                self.texts.add(expr, input.name, names);
+                self.texts.add(expr, input.name.into(), names.into());
             }
             self.in_place.insert(input.name.into());
         }

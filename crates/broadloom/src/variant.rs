@@ -54,8 +54,9 @@ fn name_as_written(schedule: &mut Schedule, prepared: &Rewritten) {
     for planned in &mut schedule.plan {
         planned.expr = prepared.origin(planned.expr);
     }
+    let sources = prepared.sources();
     for kernel in &mut schedule.kernels {
-        kernel.exprs = prepared.origins_of(&kernel.exprs);
+        kernel.exprs = sources.of(&kernel.exprs);
         for value in &mut kernel.values {
             value.origin = prepared.origin(value.origin);
         }

@@ -34,7 +34,7 @@ pub const GALLERY: &[Section] = &[
         mistakes: broadcasting::MISTAKES,
     },
     Section {
-        title: "Placement by `axis=`, updates in place, and a warning",
+        title: "Placement by `axis=`, updates in place, changed elements, and a warning",
         about: "Reported at the line of the operator. `g.warn_of_pointwise()` turns the warnings on.",
         mistakes: places::MISTAKES,
     },

@@ -51,6 +51,36 @@ pub const MISTAKES: &[Mistake] = &[
             x.add_(y)
         },
     ),
+    written("`at`: a value that does not fit", "To replace two columns by one vector.", |g| {
+        let x = g.input::<f32>("x", shape![g.symbol("n"), 3]);
+        let y = g.input::<f32>("y", shape![g.symbol("n")]);
+        x.at(slice![.., ..2]).set(y)
+    }),
+    written("`at`: outside of the tensor", "To clear the last elements.", |g| {
+        let x = g.input::<f32>("x", shape![5]);
+        x.at(slice![4..7]).set(0)
+    }),
+    written("`at`: a different kind of dtype", "To scale a part of integers by a fraction.", |g| {
+        let counts = g.input::<i32>("counts", shape![4]);
+        let scale = g.input::<f32>("scale", shape![]);
+        counts.at(slice![1..]).multiply(scale)
+    }),
+    written("`at`: a mask with other axes", "To clear the columns that a mask chooses.", |g| {
+        let x = g.input::<f32>("x", shape![8, 3]);
+        let mask = g.input::<bool>("mask", shape![3]);
+        x.at(mask).set(0)
+    }),
+    written("`at`: positions of different sizes", "To count pixels by row and column.", |g| {
+        let image = g.input::<i64>("image", shape![8, 8]);
+        let rows = g.input::<i64>("rows", shape![4]);
+        let columns = g.input::<i64>("columns", shape![5]);
+        image.at(slice![rows, columns]).add(1)
+    }),
+    written("`at`: positions that are not integers", "To add to the bins of numbers.", |g| {
+        let counts = g.input::<i64>("counts", shape![10]);
+        let x = g.input::<f32>("x", shape![g.symbol("n")]);
+        counts.at(x * 10).add(1)
+    }),
     written(
         "A warning: the same number of elements, but not element by element",
         "To add two vectors, one of which is a column.",

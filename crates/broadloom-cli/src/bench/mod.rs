@@ -6,6 +6,7 @@
 
 mod data;
 mod measure;
+mod moved;
 mod report;
 mod sizes;
 
@@ -110,9 +111,9 @@ pub fn run(args: &BenchArgs, terminal: &Terminal) -> Result<(), Failure> {
         sizes: sizes.named.clone(),
         kernels: explanation.kernels(),
         compile_time: explanation.compile_time().as_secs_f64(),
-        bytes_in: inputs.iter().map(Passed::bytes).sum(),
+        bytes_in: inputs.iter().map(|input| bench.moved(input)[0]).sum(),
         bytes_out: outputs.iter().map(|(_, dtype, shape)| bytes(*dtype, shape)).sum::<usize>()
-            + inputs.iter().filter(|input| input.is_assigned).map(Passed::bytes).sum::<usize>(),
+            + inputs.iter().map(|input| bench.moved(input)[1]).sum::<usize>(),
         elements: (inputs.iter().map(|input| elements(&input.shape)))
             .chain(outputs.iter().map(|(_, _, shape)| elements(shape)))
             .max()
@@ -198,6 +199,16 @@ impl<'f> Bench<'_, 'f> {
                 Err(Failure::usage(format!("the program has no input {name} for --range"))
                     .help(format!("its inputs are {}", has.join(", "))))
             }
+        }
+    }
+
+    /// The bytes that a run reads and writes of an input.
+    fn moved(&self, input: &Passed<'_>) -> [usize; 2] {
+        let update =
+            if input.is_assigned { moved::of_update(self.kernel, self.sizes, &input.name) } else { None };
+        match update {
+            Some(elements) => elements.map(|count| count.saturating_mul(input.dtype.size())),
+            None => [input.bytes(), if input.is_assigned { input.bytes() } else { 0 }],
         }
     }
 

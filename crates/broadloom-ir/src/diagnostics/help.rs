@@ -292,7 +292,11 @@ impl<'a> Rewrite<'a> {
     fn help(&self, side: usize, changed: &str, text: String, result: &[Dim]) -> Help {
         let mut names: Vec<&str> = self.operands.iter().map(|operand| &*operand.name).collect();
         names[side] = changed;
-        let code = call(self.op, names[0], names[1], &self.operands[1]);
+        // A requested shape is an argument of `broadcast_to` only; elsewhere the operand alone is to be replaced.
+        let code = match self.stretches && !self.op.starts_with("broadcast") {
+            true => changed.to_owned(),
+            false => call(self.op, names[0], names[1], &self.operands[1]),
+        };
         Help {
             text: text.into(),
             code: Some(code.into()),

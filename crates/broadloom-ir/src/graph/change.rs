@@ -67,7 +67,7 @@ impl Graph {
     }
 
     /// Takes the result of a change, or its mistake. One of shapes concerns only the value.
-    fn settle_change(
+    pub(super) fn settle_change(
         &mut self,
         result: Result<ExprId, Problem>,
         name: &str,
@@ -161,7 +161,7 @@ impl Graph {
     }
 
     /// Converts a value to the dtype of the tensor whose elements it replaces, within the same kind.
-    fn as_element(&mut self, value: ExprId, dtype: DType, site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn as_element(&mut self, value: ExprId, dtype: DType, site: Site) -> Result<ExprId, Problem> {
         if !is_same_kind(self.dtype(value), dtype) {
             return Err(Problem::OtherKind { value: self.dtype(value), target: dtype });
         }
@@ -169,7 +169,12 @@ impl Graph {
     }
 
     /// Removes leading axes of the literal size 1 beyond a rank.
-    fn without_leading_ones(&mut self, value: ExprId, rank: usize, site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn without_leading_ones(
+        &mut self,
+        value: ExprId,
+        rank: usize,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
         let given = self.written(value);
         let more = given.rank().saturating_sub(rank);
         let leading: Vec<i64> =
@@ -177,7 +182,7 @@ impl Graph {
         self.try_squeeze(value, &leading, site)
     }
 
-    fn try_set(
+    pub(super) fn try_set(
         &mut self,
         base: ExprId,
         slices: &[SliceSpec],

@@ -129,26 +129,13 @@ impl Graph {
             return Ok(self.poison());
         }
         let dtype = self.dtype(values);
-        let rest = self.written(values).iter().skip(1);
-        let elements = Dim::product(std::iter::once(&segments).chain(rest)).map_err(Problem::Size)?;
-        // An axis more must be possible.
-        let has_room = self.written(values).rank() + 2 <= MAX_RANK;
-        // `f64` holds all sums of the others that matter.
-        let is_long = match op {
-            SegmentOp::Sum => dtype == DType::F64,
-            SegmentOp::Mean => matches!(dtype, DType::F64 | DType::I64 | DType::U64),
-            SegmentOp::Min | SegmentOp::Max => false,
+        let (reduction, is_mean) = match op {
+            SegmentOp::Sum => (ReduceOp::Sum, false),
+            SegmentOp::Min => (ReduceOp::Min, false),
+            SegmentOp::Max => (ReduceOp::Max, false),
+            SegmentOp::Mean => (ReduceOp::Sum, true),
         };
-        let (reduction, work) = match op {
-            SegmentOp::Sum if dtype.is_float() => (ReduceOp::Sum, DType::F64),
-            SegmentOp::Sum => (ReduceOp::Sum, ReduceOp::Sum.accumulator(dtype)),
-            SegmentOp::Min => (ReduceOp::Min, dtype),
-            SegmentOp::Max => (ReduceOp::Max, dtype),
-            SegmentOp::Mean => (ReduceOp::Sum, DType::F64),
-        };
-        let of = Segmented { op: reduction, compensated: is_long && has_room, segments, elements };
-        let values = self.convert(values, work, site)?;
-        let tables = self.tables(&of, [values, ids], site)?;
+        let (of, tables) = self.tables_of(reduction, is_mean, [values, ids], segments, site)?;
         let total = self.combined(&of, tables, site)?;
         match op {
             SegmentOp::Mean => {
@@ -157,6 +144,50 @@ impl Graph {
             }
             _ => self.convert(total, reduction.result_dtype(dtype), site),
         }
+    }
+
+    /// Returns the reduction of each segment in the dtype in which it accumulates, so that it is rounded once after what
+    /// follows.
+    pub(super) fn segment_total(
+        &mut self,
+        op: ReduceOp,
+        values: ExprId,
+        ids: ExprId,
+        segments: Dim,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let (of, tables) = self.tables_of(op, false, [values, ids], segments, site)?;
+        self.combined(&of, tables, site)
+    }
+
+    /// Returns the tables of a reduction, and what they hold. Those of a mean are sums of floats.
+    fn tables_of(
+        &mut self,
+        op: ReduceOp,
+        is_mean: bool,
+        [values, ids]: [ExprId; 2],
+        segments: Dim,
+        site: Site,
+    ) -> Result<(Segmented, ExprId), Problem> {
+        let dtype = self.dtype(values);
+        let rest = self.written(values).iter().skip(1);
+        let elements = Dim::product(std::iter::once(&segments).chain(rest)).map_err(Problem::Size)?;
+        // An axis more must be possible.
+        let has_room = self.written(values).rank() + 2 <= MAX_RANK;
+        // `f64` holds all sums of the others that matter.
+        let is_long = match op {
+            ReduceOp::Sum if is_mean => matches!(dtype, DType::F64 | DType::I64 | DType::U64),
+            ReduceOp::Sum => dtype == DType::F64,
+            _ => false,
+        };
+        let work = match op {
+            ReduceOp::Sum if dtype.is_float() || is_mean => DType::F64,
+            _ => op.accumulator(dtype),
+        };
+        let of = Segmented { op, compensated: is_long && has_room, segments, elements };
+        let values = self.convert(values, work, site)?;
+        let tables = self.tables(&of, [values, ids], site)?;
+        Ok((of, tables))
     }
 
     /// Returns the mean of each segment from its total.

@@ -167,19 +167,13 @@ impl Rewritten {
         self.images.get(expr.index()).copied().flatten()
     }
 
-    /// Returns the expressions of the old graph that some expressions of the new one compute, in order.
-    pub fn origins_of(&self, exprs: &[ExprId]) -> Vec<ExprId> {
-        let mut computed = vec![false; self.origins.len()];
-        let mut is_origin = vec![false; self.images.len()];
-        for expr in exprs {
-            computed[expr.index()] = true;
-            is_origin[self.origin(*expr).index()] = true;
-        }
-        let stands = |image: &Option<ExprId>| image.is_some_and(|image| computed[image.index()]);
-        let both = self.images.iter().zip(is_origin).enumerate();
-        both.filter(|(_, (image, origin))| *origin || stands(image))
-            .map(|(index, _)| ExprId::new(index))
-            .collect()
+    /// Returns the expressions of the old graph by those of the new one, to look up many of them.
+    pub fn sources(&self) -> Sources<'_> {
+        let images = self.images.iter().enumerate();
+        let mut pairs: Vec<(ExprId, ExprId)> =
+            images.filter_map(|(old, image)| Some(((*image)?, ExprId::new(old)))).collect();
+        pairs.sort_unstable();
+        Sources { rewritten: self, pairs }
     }
 
     /// Applies another rewriting after this one.
@@ -188,5 +182,28 @@ impl Rewritten {
         let origins = next.origins.iter().map(|expr| self.origin(*expr)).collect();
         let images = self.images.iter().map(|image| next.image((*image)?)).collect();
         Rewritten { graph: next.graph, origins, images }
+    }
+}
+
+/// What [`Rewritten::sources`] returns.
+#[derive(Debug)]
+pub struct Sources<'a> {
+    rewritten: &'a Rewritten,
+    /// The expressions of the new graph that stand for some of the old one, with these, in order.
+    pairs: Vec<(ExprId, ExprId)>,
+}
+
+impl Sources<'_> {
+    /// Returns the expressions of the old graph that some expressions of the new one compute, in order.
+    pub fn of(&self, exprs: &[ExprId]) -> Vec<ExprId> {
+        let mut found: Vec<ExprId> = exprs.iter().map(|expr| self.rewritten.origin(*expr)).collect();
+        for expr in exprs {
+            let first = self.pairs.partition_point(|(image, _)| image < expr);
+            let stands = self.pairs.get(first..).unwrap_or_default().iter();
+            found.extend(stands.take_while(|(image, _)| image == expr).map(|(_, old)| *old));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 }

@@ -65,6 +65,7 @@ fn job<'c>(
         }
         target.resize(target.len().next_multiple_of(ALIGNMENT), 0);
     }
+    let starts: Vec<usize> = schedule.last_versions().iter().map(|last| starts[last.index()]).collect();
     let (mut source, mut pointers, mut calls) = (Vec::new(), Vec::new(), Vec::new());
     for (kernel, place) in schedule.kernels.iter().zip(places) {
         let args = Word::Source(source.len());

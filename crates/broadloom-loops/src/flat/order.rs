@@ -56,8 +56,9 @@ impl Flat {
     /// Returns the node for an output of a layout: the node itself, or a copy of it if it is a sort that already
     /// has an array, or if the rows of the caller's array are not contiguous.
     pub(super) fn output(&mut self, node: FlatId, layout: &Layout) -> FlatId {
-        let is_sort = matches!(self.node(node).kind, Kind::Sort { .. });
-        if !is_sort || *layout == Layout::Dense && !self.outputs.contains(&node) {
+        let is_whole =
+            matches!(self.node(node).kind, Kind::Sort { .. }) || self.overwritten.contains_key(&node);
+        if !is_whole || *layout == Layout::Dense && !self.outputs.contains(&node) {
             return node;
         }
         let entry = self.node(node).clone();

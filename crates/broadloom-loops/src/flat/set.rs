@@ -1,134 +1,180 @@
-//! Changed regions as joins: the parts of the base before and after the region, and the value between them.
+//! Changed regions: which elements of a change are those of the value, and which are those of the base.
 //!
 //! ```text
-//! axis:    before the region │ the region │ after it
-//! step 1:  base              │ value      │ base
-//! step k:  base              │ [value, base, .., base] for each whole period of k elements, value │ base
+//! axis:    before the region │ the region                                        │ after it
+//! step 1:  base              │ value                                             │ base
+//! step k:  base              │ value and k - 1 of the base in turn, and the value │ base
 //! ```
 
-use super::{Flat, FlatId};
+use super::{Flat, FlatId, Kind};
 use crate::LowerError;
+use crate::kernel::AxisId;
+use crate::nest::{AffineIndex, AffineMap};
+use crate::thresholds::MAX_STEP_IN_PIECES;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{SliceAxis, View};
-use broadloom_ir::shape::Shape;
 use smallvec::SmallVec;
 
+/// The elements of an axis that a change replaces: `size` elements from `start` on, `step` apart.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Replaced {
+    pub start: Dim,
+    /// At least 1.
+    pub step: i64,
+    pub size: Dim,
+}
+
+impl Replaced {
+    /// Returns the position after the last element, or `start` if there is none.
+    pub fn end(&self) -> Result<Dim, LowerError> {
+        if self.step == 1 {
+            return Ok(self.start.add(&self.size)?);
+        }
+        // A region that may be empty has no last element.
+        let last = self.size.least(&Dim::ONE)?;
+        Ok(self.start.add(&self.size.sub(&last)?.scale(self.step)?)?.add(&last)?)
+    }
+}
+
+/// A region of a tensor: what it has of each axis, `None` for all of the axis.
+pub(crate) type Region = SmallVec<[Option<Replaced>; 4]>;
+
+/// Where an index along an axis lies, for all of its steps.
+#[derive(Debug)]
+pub(crate) enum Side {
+    /// In the region, at this index of the value.
+    Inside(AffineIndex),
+    /// Outside of the region.
+    Outside,
+    /// In and outside, or this is not known.
+    Unknown,
+}
+
 impl Flat {
-    /// Returns the base with a region replaced by the value, whose sizes are those of the region, from `axis` on. On the
-    /// axes before, the region is all of the base.
+    /// Returns a tensor with a region replaced by a value of the region's sizes.
     pub(super) fn set(
         &mut self,
         base: FlatId,
-        value: FlatId,
-        region: &[SliceAxis],
-        axis: usize,
+        mut value: FlatId,
+        slices: &[SliceAxis],
         origin: ExprId,
     ) -> Result<FlatId, LowerError> {
-        let Some(SliceAxis { start, step }) = region.get(axis) else { return Ok(value) };
-        let size = self.node(value).shape[axis].clone();
-        let whole = self.node(base).shape[axis].clone();
-        if size.is_zero() {
+        let (sizes, whole) = (self.node(value).shape.clone(), self.node(base).shape.clone());
+        if sizes.iter().any(Dim::is_zero) {
             return Ok(base);
         }
-        if size == whole && *step == 1 {
-            return self.set(base, value, region, axis + 1, origin);
-        }
-        let (value, start) = match *step > 0 {
-            true => (value, start.clone()),
-            false => {
-                let last = size.sub(&Dim::ONE)?;
-                let first = start.add(&last.scale(*step)?)?;
-                let value = self.part(value, axis, [&last, &size], -1, origin)?;
+        let mut region = Region::new();
+        let mut order: Vec<SliceAxis> = Vec::new();
+        for ((SliceAxis { start, step }, size), whole) in slices.iter().zip(&*sizes).zip(&*whole) {
+            let is_reversed = *step < 0;
+            let last = size.sub(&Dim::ONE)?;
+            // Elements are replaced in ascending order.
+            order.push(match is_reversed {
+                true => SliceAxis { start: last.clone(), step: -1 },
+                false => SliceAxis { start: Dim::ZERO, step: 1 },
+            });
+            let first = match is_reversed {
+                false => start.clone(),
+                true if *step == -1 => start.sub(&last)?,
                 // A region that may be empty has no first element.
-                let first = if *step == -1 { first } else { first.mul(&size.least(&Dim::ONE)?)? };
-                (value, first)
-            }
-        };
-        let stride = step.checked_abs().ok_or(LowerError::TooLarge)?;
-        let mut pieces = SmallVec::new();
-        pieces.push(self.part(base, axis, [&Dim::ZERO, &start], 1, origin)?);
-        let end = match stride {
-            1 => {
-                let covered = self.part(base, axis, [&start, &size], 1, origin)?;
-                pieces.push(self.set(covered, value, region, axis + 1, origin)?);
-                start.add(&size)?
-            }
-            _ => {
-                // After the last element that is set, a period may not be whole.
-                let last = size.least(&Dim::ONE)?;
-                let periods = size.sub(&last)?;
-                let rest = start.add(&periods.scale(stride)?)?;
-                let [of_periods, of_last] = [[&Dim::ZERO, &periods], [&periods, &last]]
-                    .map(|range| self.part(value, axis, range, 1, origin));
-                pieces.push(self.periods(base, of_periods?, region, (axis, &start, stride), origin)?);
-                let covered = self.part(base, axis, [&rest, &last], 1, origin)?;
-                pieces.push(self.set(covered, of_last?, region, axis + 1, origin)?);
-                rest.add(&last)?
-            }
-        };
-        pieces.push(self.part(base, axis, [&end, &whole.sub(&end)?], 1, origin)?);
-        pieces.retain(|piece| !self.node(*piece).shape[axis].is_zero());
-        if let [piece] = pieces[..] {
-            return Ok(piece);
+                true => start.add(&last.scale(*step)?)?.mul(&size.least(&Dim::ONE)?)?,
+            };
+            let step = step.checked_abs().ok_or(LowerError::TooLarge)?;
+            region.push((step != 1 || size != whole).then(|| Replaced {
+                start: first,
+                step,
+                size: size.clone(),
+            }));
         }
-        let (dtype, shape) = (self.node(base).dtype, self.node(base).shape.clone());
-        let joined = self.concat(pieces, axis)?;
-        Ok(self.push(joined, dtype, shape, origin))
-    }
-
-    /// Returns as many whole periods of the base as the value has elements on an axis; the first element of each is set.
-    fn periods(
-        &mut self,
-        base: FlatId,
-        value: FlatId,
-        region: &[SliceAxis],
-        (axis, start, stride): (usize, &Dim, i64),
-        origin: ExprId,
-    ) -> Result<FlatId, LowerError> {
-        let count = self.node(value).shape[axis].clone();
-        let covered = self.part(base, axis, [start, &count.scale(stride)?], 1, origin)?;
-        let shape = self.node(covered).shape.clone();
-        let with_period = |period: i64| -> Shape {
-            let mut sizes = shape.to_vec();
-            sizes[axis] = count.clone();
-            sizes.insert(axis + 1, Dim::constant(period));
-            sizes.into()
-        };
-        let by_period = self.view(&View::Reshape, covered, with_period(stride), origin)?;
-        let first = self.part(by_period, axis + 1, [&Dim::ZERO, &Dim::ONE], 1, origin)?;
-        let others = self.part(by_period, axis + 1, [&Dim::ONE, &Dim::constant(stride - 1)], 1, origin)?;
-        let mut inner = region.to_vec();
-        inner[axis] = SliceAxis { start: Dim::ZERO, step: 1 };
-        inner.insert(axis + 1, SliceAxis { start: Dim::ZERO, step: 1 });
-        let mut sizes = self.node(value).shape.to_vec();
-        sizes.insert(axis + 1, Dim::ONE);
-        let value =
-            self.view(&View::ExpandDims([axis + 1].into_iter().collect()), value, sizes.into(), origin)?;
-        let first = self.set(first, value, &inner, axis + 2, origin)?;
+        if order.iter().any(|axis| axis.step < 0) {
+            value = self.view(&View::Slice(order.into()), value, sizes, origin)?;
+        }
+        if region.iter().all(Option::is_none) {
+            return Ok(value);
+        }
         let dtype = self.node(base).dtype;
-        let joined = self.concat([first, others].into_iter().collect(), axis + 1)?;
-        let joined = self.push(joined, dtype, with_period(stride), origin);
-        self.view(&View::Reshape, joined, shape, origin)
+        let mut wide = region.iter().zip(&*whole).filter(|(_, size)| !size.is_one()).rev();
+        let is_sparse = |step: Option<i64>, most: i64| step.is_some_and(|step| step > most);
+        let step = |replaced: &Option<Replaced>| replaced.as_ref().map(|replaced| replaced.step);
+        let last = wide.next().is_some_and(|(replaced, _)| is_sparse(step(replaced), 1));
+        if !last && !wide.any(|(replaced, _)| is_sparse(step(replaced), MAX_STEP_IN_PIECES)) {
+            return Ok(self.push(Kind::Set { base, value, region }, dtype, whole, origin));
+        }
+        // Lines of memory have elements of both: all of the base is written, and then the region over it.
+        let axes = (0..whole.rank()).map(Some).collect();
+        let base = self.push(Kind::Reindex { operand: base, axes }, dtype, whole.clone(), origin);
+        let changed = self.push(Kind::Set { base, value, region }, dtype, whole, origin);
+        self.overwritten.insert(changed, base);
+        self.store(changed);
+        Ok(changed)
     }
 
-    /// Returns a part of a tensor along an axis: `size` elements from `start` on.
-    fn part(
-        &mut self,
-        operand: FlatId,
-        axis: usize,
-        [start, size]: [&Dim; 2],
-        step: i64,
-        origin: ExprId,
-    ) -> Result<FlatId, LowerError> {
-        let mut sizes = self.node(operand).shape.to_vec();
-        if start.is_zero() && *size == sizes[axis] && step == 1 {
-            return Ok(operand);
+    /// Returns the map under which a change reads its value, or `None` where it reads its base; both `None` if that is not
+    /// known.
+    pub(crate) fn replaced_at(
+        &self,
+        region: &[Option<Replaced>],
+        map: &AffineMap,
+        extent: &dyn Fn(AxisId) -> Dim,
+    ) -> Result<Option<Option<AffineMap>>, LowerError> {
+        let mut inside: SmallVec<[(usize, AffineIndex); 2]> = SmallVec::new();
+        let mut is_known = true;
+        for (axis, replaced) in region.iter().enumerate() {
+            let Some(replaced) = replaced else { continue };
+            match self.side(replaced, &map[axis], extent)? {
+                Side::Inside(of_value) => inside.push((axis, of_value)),
+                Side::Outside => return Ok(Some(None)),
+                Side::Unknown => is_known = false,
+            }
         }
-        sizes[axis] = size.clone();
-        let whole = || SliceAxis { start: Dim::ZERO, step: 1 };
-        let mut parts: Vec<SliceAxis> = sizes.iter().map(|_| whole()).collect();
-        parts[axis] = SliceAxis { start: start.clone(), step };
-        self.view(&View::Slice(parts.into()), operand, sizes.into(), origin)
+        if !is_known {
+            return Ok(None);
+        }
+        let mut map = map.clone();
+        inside.into_iter().for_each(|(axis, index)| map[axis] = index);
+        Ok(Some(Some(map)))
+    }
+
+    /// Returns where an index lies.
+    pub(crate) fn side(
+        &self,
+        replaced: &Replaced,
+        index: &AffineIndex,
+        extent: &dyn Fn(AxisId) -> Dim,
+    ) -> Result<Side, LowerError> {
+        if !index.more.is_empty() {
+            return Ok(Side::Unknown);
+        }
+        let Replaced { start, step, size } = replaced;
+        if let (None, Some(at), Some(start), Some(size)) =
+            (index.axis, index.start.as_constant(), start.as_constant(), size.as_constant())
+        {
+            let steps = (at - start).div_euclid(*step);
+            let is_inside = (0..size).contains(&steps) && (at - start).rem_euclid(*step) == 0;
+            return Ok(if is_inside { Side::Inside(AffineIndex::at(steps)) } else { Side::Outside });
+        }
+        let [least, greatest] = index.bounds(&index.axis.map_or(Dim::ONE, extent))?;
+        let (past, end) = (greatest.add(&Dim::ONE)?, replaced.end()?);
+        if self.at_least(start, &past)? || self.at_least(&least, &end)? {
+            return Ok(Side::Outside);
+        }
+        let from = index.start.sub(start)?;
+        if index.step % step != 0 {
+            return Ok(Side::Unknown);
+        }
+        let steps = from.floor_div(*step)?;
+        match from.sub(&steps.scale(*step)?)?.as_constant() {
+            Some(0) => {}
+            Some(_) => return Ok(Side::Outside),
+            None => return Ok(Side::Unknown),
+        }
+        if !self.at_least(&least, start)? || !self.at_least(&end, &past)? {
+            return Ok(Side::Unknown);
+        }
+        Ok(Side::Inside(match size.is_one() {
+            true => AffineIndex::at(0),
+            false => AffineIndex { axis: index.axis, step: index.step / step, ..AffineIndex::at_dim(steps) },
+        }))
     }
 }

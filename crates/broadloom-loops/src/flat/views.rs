@@ -203,6 +203,7 @@ impl Flat {
                 | Kind::Take { .. }
                 | Kind::Iota
                 | Kind::Concat { .. }
+                | Kind::Set { .. }
                 | Kind::TopK { .. }
                 | Kind::Sort { .. }
                 | Kind::Search { .. }

@@ -33,9 +33,9 @@ pub(super) fn estimates(flat: &Flat) -> Vec<Estimate> {
             if operands[..position].contains(operand) || axes(*operand) < own_axes {
                 continue;
             }
-            below.total = match node.kind {
-                Kind::Concat { .. } => below.total.max(cost.total),
-                _ => below.total.saturating_add(cost.total),
+            below.total = match node.kind.is_join() {
+                true => below.total.max(cost.total),
+                false => below.total.saturating_add(cost.total),
             };
             below.most = below.most.max(cost.most);
         }
@@ -62,6 +62,7 @@ pub(super) fn estimates(flat: &Flat) -> Vec<Estimate> {
             Kind::Reindex { .. } | Kind::Slice { .. } | Kind::Windows { .. } | Kind::Reshape(_) => below,
             Kind::Take { .. } => own(cost::GATHER, "take"),
             Kind::Concat { .. } => own(cost::SELECT, "concat"),
+            Kind::Set { .. } => own(cost::SELECT, "set"),
             Kind::Segment { op, .. } => own(cost::REDUCTION, op.name()),
             Kind::Sort { sort, .. } => own(cost::REDUCTION, sort.name()),
             Kind::Search { .. } => own(cost::SEARCH, SEARCH),

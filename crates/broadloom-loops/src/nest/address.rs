@@ -290,6 +290,7 @@ impl Nest<'_> {
                 | Kind::Take { .. }
                 | Kind::Iota
                 | Kind::Concat { .. }
+                | Kind::Set { .. }
                 | Kind::TopK { .. }
                 | Kind::Sort { .. }
                 | Kind::Search { .. }

@@ -103,7 +103,7 @@ impl AffineIndex {
 
     /// Returns the least and the greatest position of an index with at most one term, if the loop axis has this
     /// many steps.
-    fn bounds(&self, extent: &Dim) -> Result<[Dim; 2], LowerError> {
+    pub fn bounds(&self, extent: &Dim) -> Result<[Dim; 2], LowerError> {
         let end = match self.axis {
             Some(_) => self.start.add(&extent.sub(&Dim::ONE)?.scale(self.step)?)?,
             None => self.start.clone(),
@@ -120,8 +120,30 @@ pub(crate) type Reads = SmallVec<[(FlatId, AffineMap); 4]>;
 
 impl Flat {
     /// Returns what a node under a map is computed from. A reduction reads its axis at each of the `terms`. A join
-    /// reads nothing if the map does not stay within one operand; it then has to be stored.
+    /// reads nothing if the map does not stay within one operand; it then has to be stored. Changes that are not `loaded` from
+    /// arrays are passed where their base or their value is read: a chain of them is followed in one step.
     pub fn reads(
+        &self,
+        id: FlatId,
+        map: &AffineMap,
+        terms: &[AffineIndex],
+        extent: &dyn Fn(AxisId) -> Dim,
+        loaded: &dyn Fn(FlatId) -> bool,
+    ) -> Result<Reads, LowerError> {
+        let mut reads = self.operands_under(id, map, terms, extent)?;
+        for (operand, map) in &mut reads {
+            while let Kind::Set { base, value, region } = &self.node(*operand).kind
+                && !loaded(*operand)
+                && let Some(inside) = self.replaced_at(region, map, extent)?
+            {
+                *operand = if inside.is_some() { *value } else { *base };
+                *map = inside.unwrap_or_else(|| std::mem::take(map));
+            }
+        }
+        Ok(reads)
+    }
+
+    fn operands_under(
         &self,
         id: FlatId,
         map: &AffineMap,
@@ -193,6 +215,11 @@ impl Flat {
                     None => smallvec![],
                 }
             }
+            Kind::Set { base, value, region } => match self.replaced_at(region, map, extent)? {
+                Some(Some(inside)) => smallvec![(*value, inside)],
+                Some(None) => smallvec![(*base, map.clone())],
+                None => smallvec![],
+            },
             // A scan reads up to this element: the previous result comes from the same node.
             Kind::Scan { operand, axis, initial, .. } => {
                 let mut across = map.clone();
@@ -257,9 +284,9 @@ impl Flat {
         if x == y {
             return Ok(true);
         }
-        let more = x.sub(y)?;
-        let is_size = |number: &Dim| number.interval(&|symbol| self.facts(symbol)).lower >= 0;
-        let is_above = |condition: &Dim| more.sub(condition).is_ok_and(|rest| is_size(&rest));
-        Ok(is_size(&more) || self.conditions().iter().any(is_above))
+        if let (Some(x), Some(y)) = (x.as_constant(), y.as_constant()) {
+            return Ok(x >= y);
+        }
+        Ok(self.known().is_size(&x.sub(y)?))
     }
 }

@@ -103,6 +103,7 @@ impl Nest<'_> {
                 Kind::Reduce(reduction) => self.flat.unrolls(reduction),
                 Kind::Take { .. }
                 | Kind::Concat { .. }
+                | Kind::Set { .. }
                 | Kind::Segment { .. }
                 | Kind::TopK { .. }
                 | Kind::Sort { .. }

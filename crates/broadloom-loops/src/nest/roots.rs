@@ -4,7 +4,7 @@ use super::{AffineIndex, AffineMap, Nest, NestAxis, NestScatter, NestStore, bit}
 use crate::LowerError;
 use crate::flat::{Flat, FlatId, Kind, dense_strides, merged_axes};
 use crate::kernel::*;
-use crate::pieces::Piece;
+use crate::pieces::{Piece, Range};
 use crate::thresholds::{MAX_UNROLLED_RIGHT_SIDES, MAX_UNROLLED_TRAILING};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
@@ -120,12 +120,15 @@ impl<'a> Nest<'a> {
                         .ranges
                         .iter()
                         .zip(&loops)
-                        .map(|((start, length), sizes)| match length.is_one() {
+                        .map(|(Range { start, length, step }, sizes)| match length.is_one() {
                             true => Ok(AffineIndex::at_dim(start.clone())),
                             false => {
                                 let mut along = || indices.next().unwrap_or_else(|| AffineIndex::at(last));
                                 let parts: Vec<AffineIndex> = sizes.iter().map(|_| along()).collect();
-                                AffineIndex::sum(parts.iter().zip(dense_strides(sizes)?))?.moved(start)
+                                let strides = dense_strides(sizes)?;
+                                let strides = strides.iter().map(|stride| stride.scale(*step));
+                                let strides = strides.collect::<Result<Vec<Dim>, _>>()?;
+                                AffineIndex::sum(parts.iter().zip(strides))?.moved(start)
                             }
                         })
                         .collect::<Result<_, _>>()?;
@@ -262,13 +265,14 @@ impl<'a> Nest<'a> {
     /// Returns the sizes of the loops along each range of a piece. If the piece is a whole tensor, these are the
     /// axes that a reshape of a computed value merged.
     fn loops_of(&self, piece: &Piece) -> Vec<Vec<Dim>> {
-        let whole: Vec<Vec<Dim>> = piece.ranges.iter().map(|(_, length)| vec![length.clone()]).collect();
+        let whole: Vec<Vec<Dim>> = piece.ranges.iter().map(|range| vec![range.length.clone()]).collect();
         let mut seen = BTreeSet::new();
         let mut stack = self.roots.clone();
         while let Some(id) = stack.pop() {
             let node = self.flat.node(id);
             let sizes: Vec<&Dim> = node.shape.iter().filter(|dim| !dim.is_one()).collect();
-            let is_whole = piece.ranges.iter().zip(&sizes).all(|((_, length), size)| length == *size);
+            let mut ranges = piece.ranges.iter().zip(&sizes);
+            let is_whole = ranges.all(|(range, size)| range.length == **size && range.step == 1);
             if sizes.len() != whole.len() || !is_whole || self.is_loaded(id) || !seen.insert(id) {
                 continue;
             }

@@ -2,6 +2,7 @@
 
 mod bands;
 mod best;
+mod coverage;
 #[path = "../../../../tests/cases/expressions.rs"]
 mod expressions;
 mod order;
@@ -542,6 +543,8 @@ fn kind(fault: &Fault) -> &'static str {
         Fault::Shared(_) => "Shared",
         Fault::Count(_) => "Count",
         Fault::Empty(_) => "Empty",
+        Fault::Coverage(_) => "Coverage",
+        Fault::Start(_) => "Start",
         Fault::Together => "Together",
         Fault::Rows(_) => "Rows",
     }
@@ -549,7 +552,15 @@ fn kind(fault: &Fault) -> &'static str {
 
 #[test]
 fn every_broken_promise_is_found() {
-    let others = [best::BEST, best::BEST_ROWS, order::ORDER, scans::SCANS, present::PRESENT, bands::BANDS];
+    let others = [
+        best::BEST,
+        best::BEST_ROWS,
+        order::ORDER,
+        scans::SCANS,
+        present::PRESENT,
+        bands::BANDS,
+        coverage::COVERAGE,
+    ];
     let cases = CASES.iter().chain(others.into_iter().flatten());
     let mut found = BTreeSet::new();
     for (expected, name, break_it) in cases {
@@ -561,7 +572,7 @@ fn every_broken_promise_is_found() {
         found.insert(*expected);
     }
     // One more kind, one more arm of `kind`.
-    assert_eq!(found.len(), 19);
+    assert_eq!(found.len(), 21);
 }
 
 #[test]

@@ -1,13 +1,18 @@
 """The functions that most code calls."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, overload
+from typing import Any, ParamSpec, TypeVar, overload
 
 from ._broadloom import Function, Kernel, Program, Trace, Value
 from ._lazy import Array
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 @functools.lru_cache(maxsize=256)
@@ -77,12 +82,12 @@ def compile(*results: Any, threads: int | None = None) -> Kernel:
 
 @overload
 def jit(
-    function: Callable[..., Any], /, *, static: str | Iterable[str] = (), threads: int | None = None, fallback: bool = False
-) -> Function: ...
+    function: Callable[_P, _R], /, *, static: str | Iterable[str] = (), threads: int | None = None, fallback: bool = False
+) -> Function[_P, _R]: ...
 @overload
 def jit(
     function: None = None, /, *, static: str | Iterable[str] = (), threads: int | None = None, fallback: bool = False
-) -> Callable[[Callable[..., Any]], Function]: ...
+) -> Callable[[Callable[_P, _R]], Function[_P, _R]]: ...
 def jit(function=None, /, *, static=(), threads=None, fallback=False):
     """Compile a function of arrays, once for each structure of its arguments.
 

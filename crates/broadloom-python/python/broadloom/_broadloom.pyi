@@ -1,10 +1,13 @@
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, Generic, ParamSpec, TypeVar, final, overload
 
 import numpy as np
 from typing_extensions import disjoint_base
 
 VERSION: str
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 @disjoint_base
 class Value:
@@ -39,20 +42,23 @@ class Trace:
     def text(self) -> str: ...
 
 @final
-class Function:
+class Function(Generic[_P, _R]):
     """A Python function that runs as a kernel."""
 
-    __wrapped__: Callable[..., Any]
+    __wrapped__: Callable[_P, _R]
     def __new__(
         cls,
-        function: Callable[..., Any],
+        function: Callable[_P, _R],
         parameters: list[str],
         statics: list[str],
         threads: int | None,
         fallback: bool = False,
-    ) -> Function: ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
-    def kernel(self, *args: Any, **kwargs: Any) -> Kernel: ...
+    ) -> Function[_P, _R]: ...
+    @overload
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+    @overload
+    def __call__(self, *args: Any, out: Any, **kwargs: Any) -> _R: ...
+    def kernel(self, *args: _P.args, **kwargs: _P.kwargs) -> Kernel: ...
     @property
     def traces(self) -> int: ...
 

@@ -4,11 +4,16 @@ A change adds a line to the program that makes a new value, `x.at[1:-1].set(v)`,
 """
 
 import functools
+import operator
 
 import numpy as np
 
 from ._broadloom import Value
 from ._errors import DTypeError, ProgramError, ShapeError, TracingError
+from ._index import (
+    at, cast, check_cast, converted, has_dots, has_lazy, is_array, is_basic, is_known, is_mask, positions, rank, stacked,
+    without_leading, write_mask,
+)  # fmt: skip
 from ._special import check_order, lazy
 
 _MASKED = (
@@ -25,15 +30,17 @@ class Changing(Value):
     def __getitem__(self, index):
         if isinstance(index, tuple) and len(index) == 1:
             index = index[0]
-        if _is_mask(index):
+        if is_mask(index):
             return Masked(self.copy(), index)
         beside = _mask_beside(self, index)
         if beside is not None:
             return beside[0][beside[1]]
-        if isinstance(index, tuple) and sum(map(_is_known, index)) > 1 and not has_lazy(index):
-            return np.ravel(self)[_places(self, index)]
+        if has_masked(index):
+            return chosen_by_masked(self, index)
+        if isinstance(index, tuple) and any(map(is_known, index)):
+            index = positions(self._trace, index)
         made = self._trace.index(self, index)
-        if isinstance(made, Changing) and (made.ndim or _has_dots(index)) and _is_basic(index):
+        if isinstance(made, Changing) and (made.ndim or has_dots(index)) and is_basic(index):
             items = self._items(index)
             made._view_of(self, f"{{old}}[{items}]", f"{{old}}.at[{items}].set({{new}})")
             made._let_change()
@@ -42,7 +49,7 @@ class Changing(Value):
     def __setitem__(self, index, value):
         if isinstance(index, tuple) and len(index) == 1:
             index = index[0]
-        if _is_mask(index):
+        if is_mask(index):
             _set_masked(self, index, value)
             return
         beside = _mask_beside(self, index)
@@ -54,15 +61,15 @@ class Changing(Value):
             raise ProgramError(_MASKED)
         if isinstance(index, (bool, np.bool_)):
             raise TracingError("a change by True or False: write `if` around it, or `x[...] = np.where(condition, v, x)`")
-        if not _is_basic(index):
-            _set_positions(self, index, value)
+        if not is_basic(index):
+            self._store(at(self, self._items(positions(self._trace, index)), cast(self, value)))
             return
         items = self._items(index)
         if isinstance(value, Value) and hasattr(value, "_is_part") and value._is_part(self, f"{{old}}[{items}]"):
             # `x[1:] += v` writes the view, and then the view to the array.
             return
-        value = _without_leading(_cast(self, value), _rank(self, index))
-        self._store(_at(self, items, value))
+        value = without_leading(cast(self, value), rank(self, index))
+        self._store(at(self, items, value))
 
     def __setattr__(self, name, value):
         if name == "shape":
@@ -100,10 +107,13 @@ class Changing(Value):
         return self.size * self.dtype.itemsize
 
     def put(self, indices, values, mode="raise"):
-        """Refused: positions are written one by one."""
-        raise TracingError(_POSITIONS)
+        """Replace the elements at positions in row-major order."""
+        put(self, indices, values, mode)
 
-    itemset = put
+    @property
+    def at(self):
+        """Copies with other elements at an index: `x.at[i].set(v)`, `x.at[i].add(v)`."""
+        return _At(self)
 
     def resize(self, *new_shape, refcheck=True):
         """Refused: the number of elements of an array stays."""
@@ -111,7 +121,7 @@ class Changing(Value):
 
     @property
     def flat(self):
-        """The elements in row-major order, for one position at a time."""
+        """The elements in row-major order, by position."""
         return _Flat(self)
 
 
@@ -149,25 +159,39 @@ def replace(array, made, shown, casting="same_kind"):
     if made.dtype != array.dtype:
         made = made.astype(array.dtype)
     if made._type != array._type:
-        made = _at(array, "...", made)
+        made = at(array, "...", made)
     array._store(made)
     return array
 
 
-def check_cast(source, target, shown, casting="same_kind"):
-    """Refuses what NumPy's operations in place refuse: floats in an array of integers, and integers in one of bools."""
-    if not np.can_cast(source, target, casting):
-        raise DTypeError(
-            f"`{shown}` cannot write {source} to an array of dtype {target}: convert the operand by `.astype({target})`, "
-            "or make a new array, `x = x + y`"
+_ACCUMULATED = {
+    np.add: "add", np.subtract: "subtract", np.multiply: "multiply", np.divide: "divide",
+    np.minimum: "minimum", np.maximum: "maximum",
+}  # fmt: skip
+
+
+def ufunc_at(ufunc, array, index, *operands):
+    """`np.add.at(x, i, v)`, which counts each of equal positions."""
+    name = f"np.{ufunc.__name__}.at"
+    _check_is_lazy(f"{ufunc.__name__}.at", array)
+    if isinstance(index, tuple) and len(index) == 1:
+        index = index[0]
+    if is_mask(index) or is_basic(index):
+        made = ufunc(array[index], *operands)
+        check_cast(made.dtype, array.dtype, name)
+        array[index] = made
+        return
+    method = _ACCUMULATED.get(ufunc)
+    if method is None or len(operands) != 1:
+        raise TracingError(
+            f"`{name}` is not supported at positions, which may be equal: only `add`, `subtract`, `multiply`, `divide`, "
+            f"`minimum` and `maximum`. Where no two are equal, write `x[i] = np.{ufunc.__name__}(x[i], ..)`"
         )
-
-
-def refuse_at(name):
-    """Refuses `np.add.at`."""
-    raise TracingError(
-        f"`np.{name}.at`: {_POSITIONS}. For sums, write `x += np.bincount(i, weights=v, minlength=x.shape[0])`"
-    )
+    value = operands[0]
+    if not isinstance(value, (Value, int, float)):
+        value = stacked(array._trace, value) if has_lazy(value) else np.asarray(value)
+    items = array._items(positions(array._trace, index))
+    array._store(at(array, items, value, method))
 
 
 def write_out(out, compute, where=True, casting="same_kind"):
@@ -191,158 +215,19 @@ def write_out(out, compute, where=True, casting="same_kind"):
     return chosen if isinstance(made, tuple) else chosen[0]
 
 
-def _at(array, items, value):
-    return array._trace.around(f"{array._name()}.at[{items}].set(", value, ")")
-
-
-def _is_basic(index):
-    """Whether NumPy returns a view for an index: ranges, integers, `...` and None. Lazy integers choose elements."""
-    items = index if isinstance(index, tuple) else (index,)
-    return all(
-        item is None
-        or item is Ellipsis
-        or isinstance(item, slice)
-        or (isinstance(item, (int, np.integer)) and not isinstance(item, bool))
-        or getattr(item, "_is_size", False)
-        for item in items
-    )
-
-
-def _has_dots(index):
-    return index is Ellipsis or (isinstance(index, tuple) and any(item is Ellipsis for item in index))
-
-
-def _rank(array, index):
-    """The number of axes of a region."""
-    items = index if isinstance(index, tuple) else (index,)
-    integers = sum(not (item is None or item is Ellipsis or isinstance(item, slice)) for item in items)
-    return array.ndim - integers + sum(item is None for item in items)
-
-
-def _cast(array, value):
-    """A value in the dtype of the array to which it is assigned, as NumPy casts it."""
-    dtype = array.dtype
-    if isinstance(value, Value):
-        return value if value.dtype == dtype and not getattr(value, "_is_size", False) else _converted(value, dtype)
-    if isinstance(value, (list, tuple)) and has_lazy(value):
-        return _cast(array, stacked(array._trace, value))
-    given = np.asarray(value)
-    if isinstance(value, (list, tuple)) and given.dtype == object:
-        raise ShapeError("lists of different lengths cannot be assigned")
-    # NumPy itself says what is assigned, and which integers do not fit.
-    made = np.empty(given.shape, dtype)
-    made[...] = value
-    return made.item() if made.ndim == 0 else made
-
-
-def _converted(value, dtype):
-    return value._trace.call("astype", (value, dtype), {})
-
-
-def _without_leading(value, rank):
-    """A value without the leading axes of size 1 that its region does not have."""
-    while np.ndim(value) > rank:
-        size = value.shape[0]
-        if not isinstance(size, int) or size != 1:
-            raise ShapeError(f"the value has {np.ndim(value)} axes, and the elements that it is assigned to have {rank}")
-        value = value[0]
-    return value
-
-
-def has_lazy(value):
-    """Whether there is a lazy array somewhere in lists."""
-    if isinstance(value, (list, tuple)):
-        return any(has_lazy(item) for item in value)
-    return isinstance(value, Value)
-
-
-def stacked(trace, value):
-    """Lists of lazy arrays and numbers as an array."""
-    if not isinstance(value, (list, tuple)):
-        if isinstance(value, Value):
-            return _converted(value, np.dtype(np.int64)) if getattr(value, "_is_size", False) else value
-        return value
-    items = [stacked(trace, item) for item in value]
-    dtype = np.result_type(*(item.dtype if isinstance(item, Value) else np.asarray(item) for item in items))
-    arrays = [_converted(lazy(trace, item), dtype) for item in items]
-    return trace.call("stack", (tuple(arrays),), {})
-
-
-_POSITIONS = (
-    "elements at positions that are arrays cannot be written: two positions may be the same. Write a mask, "
-    "`x[mask] = v`, a range, or one position after the other"
-)
-
-
-def _set_positions(array, index, value):
-    """`x[i] = v` with positions that are known, or with one that is not. The last of equal positions wins, as in NumPy."""
-    if isinstance(index, Value) and index.ndim == 0 and index.dtype.kind in "iu" and array.ndim:
-        _set_lazy_position(array, index, value)
-        return
-    if has_lazy(index):
-        raise TracingError(_POSITIONS)
-    places, count = _places(array, index), int(np.prod(array.shape))
-    mask, source = np.zeros(count, bool), np.zeros(count, np.int64)
-    mask[places.ravel()] = True
-    source[places.ravel()] = np.arange(places.size)
-    value = _without_leading(_cast(array, value), places.ndim)
-    if np.ndim(value):
-        value = np.broadcast_to(lazy(array._trace, value), places.shape)
-        if not places.size:
-            return
-        value = value.reshape(-1)[source.reshape(array.shape)]
-    array[...] = np.where(lazy(array._trace, mask.reshape(array.shape)), value, array)
-
-
-def _is_known(item):
-    return isinstance(item, (list, range, np.ndarray))
-
-
-def _places(array, index):
-    """The positions of the chosen elements in row-major order."""
-    if not all(isinstance(size, int) for size in array.shape):
-        raise TracingError("a size is not known while the function is traced for all sizes")
-    return np.arange(int(np.prod(array.shape))).reshape(array.shape)[index]
-
-
-def _set_lazy_position(array, index, value):
-    """`x[i] = v` with one integer that is known only when the kernel is called."""
-    array[index]  # An index outside of its axis is refused as when it is read.
-    trace, size = array._trace, array.shape[0]
-    places = trace.call("arange", (size,), {})
-    mask = places == np.where(index < 0, index + size, index)
-    value = _without_leading(_cast(array, value), array.ndim - 1)
-    array._store(_write_mask(array, mask, value))
-
-
 # Masks ---------------------------------------------------------------------------------------------------------------
-
-
-def _is_mask(index):
-    if isinstance(index, np.ndarray) and index.dtype == bool and index.ndim:
-        return True
-    return isinstance(index, Value) and not getattr(index, "_is_size", False) and index.dtype == bool
 
 
 def _mask_beside(array, index):
     """For `x[mask, 0]` and `x[1, mask]`: the view that the other items choose, with the axes of the mask in front, and the
     mask; `None` for other indices."""
-    if not isinstance(index, tuple) or sum(map(_is_mask, index)) != 1 or Ellipsis in [i for i in index if not _is_array(i)]:
+    if not isinstance(index, tuple) or sum(map(is_mask, index)) != 1 or Ellipsis in [i for i in index if not is_array(i)]:
         return None
-    place = next(number for number, item in enumerate(index) if _is_mask(item))
+    place = next(number for number, item in enumerate(index) if is_mask(item))
     before, mask, after = index[:place], index[place], index[place + 1 :]
-    if not _is_basic(before + after) or any(not isinstance(item, (int, np.integer)) for item in before):
+    if not is_basic(before + after) or any(not isinstance(item, (int, np.integer)) for item in before):
         return None
     return array[(*before, *(slice(None),) * mask.ndim, *after)], mask
-
-
-def _is_array(item):
-    return isinstance(item, (Value, np.ndarray, list))
-
-
-def _write_mask(array, mask, value):
-    mask = lazy(array._trace, mask)
-    return array._trace.around(f"{array._name()}.at[{mask._name()}].set(", value, ")")
 
 
 def _set_masked(array, mask, value):
@@ -351,19 +236,19 @@ def _set_masked(array, mask, value):
         value.check_mask(mask)
         made = value.elements
         if made.dtype != array.dtype:
-            made = _converted(made, array.dtype)
+            made = converted(made, array.dtype)
         rank = array.ndim - mask.ndim
         wide = mask[(...,) + (None,) * rank] if rank else mask
         array._store(array._trace.call("where", (wide, made, array), {}))
         return
     rank = array.ndim - mask.ndim
-    value = _cast(array, value)
+    value = cast(array, value)
     if np.ndim(value) > rank and value.shape[0] != 1:
         raise TracingError(
             "the values beside a mask are one for each element that it chooses, whose number is not known: write "
             "`x[mask] = y[mask]` with `y` in the shape of `x`, or `np.where(mask, y, x)`"
         )
-    array._store(_write_mask(array, mask, _without_leading(value, rank)))
+    array._store(write_mask(array, mask, without_leading(value, rank)))
 
 
 class Masked(np.lib.mixins.NDArrayOperatorsMixin):
@@ -376,7 +261,7 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
         self.elements = elements
         self.mask = lazy(elements._trace, mask)
         self.name = self.mask._name()
-        _write_mask(elements, self.mask, elements.dtype.type(0).item())  # Checks that the shapes fit.
+        write_mask(elements, self.mask, elements.dtype.type(0).item())  # Checks that the shapes fit.
 
     @property
     def dtype(self):
@@ -434,6 +319,9 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
         if function in _OF_ELEMENTS:
             operands = [self._operand(item) if item is not None else None for item in args]
             return self._with(function(*operands, **{name: self._operand(item) for name, item in kwargs.items()}))
+        if function is np.take and len(args) == 2 and isinstance(args[0], Value) and kwargs in ({}, {"axis": 0}):
+            table = args[0] if kwargs else np.ravel(args[0])
+            return chosen_by_masked(table, args[1])
         if function not in _REDUCTIONS or not args or args[0] is not self or kwargs.get("axis") is not None:
             raise ProgramError(_MASKED)
         return self._reduced(function, *args[1:], **kwargs)
@@ -466,10 +354,33 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
             raise ProgramError(_MASKED)
         return functools.partial(self._reduced, function)
 
+    def positions(self, mask):
+        """The elements as positions: those that the mask leaves out are 0, for they may be outside of an axis."""
+        self.check_mask(mask)
+        return np.where(self.mask, self.elements, 0).astype(self.dtype)
+
     def _refuse(self, *args, **kwargs):
         raise ProgramError(_MASKED)
 
     __getitem__ = __setitem__ = __iter__ = __len__ = __bool__ = __array__ = __float__ = __int__ = _refuse
+
+
+def has_masked(index):
+    """Whether `x[mask]` is an index, or among its items."""
+    return any(isinstance(item, Masked) for item in (index if isinstance(index, tuple) else (index,)))
+
+
+def chosen_by_masked(array, index):
+    """`table[i[mask]]`: the elements at the positions that the mask chooses."""
+    items = index if isinstance(index, tuple) else (index,)
+    count = next((number for number, item in enumerate(items) if not isinstance(item, Masked)), len(items))
+    if has_masked(items[count:]) or not is_basic(items[count:]) or not count:
+        raise ProgramError(_MASKED)
+    first = items[0]
+    if any(item.elements.ndim != first.mask.ndim for item in items[:count]):
+        raise ProgramError(_MASKED)
+    places = tuple(item.positions(first.mask) for item in items[:count])
+    return first._with(array[places + items[count:]])
 
 
 _OF_ELEMENTS = {np.clip, np.round, np.around, np.nan_to_num, np.where, np.fix, np.sinc}
@@ -494,13 +405,52 @@ class _Flat:
             raise TracingError("a size is not known while the function is traced for all sizes") from None
 
     def __getitem__(self, key):
+        if isinstance(key, slice) or is_array(key):
+            return np.ravel(self.array)[key].copy()
         return self.array[self._place(key)]
 
     def __setitem__(self, key, value):
         if isinstance(key, slice) and key == slice(None):
             self.array[...] = np.reshape(value, self.array.shape) if np.ndim(value) else value
-            return
-        self.array[self._place(key)] = value
+        elif is_array(key):
+            put(self.array, key, value)
+        else:
+            self.array[self._place(key)] = value
+
+
+class _At:
+    """`x.at`: `x.at[index]` has methods that return a copy with other elements there."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __getitem__(self, index):
+        return _Chosen(self.array, index)
+
+
+def _accumulating(ufunc):
+    def method(self, value):
+        made = self.array.copy()
+        ufunc_at(ufunc, made, self.index, value)
+        return made
+
+    method.__doc__ = f"A copy with `np.{ufunc.__name__}` of the elements and a value; each of equal positions counts."
+    return method
+
+
+class _Chosen:
+    def __init__(self, array, index):
+        self.array, self.index = array, index
+
+    def set(self, value):
+        """A copy with these values; the last of equal positions counts."""
+        made = self.array.copy()
+        made[self.index] = value
+        return made
+
+    add, subtract, multiply, divide = map(_accumulating, (np.add, np.subtract, np.multiply, np.divide))
+    minimum = min = _accumulating(np.minimum)
+    maximum = max = _accumulating(np.maximum)
 
 
 # Functions that change an argument -----------------------------------------------------------------------------------
@@ -522,14 +472,14 @@ def _copyto(dst, src, casting="same_kind", where=True):
     if where is True:
         dst[...] = src
     else:
-        dst[...] = np.where(where, lazy(dst._trace, _cast(dst, src)), dst)
+        dst[...] = np.where(where, lazy(dst._trace, cast(dst, src)), dst)
 
 
 def _putmask(a, mask, values):
     _check_is_lazy("putmask", a)
     if np.ndim(values) and getattr(values, "_type", None) != getattr(a, "_type", None):
         raise TracingError("`np.putmask` repeats values of another shape: write `np.copyto(x, values, where=mask)`")
-    a[...] = np.where(mask, lazy(a._trace, _cast(a, values)), a)
+    a[...] = np.where(mask, lazy(a._trace, cast(a, values)), a)
 
 
 def _fill_diagonal(a, val, wrap=False):
@@ -540,21 +490,61 @@ def _fill_diagonal(a, val, wrap=False):
         raise ProgramError("`np.fill_diagonal` takes one value: write `np.where(np.eye(n, dtype=bool), np.diag(v), x)`")
     rows, columns = a.shape
     mask = a._trace.call("eye", (rows, columns), {"dtype": np.dtype(bool)})
-    a._store(_write_mask(a, mask, _cast(a, val)))
+    a._store(write_mask(a, mask, cast(a, val)))
 
 
-def _refuse_scatter(name):
-    def refuse(*args, **kwargs):
-        raise TracingError(f"`np.{name}`: {_POSITIONS}")
+def put(a, ind, v, mode="raise"):
+    """`np.put`: the values repeat, and the last of equal positions counts."""
+    _check_is_lazy("put", a)
+    if mode not in ("raise", "wrap", "clip"):
+        raise TracingError(f"`np.put` takes mode='raise', 'wrap' or 'clip', not {mode!r}")
+    flat = np.ravel(a).copy()
+    (places,) = positions(a._trace, ind)
+    places = np.ravel(places)
+    if mode != "raise":
+        places = lazy(a._trace, places)
+        places = places % flat.shape[0] if mode == "wrap" else np.clip(places, 0, flat.shape[0] - 1)
+    v = stacked(a._trace, v) if has_lazy(v) else np.asarray(v)
+    if v.ndim:
+        v = np.ravel(v)
+        if getattr(v, "_type", v.shape) != getattr(places, "_type", places.shape):
+            v = v[np.arange(len(places)) % len(v)] if len(v) else v
+    flat[places] = v
+    a[...] = flat.reshape(a.shape)
 
-    return refuse
+
+def _put_along_axis(arr, indices, values, axis=-1):
+    _check_is_lazy("put_along_axis", arr)
+    if axis is None:
+        flat = np.ravel(arr).copy()
+        flat[indices] = values
+        arr[...] = flat.reshape(arr.shape)
+        return
+    axis = operator.index(axis) % arr.ndim
+    if np.ndim(indices) != arr.ndim:
+        raise ShapeError(f"`np.put_along_axis` takes indices with the axes of the array, {arr.ndim}, not {np.ndim(indices)}")
+    index = []
+    for other, size in enumerate(arr.shape):
+        along = arr._trace.call("arange", (size,), {})
+        index.append(indices if other == axis else along[(slice(None),) + (None,) * (arr.ndim - 1 - other)])
+    arr[tuple(index)] = values
+
+
+def _place(arr, mask, vals):
+    _check_is_lazy("place", arr)
+    if np.size(vals) != 1:
+        raise TracingError(
+            "`np.place` writes the values one after the other to as many elements as the mask chooses, whose number is not "
+            "known: write `np.copyto(x, values, where=mask)` with values in the shape of `x`"
+        )
+    arr[lazy(arr._trace, mask).astype(bool)] = np.ravel(vals)[0]
 
 
 CHANGES = {
     np.copyto: _copyto,
     np.putmask: _putmask,
     np.fill_diagonal: _fill_diagonal,
-    np.place: _refuse_scatter("place"),
-    np.put: _refuse_scatter("put"),
-    np.put_along_axis: _refuse_scatter("put_along_axis"),
+    np.place: _place,
+    np.put: put,
+    np.put_along_axis: _put_along_axis,
 }

@@ -7,10 +7,10 @@ import sys
 import numpy as np
 
 from ._broadloom import Value
-from ._change import refuse_at, write_out
+from ._change import ufunc_at, write_out
 from ._errors import DTypeError, ProgramError, TracingError
 from ._pieces import FUNCTIONS
-from ._refuse import with_static
+from ._refuse import linalg, with_static
 from ._special import REFUSED, SPECIAL, check_order, flag, number, plain, trace_of, written
 
 # By identity: a ufunc of another library may have the name of one of NumPy's, and compute something else.
@@ -36,7 +36,8 @@ def apply_ufunc(ufunc, method, inputs, kwargs):
             "or call it outside of the traced function and pass the result"
         )
     if method == "at":
-        refuse_at(name)
+        ufunc_at(ufunc, *inputs)
+        return None
     if method not in ("__call__", "reduce", "accumulate", "outer"):
         raise ProgramError(f"`np.{name}.{method}` is not supported: write it with `np.{name}`")
     if method != "reduce" and kwargs.pop("where", True) is not True:
@@ -126,6 +127,8 @@ def apply_function(function, args, kwargs, array):
         return made
     name = written(function)
     reason = REFUSED.get(name) or REFUSED.get(name.rpartition(".")[0])
+    if reason is None and name.startswith("np.linalg."):
+        reason = linalg(function.__name__)
     if reason is None and id(function) not in _FUNCTIONS:
         reason = "call it outside of the traced function, and pass its result as an argument"
     if reason is not None:

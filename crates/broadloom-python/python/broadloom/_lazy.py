@@ -210,6 +210,12 @@ class Array(Changing, _Arithmetic):
     def __repr__(self):
         return f"Array({self._type})"
 
+    def __str__(self):
+        return _refuse.text(self, repr, "`str` or `print`")
+
+    def __format__(self, form):
+        return _refuse.text(self, lambda value: format(repr(value), form), "a text")
+
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         if any(isinstance(operand, Masked) for operand in inputs):
             return NotImplemented  # It knows what to do with a lazy array beside it.
@@ -221,6 +227,10 @@ class Array(Changing, _Arithmetic):
     def __array_function__(self, function, types, args, kwargs):
         if function in CHANGES:
             return CHANGES[function](*args, **kwargs)
+        # NumPy asks only some of the arguments, and not the indices of `take`.
+        masked = next((item for item in args if isinstance(item, Masked)), None)
+        if masked is not None:
+            return masked.__array_function__(function, types, args, kwargs)
         made = function_with_out(function, args, kwargs)
         if made is not None:
             return made

@@ -12,7 +12,8 @@ import types
 import numpy as np
 
 from ._broadloom import Function, Value
-from ._change import Changing, has_lazy, stacked
+from ._change import Changing
+from ._index import has_lazy, stacked
 from ._errors import TracingError
 from ._pieces import Grid, linspace
 from ._special import check_order
@@ -259,6 +260,12 @@ class _Numpy:
         if not has_lazy([start, stop, num]):
             return np.linspace(start, stop, num, endpoint, retstep, dtype, axis)
         return linspace(start, stop, num, endpoint, retstep, dtype, axis)
+
+    def isscalar(self, element):
+        """`np.isscalar`: true for what cannot change, Python's numbers and NumPy's scalars."""
+        if isinstance(element, Value):
+            return not element.ndim and not element._can_change
+        return np.isscalar(element)
 
     def array(self, object, dtype=None, *, copy=True, order="K", ndmin=0, **kwargs):
         """`np.array`"""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ._broadloom import Value
-from ._change import has_lazy
+from ._index import has_lazy
 from ._errors import ArgumentError, TracingError
 
 

@@ -27,6 +27,38 @@ def array(self, *args, **kwargs):
     raise TracingError(f"{_UNKNOWN}: {_conversion() or _lookup() or _ANY}")
 
 
+def text(value, make, what):
+    """The text of a lazy array says what it is; that of a float among the arguments would say its value, and is refused."""
+    if value._numbers:
+        raise TracingError(f"{_UNKNOWN}, and {what} asks for them: {_static(value)}; `repr` shows the lazy array")
+    return make(value)
+
+
+_RESULTS = {
+    "cholesky": "factor", "cond": "number", "det": "determinant", "eig": "eigenvalues, eigenvectors", "eigh": "eigenvalues, eigenvectors",
+    "eigvals": "eigenvalues", "eigvalsh": "eigenvalues", "inv": "inverse", "lstsq": "solution", "matrix_rank": "rank",
+    "pinv": "inverse", "qr": "q, r", "slogdet": "sign, logarithm", "solve": "solution", "svd": "u, s, vh", "svdvals": "s",
+    "tensorinv": "inverse", "tensorsolve": "solution",
+}  # fmt: skip
+
+
+def linalg(name):
+    """What to write for a function of `np.linalg` that has no kernel: what is computed before the call, and handed over."""
+    if name == "matrix_power":
+        return "write the product, `x @ x @ x`"
+    if name == "multi_dot":
+        return "write the product, `a @ b @ c`"
+    expression = _expression()
+    is_call = isinstance(expression, ast.Call) and ast.unparse(expression.func).endswith(name)
+    call = ast.unparse(expression) if is_call else f"np.linalg.{name}(..)"
+    results = _RESULTS.get(name, "result")
+    given = "its result `" + results + "`" if "," not in results else "its results `" + results.replace(", ", "`, `") + "`"
+    return (
+        f"call it in NumPy, `{results} = {call}`, and pass {given} to the compiled function as an argument. What the function "
+        "computes before, a compiled function of its own returns"
+    )
+
+
 _ANY = f"a function that takes only NumPy's arrays asks for them; call it outside of the traced function, or {_CHOOSE}"
 
 

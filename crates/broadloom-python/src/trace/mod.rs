@@ -10,7 +10,7 @@ use crate::function::options;
 use crate::kernel::{Changes, Frames, Kernel, output_name};
 use crate::structure::Tree;
 use broadloom::DType;
-use broadloom_text::{Limit, Limits, Mistake, Mistakes, Problem, Resolved, Session};
+use broadloom_text::{Limit, Limits, Mistake, Mistakes, Problem, Resolved, Session, TextList};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyTuple};
@@ -251,6 +251,22 @@ impl Trace {
         let result = self.session(py, |session| session.number(name, DType::F64))?;
         self.with(py, |state| state.numbers.push(argument.to_owned()));
         result.map_err(|mistakes| self.explain(py, mistakes))
+    }
+
+    /// Declares a column of text, whose elements are codes.
+    pub fn text_column(&self, py: Python<'_>, name: &str, sizes: &[String], texts: TextList) -> PyResult<()> {
+        let result = self.session(py, |session| session.text_column(name, &sizes.join(", "), texts))?;
+        result.map_err(|mistakes| self.explain(py, mistakes))
+    }
+
+    /// Makes this trace only find out which columns of text meet.
+    pub fn only_join_texts(&self, py: Python<'_>) -> PyResult<()> {
+        self.session(py, Session::only_join_texts)
+    }
+
+    /// The columns of text that need other texts, and these.
+    pub fn joined_texts(&self, py: Python<'_>) -> PyResult<Vec<(Box<str>, TextList)>> {
+        self.session(py, |session| session.joined_texts())
     }
 
     /// The name of an array that the function did not get as an argument.

@@ -429,7 +429,7 @@ impl Grammar<'_> {
         let sizes = self.values[value].sizes.join(", ");
         let axis = self.axis(value);
         let keep = self.pick(&["", "", ", keepdims=True"]);
-        match self.random.below(49) {
+        match self.random.below(52) {
             0..=2 => format!("{}({x})", self.pick(&UNARY)),
             3..=6 => format!("{x} {} {y}", self.pick(&BINARY)),
             7 | 8 => format!("{x} {} {}", self.pick(&BINARY), self.pick(&NUMBERS)),
@@ -482,6 +482,20 @@ impl Grammar<'_> {
                     "np.array([0.5, nan])",
                 ])
                 .into(),
+            48..=50 => {
+                let index = self.index(value);
+                let method =
+                    self.pick(&["set", "add", "subtract", "multiply", "divide", "minimum", "maximum"]);
+                let other = match self.random.below(4) {
+                    0 => self.pick(&NUMBERS).into(),
+                    1 => format!("{x}[{index}] + {}", self.pick(&NUMBERS)),
+                    2 => format!("{y}[{index}]"),
+                    _ => self.name(),
+                };
+                let index =
+                    if self.random.below(5) == 0 { format!("{y} > {}", self.pick(&NUMBERS)) } else { index };
+                format!("{x}.at[{index}].{method}({other})")
+            }
             _ => {
                 let tails = [".shape[0]", ".size", " / len(x)", " * x.shape[-1]", "[..., None]", ".ravel()"];
                 format!("{x}{}", self.pick(&tails))

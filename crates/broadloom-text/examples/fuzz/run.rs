@@ -210,6 +210,7 @@ fn may_discard(graph: &CheckedGraph, values: &[i64]) -> bool {
         // Of one element the place of the extreme is 0, whatever it is.
         let is_place = |op: ReduceOp| matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax);
         is_slice
+            || matches!(graph.node(expr), Node::Set { .. })
             || matches!(graph.node(expr), Node::Reduce { op, .. } if is_place(*op))
             || sizes(graph.shape(expr), values).contains(&0)
     })

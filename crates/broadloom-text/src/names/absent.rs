@@ -77,7 +77,7 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
     (&["ravel_multi_index"], "write `i * x.shape[1] + j`"),
     (
         &["place", "putmask", "put", "put_along_axis", "copyto"],
-        "write `x.at[1:3].set(value)`, or `x.at[x < 0].set(value)`; to write to an input: `assign x = x.at[..].set(..)`",
+        "write `x.at[1:3].set(value)`, `x.at[i].set(value)`, or `x.at[x < 0].set(value)`; to write to an input: `assign x = x.at[..].set(..)`",
     ),
     (
         &["packbits"],

@@ -1,6 +1,5 @@
 //! Changed tensors: `x.at[1:-1].set(v)`.
 
-use super::index::Part;
 use super::value::{Chosen, Region};
 use super::{Outcome, Resolver, Value};
 use crate::error::{Mistake, NameOf, Problem};
@@ -9,7 +8,7 @@ use crate::source::Span;
 use crate::syntax::{Argument, Id, Item, Name};
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::SliceSpec;
+use broadloom_ir::graph::IndexItem;
 use broadloom_ir::ops::Op;
 
 /// The methods of a region, with their ops; `set` replaces the elements.
@@ -37,26 +36,17 @@ impl Resolver<'_> {
         {
             return Ok(Value::Region(Region { tensor, chosen: Chosen::Mask(mask) }));
         }
-        let Some((parts, rest)) = self.parts(tensor, items)? else { return Ok(Value::Poison) };
-        let mut slices = Vec::new();
-        for (part, item_span) in parts {
-            match part {
-                Part::Slice(slice) => slices.push(slice),
-                Part::Rest => slices.extend((0..rest).map(|_| SliceSpec::All)),
-                Part::Gather(positions) if self.graph.dtype(positions) == DType::Bool => {
-                    let what = "a condition in `.at[..]` cannot stand beside other items";
-                    let help = "give it alone, with the leading axes of the tensor: `x.at[condition]`";
-                    return Err(Box::new(Mistake::new(Problem::Program { what }, item_span).help(help)));
-                }
-                Part::Gather(_) | Part::Pick(_) => {
-                    let what = "`.at[..]` takes ranges and integers, or one condition";
-                    let help =
-                        "to choose by positions, compare them: `x.at[any(arange(n)[:, None] == i, axis=1)]`";
-                    return Err(Box::new(Mistake::new(Problem::Program { what }, item_span).help(help)));
-                }
+        let Some(parts) = self.parts(tensor, items)? else { return Ok(Value::Poison) };
+        for (item, (_, item_span)) in parts.iter().zip(items) {
+            if let IndexItem::Positions(positions) = item
+                && self.graph.dtype(*positions) == DType::Bool
+            {
+                let what = "a condition in `.at[..]` cannot stand beside other items";
+                let help = "give it alone, with the leading axes of the tensor: `x.at[condition]`";
+                return Err(Box::new(Mistake::new(Problem::Program { what }, *item_span).help(help)));
             }
         }
-        Ok(Value::Region(Region { tensor, chosen: Chosen::Slices(slices) }))
+        Ok(Value::Region(Region { tensor, chosen: Chosen::Items(parts) }))
     }
 
     /// `x.at[items].name(arguments)`
@@ -86,8 +76,8 @@ impl Resolver<'_> {
         let Region { tensor, chosen } = region;
         let Some(value) = self.tensor(value, self.graph.dtype(tensor))? else { return Ok(Value::Poison) };
         let changed = self.build(span, |graph, site| match (&chosen, op) {
-            (Chosen::Slices(slices), None) => graph.set(tensor, slices, value, site),
-            (Chosen::Slices(slices), Some(op)) => graph.set_op(op, tensor, slices, value, site),
+            (Chosen::Items(items), None) => graph.set_index(tensor, items, value, site),
+            (Chosen::Items(items), Some(op)) => graph.set_op_index(op, tensor, items, value, site),
             (Chosen::Mask(mask), None) => graph.set_where(tensor, *mask, value, site),
             (Chosen::Mask(mask), Some(op)) => graph.set_op_where(op, tensor, *mask, value, site),
         });

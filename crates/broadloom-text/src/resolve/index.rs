@@ -9,7 +9,7 @@ use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Problem as GraphProblem;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Literal, SliceSpec};
+use broadloom_ir::graph::{IndexItem, Literal, SliceSpec};
 use broadloom_ir::reduce::ReduceOp;
 
 /// A part of the text, if it is short enough to repeat in a help.
@@ -17,17 +17,6 @@ fn spelled(text: &str) -> Option<String> {
     /// The longest such part, in bytes.
     const MOST: usize = 80;
     (text.len() <= MOST && !text.contains(char::is_control)).then(|| text.to_owned())
-}
-
-/// An item of an index, by its effect.
-pub(super) enum Part {
-    Slice(SliceSpec),
-    /// All axes without an item.
-    Rest,
-    /// The elements at these positions.
-    Gather(ExprId),
-    /// The elements at constant positions.
-    Pick(Vec<Dim>),
 }
 
 impl Resolver<'_> {
@@ -58,18 +47,19 @@ impl Resolver<'_> {
             }
         }
         match self.parts(operand, items)? {
-            Some((parts, rest)) => self.take_parts(operand, parts, rest, span),
+            Some(items) => self
+                .build(span, |graph, site| graph.index_as("slice", operand, &items, site))
+                .map(Value::Tensor),
             None => Ok(Value::Poison),
         }
     }
 
-    /// The effects of the items, and the number of axes without one; `None` if one is poisoned.
-    #[expect(clippy::type_complexity, reason = "a list and a number")]
+    /// The effects of the items; `None` if one is poisoned.
     pub(super) fn parts(
         &mut self,
         operand: ExprId,
         items: &[(Item, Span)],
-    ) -> Outcome<Option<(Vec<(Part, Span)>, usize)>> {
+    ) -> Outcome<Option<Vec<IndexItem>>> {
         let shape = self.graph.shape(operand);
         // Count the items that take an axis, to know the axis of each.
         let takes_axis = |resolver: &Self, item: &Item| match item {
@@ -81,9 +71,16 @@ impl Resolver<'_> {
         let mut axis = 0;
         let mut parts = Vec::new();
         for (item, item_span) in items {
+            if let Item::At(id) = item
+                && *self.value(*id) == Value::Ellipsis
+                && parts.contains(&IndexItem::Rest)
+            {
+                let what = "an index can contain only one `...`";
+                return mistake(Problem::Program { what }, *item_span);
+            }
             let whole = shape.get(axis).cloned().unwrap_or(Dim::ZERO);
             let Some(mut part) = self.part(item, &whole, *item_span)? else { return Ok(None) };
-            if let (Part::Slice(spec), Some(size)) = (&mut part, whole.as_constant())
+            if let (IndexItem::Slice(spec), Some(size)) = (&mut part, whole.as_constant())
                 && cut_off(spec, size)
             {
                 let problem = GraphProblem::CutOff { axis, size };
@@ -91,12 +88,12 @@ impl Resolver<'_> {
                 self.graph.warn(problem, "slice", &[operand], site);
             }
             axis += match part {
-                Part::Rest => rest,
+                IndexItem::Rest => rest,
                 _ => usize::from(takes_axis(self, item)),
             };
-            parts.push((part, *item_span));
+            parts.push(part);
         }
-        Ok(Some((parts, rest)))
+        Ok(Some(parts))
     }
 
     /// The mistake `x[x > 0]`, with a replacement that depends on how the result is used.
@@ -174,93 +171,6 @@ impl Resolver<'_> {
         })
     }
 
-    /// Slices first, then takes positions, by NumPy's rule: beside positions, integers count as positions too; the
-    /// axes of the positions go where these are if they are adjacent, and in front otherwise.
-    fn take_parts(
-        &mut self,
-        operand: ExprId,
-        parts: Vec<(Part, Span)>,
-        rest: usize,
-        span: Span,
-    ) -> Outcome<Value> {
-        let mut specs = Vec::new();
-        let mut taken = None;
-        let mut has_rest = false;
-        // The places of positions in the index, and their axes in the slice.
-        let (mut places, mut axis) = (Vec::new(), 0);
-        for (place, (part, item_span)) in parts.into_iter().enumerate() {
-            match part {
-                Part::Slice(spec) => {
-                    if matches!(spec, SliceSpec::At(_)) {
-                        places.push(place)
-                    } else {
-                        axis += 1
-                    }
-                    specs.push(spec);
-                }
-                Part::Rest if has_rest => {
-                    return mistake(
-                        Problem::Program { what: "an index can contain only one `...`" },
-                        item_span,
-                    );
-                }
-                Part::Rest => {
-                    has_rest = true;
-                    axis += rest;
-                    specs.extend((0..rest).map(|_| SliceSpec::All));
-                }
-                Part::Gather(_) | Part::Pick(_) if taken.is_some() => {
-                    let what = "an index can contain positions for only one axis";
-                    let help =
-                        "compute positions in the flattened tensor: `take(x.ravel(), i * x.shape[1] + j)`";
-                    return Err(Box::new(Mistake::new(Problem::Program { what }, item_span).help(help)));
-                }
-                positions @ (Part::Gather(_) | Part::Pick(_)) => {
-                    places.push(place);
-                    taken = Some((positions, axis));
-                    axis += 1;
-                    specs.push(SliceSpec::All);
-                }
-            }
-        }
-        let sliced = self.build(span, |graph, site| graph.slice(operand, &specs, site))?;
-        let Some((positions, axis)) = taken.filter(|_| !self.graph.is_poisoned(sliced)) else {
-            return Ok(Value::Tensor(sliced));
-        };
-        let (result, count) = match positions {
-            Part::Gather(positions) => {
-                let count = self.graph.shape(positions).rank();
-                let at = axis as i64;
-                (self.build(span, |graph, site| graph.take(sliced, positions, at, site))?, count)
-            }
-            Part::Pick(positions) => (self.pick(sliced, axis, positions, span)?, 1),
-            Part::Slice(_) | Part::Rest => (sliced, 0),
-        };
-        let is_apart =
-            places.last().zip(places.first()).is_some_and(|(last, first)| last - first >= places.len());
-        if !is_apart || axis == 0 || self.graph.is_poisoned(result) {
-            return Ok(Value::Tensor(result));
-        }
-        let rank = self.graph.shape(result).rank();
-        let taken = axis..axis + count;
-        let others = (0..rank).filter(|axis| !taken.contains(axis));
-        let order: Vec<i64> = taken.clone().chain(others).map(|axis| axis as i64).collect();
-        self.build(span, |graph, site| graph.permute_dims(result, &order, site)).map(Value::Tensor)
-    }
-
-    /// The elements of an axis at given positions, one slice each, whose bounds are checked with the shapes.
-    fn pick(&mut self, operand: ExprId, axis: usize, positions: Vec<Dim>, span: Span) -> Outcome<ExprId> {
-        let mut elements = Vec::with_capacity(positions.len());
-        for position in positions {
-            let past_end = self.arithmetic(span, || position.add(&Dim::ONE))?;
-            let stop = (!past_end.is_zero()).then_some(past_end);
-            let mut specs = vec![SliceSpec::All; axis];
-            specs.push(SliceSpec::Range { start: Some(position), stop, step: 1 });
-            elements.push(self.build(span, |graph, site| graph.slice(operand, &specs, site))?);
-        }
-        self.build(span, |graph, site| graph.concat(&elements, axis as i64, site))
-    }
-
     /// `x.shape[0]`, `x.shape[:2]`.
     fn index_of_shape(&mut self, sizes: &[Dim], items: &[(Item, Span)], span: Span) -> Outcome<Value> {
         let at = |value: Option<Id>, otherwise: usize| -> Option<usize> {
@@ -291,27 +201,27 @@ impl Resolver<'_> {
     }
 
     /// The effect of an item on an axis of size `whole`; `None` if it is poisoned.
-    fn part(&mut self, item: &Item, whole: &Dim, span: Span) -> Outcome<Option<Part>> {
+    fn part(&mut self, item: &Item, whole: &Dim, span: Span) -> Outcome<Option<IndexItem>> {
         let id = match item {
             Item::Range { start: None, stop: None, step: None } => {
-                return Ok(Some(Part::Slice(SliceSpec::All)));
+                return Ok(Some(IndexItem::Slice(SliceSpec::All)));
             }
             Item::Range { start, stop, step } => {
                 let range = self.range([*start, *stop, *step], whole, span)?;
-                return Ok(range.map(Part::Slice));
+                return Ok(range.map(IndexItem::Slice));
             }
             Item::At(id) => *id,
         };
         Ok(Some(match &self.values[id.0 as usize] {
             Value::Poison => return Ok(None),
-            Value::None => Part::Slice(SliceSpec::NewAxis),
-            Value::Ellipsis => Part::Rest,
-            Value::Tensor(positions) => Part::Gather(*positions),
+            Value::None => IndexItem::Slice(SliceSpec::NewAxis),
+            Value::Ellipsis => IndexItem::Rest,
+            Value::Tensor(positions) => IndexItem::Positions(*positions),
             Value::List(items) => {
                 let positions: Option<Vec<Dim>> =
                     items.iter().map(|item| as_size(self.value(*item))).collect();
                 match positions {
-                    Some(positions) if !positions.is_empty() => Part::Pick(positions),
+                    Some(positions) if !positions.is_empty() => IndexItem::Picked(positions),
                     _ => {
                         let problem =
                             Problem::Kind { expected: "a list of integers", found: "a list of other values" };
@@ -320,7 +230,7 @@ impl Resolver<'_> {
                 }
             }
             value => match as_size(value) {
-                Some(size) => Part::Slice(SliceSpec::At(size)),
+                Some(size) => IndexItem::Slice(SliceSpec::At(size)),
                 None => {
                     let expected = "an integer, a range, `None`, `...` or a tensor of integers";
                     return mistake(Problem::Kind { expected, found: value.describe() }, span);

@@ -1,11 +1,12 @@
 //! Programs that grow line by line, for front ends that learn of each operation when it is written.
 
+use super::text::Texts;
 use super::{Resolver, Value, order};
 use crate::error::Mistakes;
 use crate::sites::TextPlaces;
 use crate::source::{Source, Span};
 use crate::syntax::Tree;
-use crate::{Limits, Resolved, TextColumns, parse};
+use crate::{Limits, Resolved, TextColumns, TextList, parse};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::Literal;
@@ -96,6 +97,31 @@ impl Session {
         }
     }
 
+    /// Adds an input of rank 1 or more that is a column of text: its elements are codes, the positions of their texts in an
+    /// ordered list without repetition. `sizes` are written as in a declaration.
+    ///
+    /// # Errors
+    /// Returns an error if the name is taken.
+    pub fn text_column(&mut self, name: &str, sizes: &str, texts: TextList) -> Result<(), Mistakes> {
+        self.run(&format!("input \"{name}\": i64[{sizes}]"))?;
+        if let Some(Value::Tensor(expr)) = self.resolver.names.get(name) {
+            self.resolver.texts.add(*expr, name.to_owned().into(), texts.to_vec().into());
+        }
+        Ok(())
+    }
+
+    /// Makes this session only find out which columns of text meet: columns with other texts may, and a text that is
+    /// compared may be one of another column. See [`Session::joined_texts`].
+    pub fn only_join_texts(&mut self) {
+        self.resolver.texts = Texts::first_pass();
+    }
+
+    /// Returns the columns of text that meet columns with other texts, with the texts of all of them, which their codes
+    /// must index instead.
+    pub fn joined_texts(&self) -> Vec<(Box<str>, TextList)> {
+        self.resolver.texts.joined()
+    }
+
     /// Marks all that was added so far as declarations, which messages number apart from the lines that follow.
     pub fn begin(&mut self) {
         let source = Arc::make_mut(&mut self.resolver.source);
@@ -156,8 +182,9 @@ impl Session {
         let end = Span { start: end, end };
         let graph = self.resolver.finish(end);
         let places = self.places();
+        let texts = TextColumns { joined: Vec::new(), results: self.resolver.text_results() };
         match graph {
-            Some(graph) => Ok(Resolved { graph, warnings: None, places, texts: TextColumns::default() }),
+            Some(graph) => Ok(Resolved { graph, warnings: None, places, texts }),
             None => Err(Mistakes::new(places, self.resolver.mistakes)),
         }
     }

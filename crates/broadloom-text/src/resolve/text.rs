@@ -17,6 +17,7 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Literal, Node, Segmented};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 /// The most texts of a column to list.
@@ -30,11 +31,13 @@ pub(super) enum TextKind {
     Name,
 }
 
+/// A column of text: its name, and its texts in order.
+type Column<'a> = (Cow<'a, str>, Cow<'a, [Box<str>]>);
+
 /// The columns of text of a program, and the expressions that are text.
 #[derive(Debug, Default)]
 pub(super) struct Texts<'a> {
-    /// The columns, with their texts in order.
-    columns: Vec<(&'a str, &'a [Box<str>])>,
+    columns: Vec<Column<'a>>,
     /// The column whose texts an expression indexes.
     of: HashMap<ExprId, usize>,
     /// Pairs of columns that meet.
@@ -51,22 +54,22 @@ impl<'a> Texts<'a> {
         Texts { is_first_pass: true, ..Texts::default() }
     }
 
-    pub(super) fn add(&mut self, expr: ExprId, name: &'a str, texts: &'a [Box<str>]) {
+    pub(super) fn add(&mut self, expr: ExprId, name: Cow<'a, str>, texts: Cow<'a, [Box<str>]>) {
         self.of.insert(expr, self.columns.len());
         self.columns.push((name, texts));
     }
 
     /// The column of text that an expression is.
-    pub(super) fn column(&self, expr: ExprId) -> Option<&'a str> {
-        Some(self.columns.get(*self.of.get(&expr)?)?.0)
+    pub(super) fn column(&self, expr: ExprId) -> Option<&str> {
+        Some(&self.columns.get(*self.of.get(&expr)?)?.0)
     }
 
-    fn list(&self, expr: ExprId) -> Option<&'a [Box<str>]> {
-        Some(self.columns.get(*self.of.get(&expr)?)?.1)
+    fn list(&self, expr: ExprId) -> Option<&[Box<str>]> {
+        Some(&self.columns.get(*self.of.get(&expr)?)?.1)
     }
 
     /// The columns that need other texts than their own: the union of those of all columns that they meet.
-    pub(super) fn joined(&self) -> Vec<(&'a str, TextList)> {
+    pub(super) fn joined(&self) -> Vec<(Box<str>, TextList)> {
         let mut group: Vec<usize> = (0..self.columns.len()).collect();
         for [left, right] in &self.met {
             let (from, to) = (group[*left], group[*right]);
@@ -75,23 +78,23 @@ impl<'a> Texts<'a> {
         let mut joined = Vec::new();
         for one in 0..self.columns.len() {
             let columns = self.columns.iter().zip(&group).filter(|(_, group)| **group == one);
-            let columns: Vec<_> = columns.map(|(column, _)| *column).collect();
+            let columns: Vec<_> = columns.map(|((name, texts), _)| (&**name, &**texts)).collect();
             let Some(((_, first), others)) = columns.split_first() else { continue };
             if others.iter().all(|(_, texts)| texts == first) {
                 continue;
             }
             let union: BTreeSet<&Box<str>> = columns.iter().flat_map(|(_, texts)| *texts).collect();
             let union: TextList = union.into_iter().cloned().collect();
-            joined.extend(columns.iter().map(|(name, _)| (*name, union.clone())));
+            joined.extend(columns.iter().map(|(name, _)| ((*name).into(), union.clone())));
         }
         joined
     }
 }
 
 /// The given columns with the texts that they need.
-pub(super) fn with_joined<'b>(given: &[Given<'b>], joined: &'b [(&str, TextList)]) -> Vec<Given<'b>> {
+pub(super) fn with_joined<'b>(given: &[Given<'b>], joined: &'b [(Box<str>, TextList)]) -> Vec<Given<'b>> {
     let with = |given: &Given<'b>| {
-        let found = joined.iter().find(|(name, _)| *name == given.name);
+        let found = joined.iter().find(|(name, _)| **name == *given.name);
         Given { names: found.map(|(_, texts)| &**texts).or(given.names), ..*given }
     };
     given.iter().map(with).collect()
@@ -164,7 +167,7 @@ impl Resolver<'_> {
 
     /// Two columns meet, whose codes must be positions in one list.
     fn meet(&mut self, columns: [usize; 2], span: Span) -> Outcome<()> {
-        let [left, right] = columns.map(|column| self.texts.columns[column].1);
+        let [left, right] = columns.map(|column| &self.texts.columns[column].1);
         if self.texts.is_first_pass {
             self.texts.met.push(columns);
         } else if left != right {

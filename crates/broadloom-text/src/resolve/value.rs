@@ -5,7 +5,7 @@ use crate::syntax::Id;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Literal, SliceSpec};
+use broadloom_ir::graph::{IndexItem, Literal};
 
 /// The value of an expression.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +66,7 @@ pub(super) struct Region {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Chosen {
-    Slices(Vec<SliceSpec>),
+    Items(Vec<IndexItem>),
     /// Where a condition holds.
     Mask(ExprId),
 }

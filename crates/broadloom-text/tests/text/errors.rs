@@ -157,7 +157,7 @@ const PROGRAMS: &[&str] = &[
     "input x: f32[n]\noutput y = x[x]",
     "input x: i32[n]\nassign x = x + 0.5",
     // Positions.
-    "input x: f32[n, 3]\ninput i: i64[n]\noutput y = x[i, i]",
+    "input x: f32[n, 3]\ninput i: i64[n]\noutput y = x[i, i[1:]]",
     "input x: f32[n]\noutput y = x[x > 0]",
     "input x: f32[n, 3]\noutput y = x[:, [0, 3]]",
     "input x: f32[n, 3]\noutput y = x.reshape(x.shape[2])",

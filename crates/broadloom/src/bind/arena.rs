@@ -30,8 +30,9 @@ fn end(start: usize, bytes: usize) -> Option<usize> {
     start.checked_add(bytes)?.checked_next_multiple_of(ALIGNMENT).filter(|end| fits_isize(*end))
 }
 
-/// Places temporaries in one arena; temporaries that are not alive at the same time may share bytes. `launched` returns the
-/// kernels that a launch of a kernel runs: these take turns.
+/// Places temporaries in one arena; temporaries that are not alive at the same time may share bytes. Versions of an array have
+/// one place, which is that of the last; no place is given if this is an output. `launched` returns the kernels that a launch
+/// of a kernel runs: these take turns.
 pub(super) fn place_temporaries(
     schedule: &Schedule,
     values: &Values,
@@ -46,12 +47,14 @@ pub(super) fn place_temporaries(
     let mut placed: Vec<Placed> = Vec::new();
     let mut starts = vec![0; schedule.buffers.len()];
     let mut arena_bytes = 0;
+    let last_versions = schedule.last_versions();
     for (index, buffer) in schedule.buffers.iter().enumerate() {
-        if buffer.role != Role::Temporary {
+        if buffer.role != Role::Temporary || last_versions[index].index() != index {
             continue;
         }
         let uses = |kernel: &Kernel| {
-            kernel.accesses.iter().any(|access| access.buffer.is_some_and(|buffer| buffer.index() == index))
+            let mut used = kernel.accesses.iter().filter_map(|access| access.buffer);
+            used.any(|buffer| last_versions[buffer.index()].index() == index)
         };
         let Some(first) = schedule.kernels.iter().position(uses) else { continue };
         let last = schedule.kernels.iter().rposition(uses).unwrap_or(first);
@@ -73,5 +76,6 @@ pub(super) fn place_temporaries(
         starts[index] = start;
         arena_bytes = arena_bytes.max(end);
     }
+    let starts = last_versions.iter().map(|last| starts[last.index()]).collect();
     Ok((starts, Arena { bytes: arena_bytes }))
 }

@@ -14,7 +14,7 @@ use crate::array::Geometry;
 use crate::limits::{CallLimits, Work};
 use crate::variant::{Variant, Variants};
 use broadloom_ir::graph::CheckedGraph;
-use broadloom_loops::kernel::{Buffer, HostSymbol, Role};
+use broadloom_loops::kernel::{Buffer, BufferId, HostSymbol, Role};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -123,9 +123,15 @@ pub(crate) fn bind(
         places.push(match destination {
             Destination::Aside(geometry) => {
                 let start = arena.add(output.count, output.dtype)?;
-                let is_output = |buffer: &&Buffer| buffer.role == Role::Output(index);
-                let starts_as_target =
-                    schedule.buffers.iter().find(is_output).is_some_and(|buffer| buffer.starts_as.is_some());
+                let is_output = |buffer: &Buffer| buffer.role == Role::Output(index);
+                let first = schedule
+                    .buffers
+                    .iter()
+                    .position(is_output)
+                    .map(|output| schedule.versions(BufferId::new(output))[0]);
+                let is_input =
+                    |first: BufferId| matches!(schedule.buffers[first.index()].role, Role::Input(_));
+                let starts_as_target = first.is_some_and(is_input);
                 let geometry = (*geometry).clone();
                 copies.push(CopyBack { start, target: target(index), geometry, starts_as_target });
                 Base::Arena(start)
@@ -133,13 +139,16 @@ pub(crate) fn bind(
             Destination::Own | Destination::Array(_) | Destination::InPlace(_) => target(index),
         });
     }
-    let base = |(buffer, temporary): (&Buffer, usize)| match buffer.role {
-        _ if buffer.shape.iter().any(|size| evaluate(size, &values) == Ok(0)) => Base::Nothing,
-        Role::Input(input) => Base::Input(input.index()),
-        Role::Output(output) => places[output],
-        Role::Temporary => Base::Arena(temporary),
-    };
-    let buffers: Vec<Base> = schedule.buffers.iter().zip(temporaries).map(base).collect();
+    let base =
+        |(buffer, (last, temporary)): (&Buffer, (BufferId, usize))| match schedule.buffers[last.index()].role
+        {
+            _ if buffer.shape.iter().any(|size| evaluate(size, &values) == Ok(0)) => Base::Nothing,
+            Role::Input(input) => Base::Input(input.index()),
+            Role::Output(output) => places[output],
+            Role::Temporary => Base::Arena(temporary),
+        };
+    let memory = schedule.last_versions().into_iter().zip(temporaries);
+    let buffers: Vec<Base> = schedule.buffers.iter().zip(memory).map(base).collect();
     let launches = launches_of(schedule, &values, &buffers, &turns, division)?;
     let (arena_bytes, work) = (arena.bytes, work_of(schedule, &values)?);
     limits.check_call(arena_bytes, work)?;

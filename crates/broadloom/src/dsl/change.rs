@@ -3,11 +3,12 @@
 use super::operand::Operand;
 use super::registry;
 use super::tensor::Tensor;
-use super::views::{SliceItem, bounds, specs};
-use broadloom_ir::graph::Site;
+use super::views::{SliceItem, bounds, indices, positions};
+use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::{IndexItem, Site};
 use broadloom_ir::ops::Op;
 
-/// The elements of a tensor in a region, or where a mask holds. Its methods return a tensor with other elements there; see
+/// The elements of a tensor in a region, where a mask holds, or at positions. Its methods return a tensor with other elements there; see
 /// [`Tensor::at`].
 ///
 /// ```
@@ -27,10 +28,12 @@ pub struct At {
 #[derive(Debug, Clone)]
 enum Place {
     Region(Vec<SliceItem>),
-    Mask(Tensor),
+    /// A mask, or positions along the first axis.
+    Chosen(Tensor),
 }
 
-/// What chooses the elements of [`Tensor::at`]: indices, as [`slice!`](crate::slice) makes them, or a mask.
+/// What chooses the elements of [`Tensor::at`]: indices, as [`slice!`](crate::slice) makes them, a mask, or positions along
+/// the first axis.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -62,19 +65,22 @@ impl From<Vec<SliceItem>> for Chosen {
 }
 
 impl From<Tensor> for Chosen {
-    fn from(mask: Tensor) -> Self {
-        Chosen(Place::Mask(mask))
+    fn from(chosen: Tensor) -> Self {
+        Chosen(Place::Chosen(chosen))
     }
 }
 
 /// Changed elements.
 impl Tensor {
-    /// Returns the elements that indices or a mask choose, to change them. Tensors do not change: a method of the result
+    /// Returns the elements that indices, a mask or positions choose, to change them. Tensors do not change: a method of the result
     /// returns a new tensor, and [`Tensor::assign`] writes it to the array of an input.
     ///
     /// Indices are those of [`slice!`](crate::slice), with its bounds. A mask (bool) has the leading axes of the tensor. A
     /// value stretches to the chosen region; beside a mask, to the axes after those of the mask. As for assignments, a
     /// value is converted within the same kind.
+    ///
+    /// Positions are tensors of integers, and may be equal: `set` keeps the last value in row-major order of the positions,
+    /// and the other methods apply each. They accumulate as [`Tensor::segment_sum`] does, in its fixed order.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -84,6 +90,8 @@ impl Tensor {
     /// assert_eq!(reversed, [4, 2, 2, 4]);
     /// let positive: Vec<f32> = eval(&[-1.0f32, 2.0, -3.0], |x| x.at(x.less(0.0)).set(0.0))?;
     /// assert_eq!(positive, [0.0, 2.0, 0.0]);
+    /// let counts: Vec<i64> = eval((&[0i64; 4], &[2i64, -1, 2]), |(x, i)| x.at(i).add(1))?;
+    /// assert_eq!(counts, [0, 0, 2, 1]);
     /// # Ok::<(), broadloom::EvalError>(())
     /// ```
     pub fn at(self, chosen: impl Into<Chosen>) -> At {
@@ -109,28 +117,31 @@ impl At {
         let At { tensor, place } = self;
         let mut tensors = vec![tensor];
         tensors.extend(value.as_tensor());
-        match place {
-            Place::Region(items) => {
-                registry::build(registry::home(&tensors), &tensors, &bounds(&items), site, |graph, bounds| {
-                    let specs = specs(graph, tensor.expr, &items, bounds);
-                    let value = value.beside(graph, tensor.expr, site);
-                    match op {
-                        Some(op) => graph.set_op(op, tensor.expr, &specs, value, site),
-                        None => graph.set(tensor.expr, &specs, value, site),
-                    }
-                })
+        let items = match &place {
+            Place::Region(items) => &items[..],
+            Place::Chosen(chosen) => {
+                tensors.push(*chosen);
+                &[]
             }
-            Place::Mask(mask) => {
-                tensors.push(mask);
-                registry::build(registry::home(&tensors), &tensors, &[], site, |graph, _| {
-                    let value = value.beside(graph, tensor.expr, site);
-                    match op {
+        };
+        tensors.extend(positions(items));
+        registry::build(registry::home(&tensors), &tensors, &bounds(items), site, |graph, bounds| {
+            let value = value.beside(graph, tensor.expr, site);
+            let items = match place {
+                Place::Region(_) => indices(items, bounds),
+                Place::Chosen(mask) if graph.dtype(mask.expr) == DType::Bool => {
+                    return match op {
                         Some(op) => graph.set_op_where(op, tensor.expr, mask.expr, value, site),
                         None => graph.set_where(tensor.expr, mask.expr, value, site),
-                    }
-                })
+                    };
+                }
+                Place::Chosen(positions) => vec![IndexItem::Positions(positions.expr)],
+            };
+            match op {
+                Some(op) => graph.set_op_index(op, tensor.expr, &items, value, site),
+                None => graph.set_index(tensor.expr, &items, value, site),
             }
-        }
+        })
     }
 }
 

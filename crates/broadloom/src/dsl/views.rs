@@ -4,10 +4,10 @@ use super::axes::{IntoAxes, IntoAxis};
 use super::call::AlongFn;
 use super::call::Call;
 use super::dims::{Dim, Shape, Symbol};
-use super::registry;
+use super::registry::{self, GraphKey};
 use super::tensor::Tensor;
 use broadloom_ir::diagnostics::Problem;
-use broadloom_ir::graph::{self as ir, Site, SliceSpec};
+use broadloom_ir::graph::{IndexItem, Site, SliceSpec};
 use broadloom_ir::shape;
 use broadloom_ir::{ExprId, dim};
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
@@ -42,8 +42,8 @@ macro_rules! new_sizes {
 }
 new_sizes!(i32 i64 usize isize Dim Symbol);
 
-/// One axis of a [`slice!`](crate::slice): a range, a range with a step, an index (which drops the axis), or a new
-/// axis.
+/// One axis of a [`slice!`](crate::slice): a range, a range with a step, an index (which drops the axis), positions (a
+/// tensor of integers), or a new axis.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -60,6 +60,7 @@ pub struct SliceItem(Item);
 enum Item {
     Range { start: Option<Dim>, stop: Option<Dim>, step: i64 },
     At(Dim),
+    Positions(GraphKey, ExprId),
     NewAxis,
     Rest,
 }
@@ -76,7 +77,7 @@ impl SliceItem {
     pub fn step(self, step: i64) -> SliceItem {
         match self.0 {
             Item::Range { start, stop, .. } => SliceItem(Item::Range { start, stop, step }),
-            Item::At(_) | Item::NewAxis | Item::Rest => self,
+            Item::At(_) | Item::Positions(..) | Item::NewAxis | Item::Rest => self,
         }
     }
 }
@@ -122,9 +123,17 @@ macro_rules! slice_indices {
 }
 slice_indices!(i32 i64 usize isize Dim Symbol);
 
+impl From<Tensor> for SliceItem {
+    fn from(positions: Tensor) -> Self {
+        SliceItem(Item::Positions(positions.graph, positions.expr))
+    }
+}
+
 /// Makes the indices for [`Tensor::slice`], one per axis from the first: ranges, ranges with a step after `;`,
 /// numbers and sizes (which drop the axis), `newaxis`, and `...` for all remaining axes. Negative numbers count
-/// from the end. Axes after the last index are kept whole. Write a range between values of two types, such as a
+/// from the end. Axes after the last index are kept whole. A tensor of integers chooses positions, by the rules of NumPy:
+/// several stretch to a common shape, whose axes replace the first of theirs if they are adjacent, and come first
+/// otherwise; a position outside of its axis is an error when the kernel runs. Write a range between values of two types, such as a
 /// symbol and an expression, as a pair: `(n - 3, n)`.
 ///
 /// ```
@@ -136,6 +145,8 @@ slice_indices!(i32 i64 usize isize Dim Symbol);
 /// assert_eq!(x.slice(slice![newaxis, ..n, ..;-1]).to_string(), "f32[1, n, 8, 3]");
 /// assert_eq!(x.slice(slice![..., -1]).to_string(), "f32[n, 8]");
 /// assert_eq!(x.slice(slice![1..n - 1]).to_string(), "f32[n-2, 8, 3]");
+/// let i = g.input::<i64>("i", shape![5]);
+/// assert_eq!(x.slice(slice![.., i, i % 3]).to_string(), "f32[n, 5]");
 /// # g.check().unwrap();
 /// ```
 #[macro_export]
@@ -440,9 +451,9 @@ impl Tensor {
     }
 
     fn take_slice(self, name: &str, items: &[SliceItem], site: Site) -> Tensor {
-        registry::build(self.graph, &[self], &bounds(items), site, |graph, bounds| {
-            let specs = specs(graph, self.expr, items, bounds);
-            graph.slice_as(name, self.expr, &specs, site)
+        let operands: Vec<Tensor> = [self].into_iter().chain(positions(items)).collect();
+        registry::build(registry::home(&operands), &operands, &bounds(items), site, |graph, bounds| {
+            graph.index_as(name, self.expr, &indices(items, bounds), site)
         })
     }
 }
@@ -452,35 +463,36 @@ pub(super) fn bounds(items: &[SliceItem]) -> Vec<Dim> {
     let bounds = items.iter().flat_map(|item| match item.0 {
         Item::Range { start, stop, .. } => [start, stop],
         Item::At(index) => [Some(index), None],
-        Item::NewAxis | Item::Rest => [None, None],
+        Item::Positions(..) | Item::NewAxis | Item::Rest => [None, None],
     });
     bounds.flatten().collect()
 }
 
-/// The indices of a tensor in the graph's form, with their sizes there.
-pub(super) fn specs(
-    graph: &ir::Graph,
-    operand: ExprId,
-    items: &[SliceItem],
-    bounds: Vec<dim::Dim>,
-) -> Vec<SliceSpec> {
-    let rank = graph.shape(operand).rank();
-    let named = items.iter().filter(|item| !matches!(item.0, Item::NewAxis | Item::Rest)).count();
+/// The tensors of positions in indices.
+pub(super) fn positions(items: &[SliceItem]) -> impl Iterator<Item = Tensor> + '_ {
+    items.iter().filter_map(|item| match item.0 {
+        Item::Positions(graph, expr) => Some(Tensor { graph, expr }),
+        _ => None,
+    })
+}
+
+/// Indices in the graph's form, with their sizes there.
+pub(super) fn indices(items: &[SliceItem], bounds: Vec<dim::Dim>) -> Vec<IndexItem> {
     let mut bounds = bounds.into_iter();
-    let mut specs = Vec::with_capacity(items.len());
-    for item in items {
-        match item.0 {
+    let items = items.iter().filter_map(|item| {
+        Some(match item.0 {
             Item::Range { start, stop, step } => {
                 let start = start.and_then(|_| bounds.next());
                 let stop = stop.and_then(|_| bounds.next());
-                specs.push(SliceSpec::Range { start, stop, step });
+                IndexItem::Slice(SliceSpec::Range { start, stop, step })
             }
-            Item::At(_) => specs.extend(bounds.next().map(SliceSpec::At)),
-            Item::NewAxis => specs.push(SliceSpec::NewAxis),
-            Item::Rest => specs.extend((named..rank).map(|_| SliceSpec::All)),
-        }
-    }
-    specs
+            Item::At(_) => IndexItem::Slice(SliceSpec::At(bounds.next()?)),
+            Item::Positions(_, expr) => IndexItem::Positions(expr),
+            Item::NewAxis => IndexItem::Slice(SliceSpec::NewAxis),
+            Item::Rest => IndexItem::Rest,
+        })
+    });
+    items.collect()
 }
 
 /// Shapes for [`Tensor::reshape`]: arrays of sizes in which `-1` stands for the size that follows, or a [`Shape`].

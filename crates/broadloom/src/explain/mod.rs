@@ -151,12 +151,16 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn materialized_bytes(&self) -> Bytes {
-        let is_stored = |buffer: &&Buffer| match buffer.role {
+        let schedule = self.schedule();
+        let is_stored = |buffer: &Buffer| match buffer.role {
             Role::Input(_) => false,
             Role::Output(output) => self.variant.asides.get(output).is_some_and(Option::is_some),
             Role::Temporary => true,
         };
-        self.bytes(self.schedule().buffers.iter().filter(is_stored))
+        // Versions of an array are in one memory.
+        let buffers = schedule.buffers.iter().zip(schedule.last_versions()).enumerate();
+        let own = buffers.filter(|(index, (_, last))| last.index() == *index).map(|(_, (buffer, _))| buffer);
+        self.bytes(own.filter(|buffer| is_stored(buffer)))
     }
 
     fn bytes<'a>(&self, buffers: impl Iterator<Item = &'a Buffer>) -> Bytes {

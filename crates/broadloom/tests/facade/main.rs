@@ -16,6 +16,7 @@ mod limits;
 mod ndarrays;
 mod order;
 mod plan;
+mod positions;
 mod products;
 mod regressions;
 mod run;

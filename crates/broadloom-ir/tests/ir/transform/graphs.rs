@@ -41,7 +41,7 @@ output "f" = %3
 "#
     );
     let sum = canonical.image(source.outputs()[2].expr).unwrap();
-    let origins = canonical.origins_of(&[sum]);
+    let origins = canonical.sources().of(&[sum]);
     let named: Vec<String> = origins.iter().map(|expr| what(&source, *expr)).collect();
     assert_eq!(named, ["sum", "squeeze", "sum"], "all that the one node computes");
 }

@@ -64,8 +64,8 @@ class Array:
     """An array that is computed when its elements are needed.
 
     Operations only note what is to be done. ``bool``, ``float``, ``int``, ``repr``, ``numpy.asarray``, DLPack, assignments
-    to elements and functions whose shapes depend on elements run one kernel for all that leads to an array, which then
-    keeps its elements.
+    to positions and masks, and functions whose shapes depend on elements run one kernel for all that leads to an array, which
+    then keeps its elements.
     """
 
     __slots__ = ("_node",)
@@ -218,11 +218,15 @@ class Array:
         if isinstance(value, Array):
             if not np.can_cast(value.dtype, self.dtype, "same_kind"):
                 raise DTypeError(f"elements of {self.dtype} cannot be set to values of {value.dtype}: write `astype`")
-            value = elements(value)
         else:
-            value = scalar(value, self.dtype)
+            value = wrap(scalar(value, self.dtype).astype(self.dtype))
+        # Other positions would be other kernels, as for reading.
+        is_range = all(item is None or item is Ellipsis or isinstance(item, slice) for item in items)
+        if is_range and (self._node.source is not None or value._node.source is not None):
+            self._node = call(_set, self, value, items=_explicit(items, self.shape))._node
+            return
         data = elements(self).copy()
-        data[_for_numpy(items)] = value
+        data[_for_numpy(items)] = elements(value)
         self._node = _graph.leaf(data)
 
     def __copy__(self):
@@ -331,5 +335,15 @@ def _explicit(items, shape):
     return tuple(found)
 
 
+def _slices(items):
+    return tuple(slice(*item) if isinstance(item, tuple) else item for item in items)
+
+
 def _index(values, items):
-    return values[0][tuple(slice(*item) if isinstance(item, tuple) else item for item in items)]
+    return values[0][_slices(items)]
+
+
+def _set(values, items):
+    changed = values[0].copy()
+    changed[_slices(items)] = values[1]
+    return changed

@@ -277,6 +277,16 @@ fn rows_of_any_sizes_compile() {
     let x = g.input::<f64>("x", shape![a, b, c, d]);
     assert!((2.0 * x).sort(-1).compile().is_ok());
 
+    // There is a call in which rows have no elements.
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let x = g.input::<i64>("x", shape![n - 1, m]);
+    let kernel = x.quantile(0.5, 0).compile().unwrap();
+    let rows = [4i64, 10, 7, 2, 30, 7, 3, 20, 7];
+    let rows = ArrayView::new(&rows, &[3, 3]).unwrap();
+    let middle: Vec<f64> = kernel.run(rows).unwrap().try_into().unwrap();
+    assert_eq!(middle, [3.0, 20.0, 7.0]);
+
     // Twice the computed pairs of f64: before and after they are sorted.
     for (is_tied, bytes) in [(true, "32*m*k"), (false, "16*m*rows0")] {
         let g = Graph::new();

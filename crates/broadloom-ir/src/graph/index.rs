@@ -1,0 +1,439 @@
+//! Indices that hold tensors of integers: NumPy's `x[i, 1:, j]`, as elements to read and to change.
+
+use super::assign::is_same_kind;
+use super::{Graph, Operands, Site, SliceSpec};
+use crate::dim::Dim;
+use crate::dtype::Scalar;
+use crate::ids::ExprId;
+use crate::ops::Op;
+use crate::problem::Problem;
+use crate::reduce::ReduceOp;
+use crate::shape::Shape;
+
+/// An item of an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IndexItem {
+    /// A part of an axis, one element of it, or a new axis.
+    Slice(SliceSpec),
+    /// All axes without an item of their own; at most once.
+    Rest,
+    /// Positions along an axis: a tensor of integers. Negative ones count from the end; one outside of the axis is reported
+    /// at run time. Several such tensors stretch to a common shape.
+    Positions(ExprId),
+    /// Positions along an axis that are known, at least one: as many slices, whose bounds are checked with the shapes.
+    Picked(Vec<Dim>),
+}
+
+/// An index as slices and what chooses among their elements.
+struct Chosen {
+    /// The slices. The axes of positions are whole.
+    slices: Vec<SliceSpec>,
+    /// The positions, and their axes in the slice.
+    positions: Vec<(usize, Positions)>,
+    /// The number of other axes in front of those of the positions, in the result.
+    place: usize,
+}
+
+/// The first tensors of positions in messages, if there are more than two.
+const ROLES: [&str; 8] =
+    ["index 0", "index 1", "index 2", "index 3", "index 4", "index 5", "index 6", "index 7"];
+
+/// Positions along an axis.
+enum Positions {
+    Tensor(ExprId),
+    Known(Vec<Dim>),
+}
+
+/// A tensor as rows that positions choose.
+struct Rows {
+    /// The rows, along the leading axis; the others are those without positions.
+    table: ExprId,
+    /// The number of rows.
+    count: Dim,
+    /// The order of the axes that brings those of the positions to the front.
+    order: Vec<i64>,
+    /// The sizes of all axes in this order.
+    sizes: Vec<Dim>,
+    /// The numbers of the chosen rows, in the shape of the positions.
+    ids: ExprId,
+}
+
+impl Chosen {
+    /// The tensors of a call.
+    fn operands(&self, sliced: ExprId) -> Operands {
+        let tensors = self.positions.iter().filter_map(|(_, positions)| match positions {
+            Positions::Tensor(positions) => Some(*positions),
+            Positions::Known(_) => None,
+        });
+        std::iter::once(sliced).chain(tensors).collect()
+    }
+}
+
+/// Returns NumPy's reading of an index of a tensor of this rank: beside positions, integers count as positions too; the
+/// axes of the positions go where these are if they are adjacent, and in front otherwise.
+fn chosen(rank: usize, items: &[IndexItem]) -> Result<Chosen, Problem> {
+    let takes_axis =
+        |item: &&IndexItem| !matches!(item, IndexItem::Rest | IndexItem::Slice(SliceSpec::NewAxis));
+    let given = items.iter().filter(takes_axis).count();
+    let rest = rank.checked_sub(given).ok_or(Problem::TooManyIndices { given, rank })?;
+    let mut all = Chosen { slices: Vec::new(), positions: Vec::new(), place: 0 };
+    // The number of axes of the slice so far, and of those without positions; the places of what counts as positions.
+    let (mut axis, mut others, mut places) = (0, 0, Vec::new());
+    for (number, item) in items.iter().enumerate() {
+        let (axes, is_position) = match item {
+            IndexItem::Slice(SliceSpec::At(_)) => (0, true),
+            IndexItem::Slice(_) => (1, false),
+            IndexItem::Rest => (rest, false),
+            IndexItem::Positions(_) | IndexItem::Picked(_) => (1, true),
+        };
+        if !is_position {
+            others += axes;
+        } else {
+            if places.is_empty() {
+                all.place = others;
+            }
+            places.push(number);
+        }
+        match item {
+            IndexItem::Slice(slice) => all.slices.push(slice.clone()),
+            _ => all.slices.extend(std::iter::repeat_n(SliceSpec::All, axes)),
+        }
+        match item {
+            IndexItem::Positions(positions) => all.positions.push((axis, Positions::Tensor(*positions))),
+            IndexItem::Picked(known) => all.positions.push((axis, Positions::Known(known.clone()))),
+            IndexItem::Slice(_) | IndexItem::Rest => {}
+        }
+        axis += axes;
+    }
+    if places.first().zip(places.last()).is_some_and(|(first, last)| last - first >= places.len()) {
+        all.place = 0;
+    }
+    Ok(all)
+}
+
+impl Graph {
+    /// Returns the elements that an index chooses: NumPy's `x[items]`. Messages name the function that the user called:
+    /// `slice`, `slice_axis` or `index`; for positions, `take`.
+    pub fn index_as(&mut self, name: &str, operand: ExprId, items: &[IndexItem], site: Site) -> ExprId {
+        let chosen = match chosen(self.written(operand).rank(), items) {
+            Ok(chosen) => chosen,
+            Err(_) if self.is_poisoned(operand) => return operand,
+            Err(problem) => return self.settle(Err(problem), name, &[operand], site),
+        };
+        let sliced = self.slice_as(name, operand, &chosen.slices, site);
+        if chosen.positions.is_empty() {
+            return sliced;
+        }
+        let operands = chosen.operands(sliced);
+        if self.any_poisoned(&operands) {
+            return self.poison();
+        }
+        let result = self.try_chosen(sliced, &chosen, site);
+        let name = if matches!(*chosen.positions, [(_, Positions::Known(_))]) { name } else { "take" };
+        self.settle(result, name, &operands, site)
+    }
+
+    fn try_chosen(&mut self, sliced: ExprId, chosen: &Chosen, site: Site) -> Result<ExprId, Problem> {
+        let (taken, at, count) = match &*chosen.positions {
+            [(axis, Positions::Tensor(positions))] => {
+                let count = self.written(*positions).rank();
+                (self.try_take(sliced, *positions, *axis as i64, site)?, *axis, count)
+            }
+            [(axis, Positions::Known(known))] => (self.picked(sliced, *axis, known, site)?, *axis, 1),
+            _ => {
+                let rows = self.rows(sliced, chosen, site)?;
+                let count = self.written(rows.ids).rank();
+                (self.try_take(rows.table, rows.ids, 0, site)?, 0, count)
+            }
+        };
+        self.with_axes_moved(taken, at, count, chosen.place, site)
+    }
+
+    /// Returns the elements of an axis at known positions: one slice each.
+    fn picked(&mut self, operand: ExprId, axis: usize, known: &[Dim], site: Site) -> Result<ExprId, Problem> {
+        let mut elements = Operands::new();
+        for position in known {
+            let past_end = position.add(&Dim::ONE).map_err(Problem::Size)?;
+            let stop = (!past_end.is_zero()).then_some(past_end);
+            elements.push(self.part(operand, axis, Some(position.clone()), stop, 1, site)?);
+        }
+        self.try_concat(&elements, axis as i64, site)
+    }
+
+    /// Returns positions along an axis of this size, counted from its beginning (`i64`).
+    fn places(&mut self, positions: &Positions, size: &Dim, site: Site) -> Result<ExprId, Problem> {
+        // Counts along the axis, so that a position outside of it is reported as the user gave it, and a negative one counts
+        // from the end.
+        let along = self.try_iota(size.clone(), site)?;
+        match positions {
+            Positions::Tensor(positions) => {
+                let index = self.as_index(*positions, site)?;
+                self.try_take(along, index, 0, site)
+            }
+            Positions::Known(known) => self.picked(along, 0, known, site),
+        }
+    }
+
+    /// Returns `base` with the elements that an index chooses replaced: NumPy's `base[items] = value`, as a new tensor. Of
+    /// equal positions, the last in row-major order counts.
+    pub fn set_index(&mut self, base: ExprId, items: &[IndexItem], value: ExprId, site: Site) -> ExprId {
+        self.change_index(None, base, items, value, site)
+    }
+
+    /// Returns `base` with the elements that an index chooses replaced by the result of a binary op on them and another
+    /// operand. Each of equal positions counts, as in NumPy's `add.at`: what is added to one element is a segment of
+    /// [`Graph::segment`], in its order and with its accuracy, and so are the other ops.
+    pub fn set_op_index(
+        &mut self,
+        op: Op,
+        base: ExprId,
+        items: &[IndexItem],
+        other: ExprId,
+        site: Site,
+    ) -> ExprId {
+        self.change_index(Some(op), base, items, other, site)
+    }
+
+    fn change_index(
+        &mut self,
+        op: Option<Op>,
+        base: ExprId,
+        items: &[IndexItem],
+        value: ExprId,
+        site: Site,
+    ) -> ExprId {
+        let name = op.map_or("set", |op| op.name());
+        let chosen = match chosen(self.written(base).rank(), items) {
+            Ok(chosen) => chosen,
+            Err(_) if self.is_poisoned(base) => return base,
+            Err(problem) => return self.settle(Err(problem), name, &[base], site),
+        };
+        if chosen.positions.is_empty() {
+            return match op {
+                Some(op) => self.set_op(op, base, &chosen.slices, value, site),
+                None => self.set(base, &chosen.slices, value, site),
+            };
+        }
+        let sliced = self.slice_as(name, base, &chosen.slices, site);
+        let operands = chosen.operands(sliced);
+        if self.any_poisoned(&operands) || self.is_poisoned(value) {
+            return self.poison();
+        }
+        let rows = match self.rows(sliced, &chosen, site) {
+            Ok(rows) => rows,
+            Err(problem) => return self.settle(Err(problem), name, &operands, site),
+        };
+        let changed = self.try_change_rows(op, &rows, chosen.place, value, site).and_then(|rows| {
+            // The slice may have fewer axes than the base, which the change of a region puts back.
+            self.try_set(base, &chosen.slices, rows, site)
+        });
+        self.settle_change(changed, name, [base, value], site)
+    }
+
+    /// Returns a tensor as rows, and those that positions choose.
+    fn rows(&mut self, sliced: ExprId, chosen: &Chosen, site: Site) -> Result<Rows, Problem> {
+        let shape = self.written(sliced).clone();
+        let is_chosen = |axis: &usize| chosen.positions.iter().any(|(chosen, _)| chosen == axis);
+        let indexed = chosen.positions.iter().map(|(axis, _)| *axis);
+        let order: Vec<usize> = indexed.chain((0..shape.rank()).filter(|axis| !is_chosen(axis))).collect();
+        let sizes: Vec<Dim> = order.iter().map(|axis| shape[*axis].clone()).collect();
+        let order: Vec<i64> = order.into_iter().map(|axis| axis as i64).collect();
+        let (indexed, others) = sizes.split_at(chosen.positions.len());
+        let count = Dim::product(indexed).map_err(Problem::Size)?;
+        let mut places = Vec::new();
+        for ((_, positions), size) in chosen.positions.iter().zip(indexed) {
+            places.push(self.places(positions, size, site)?);
+        }
+        self.broadcast("take", &places, &ROLES[..places.len().min(ROLES.len())], site)?;
+        let mut ids = None;
+        for (place, size) in places.into_iter().zip(indexed) {
+            ids = Some(match ids {
+                None => place,
+                Some(before) => {
+                    let size = self.try_size(size.clone(), site)?;
+                    let before = self.try_elementwise(Op::Multiply, &[before, size], site)?;
+                    self.try_elementwise(Op::Add, &[before, place], site)?
+                }
+            });
+        }
+        let ids = ids.ok_or(Problem::Arity { expected: 1, given: 0 })?;
+        let permuted = self.try_permute(sliced, &order, site)?;
+        let flat: Vec<Option<Dim>> = std::iter::once(&count).chain(others).cloned().map(Some).collect();
+        let table = self.try_reshape(permuted, &flat, site)?;
+        Ok(Rows { table, count, order, sizes, ids })
+    }
+
+    /// Returns the tensor of the rows with chosen ones changed. `place` is the place of the positions' axes in the shape to
+    /// which the value is stretched.
+    fn try_change_rows(
+        &mut self,
+        op: Option<Op>,
+        rows: &Rows,
+        place: usize,
+        value: ExprId,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let chosen = self.written(rows.ids).clone();
+        let others = self.written(rows.table)[1..].to_vec();
+        let count = Dim::product(chosen.iter()).map_err(Problem::Size)?;
+        let dtype = self.dtype(rows.table);
+        // What one op accepts and results in, it does of several rows too.
+        let value = match op {
+            None => self.as_element(value, dtype, site)?,
+            Some(op) => {
+                let dtypes = [dtype, self.dtype(value)];
+                let Some(work) = op.operand_dtype(&dtypes) else {
+                    return Err(Problem::NotDefined { dtypes: dtypes.to_vec() });
+                };
+                let made = op.result_dtype(work);
+                if !is_same_kind(made, dtype) {
+                    return Err(Problem::OtherKind { value: made, target: dtype });
+                }
+                self.convert(value, work, site)?
+            }
+        };
+        let (before, after) = (&others[..place], &others[place..]);
+        let wanted: Shape = before.iter().chain(&chosen).chain(after).cloned().collect();
+        let value = self.without_leading_ones(value, wanted.rank(), site)?;
+        let stretched = self.try_broadcast_to(value, wanted.clone(), site)?;
+        let same = self.same_for_all(value, wanted.rank(), place..place + chosen.rank(), site)?;
+        let changed = match (same, op) {
+            (Some(row), _) if count.is_one() => {
+                let id = self.try_reshape(rows.ids, &[Some(Dim::ONE)], site)?;
+                let numbers = self.try_iota(rows.count.clone(), site)?;
+                let is_chosen = self.try_elementwise(Op::Equal, &[numbers, id], site)?;
+                let row = match op {
+                    Some(op) => self.try_elementwise(op, &[rows.table, row], site)?,
+                    None => row,
+                };
+                self.where_chosen(is_chosen, row, rows, site)?
+            }
+            (Some(row), None) => {
+                let last = self.last_of(rows, &count, site)?;
+                let [zero] = self.numbers_like(last, [0.0], site)?;
+                let is_chosen = self.try_elementwise(Op::GreaterEqual, &[last, zero], site)?;
+                self.where_chosen(is_chosen, row, rows, site)?
+            }
+            (_, op) => {
+                let first = self.with_axes_moved(stretched, place, chosen.rank(), 0, site)?;
+                let flat: Vec<Option<Dim>> =
+                    std::iter::once(&count).chain(&others).cloned().map(Some).collect();
+                let values = self.try_reshape(first, &flat, site)?;
+                match op {
+                    None => self.last_rows(rows, values, &count, site)?,
+                    Some(op) => self.combined_rows(op, rows, values, &count, site)?,
+                }
+            }
+        };
+        let changed = self.convert(changed, dtype, site)?;
+        let sizes: Vec<Option<Dim>> = rows.sizes.iter().cloned().map(Some).collect();
+        let unfolded = self.try_reshape(changed, &sizes, site)?;
+        let back = (0..rows.order.len() as i64)
+            .filter_map(|axis| rows.order.iter().position(|from| *from == axis).map(|to| to as i64));
+        let back: Vec<i64> = back.collect();
+        self.try_permute(unfolded, &back, site)
+    }
+
+    /// Returns a value without the axes of the positions, if it is the same along them: it has none of them, or only the
+    /// literal size 1.
+    fn same_for_all(
+        &mut self,
+        value: ExprId,
+        rank: usize,
+        axes: std::ops::Range<usize>,
+        site: Site,
+    ) -> Result<Option<ExprId>, Problem> {
+        let own = self.written(value);
+        let missing = rank.saturating_sub(own.rank());
+        let axes: Vec<usize> = axes.filter_map(|axis| axis.checked_sub(missing)).collect();
+        if axes.iter().any(|axis| !own[*axis].is_one()) {
+            return Ok(None);
+        }
+        let axes: Vec<i64> = axes.into_iter().map(|axis| axis as i64).collect();
+        self.try_squeeze(value, &axes, site).map(Some)
+    }
+
+    /// Returns the rows with others where a condition on their numbers holds.
+    fn where_chosen(
+        &mut self,
+        is_chosen: ExprId,
+        row: ExprId,
+        rows: &Rows,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let others: Vec<i64> = (1..self.written(rows.table).rank() as i64).collect();
+        let is_chosen = self.try_expand_dims(is_chosen, &others, site)?;
+        self.try_select([is_chosen, row, rows.table], site)
+    }
+
+    /// Returns for each row the last of the positions that chooses it (`i64`), and a negative number for the others.
+    fn last_of(&mut self, rows: &Rows, count: &Dim, site: Site) -> Result<ExprId, Problem> {
+        let numbers = self.try_iota(count.clone(), site)?;
+        let ids = self.try_reshape(rows.ids, &[Some(count.clone())], site)?;
+        self.segment_total(ReduceOp::Max, numbers, ids, rows.count.clone(), site)
+    }
+
+    /// Returns the rows with the chosen ones replaced by the last value for each.
+    fn last_rows(&mut self, rows: &Rows, values: ExprId, count: &Dim, site: Site) -> Result<ExprId, Problem> {
+        let last = self.last_of(rows, count, site)?;
+        let [zero] = self.numbers_like(last, [0.0], site)?;
+        let is_chosen = self.try_elementwise(Op::GreaterEqual, &[last, zero], site)?;
+        let place = self.try_elementwise(Op::Maximum, &[last, zero], site)?;
+        // Rows that no position chooses read the first value, so there must be one.
+        let values = match count.interval(&|symbol| self.facts(symbol)).lower >= 1 {
+            true => values,
+            false => {
+                let none = self.insert_constant(Scalar::I64(0).cast(self.dtype(values)), site)?;
+                let mut shape = self.written(values).to_vec();
+                shape[0] = Dim::ONE;
+                let none = self.try_broadcast_to(none, shape.into(), site)?;
+                self.try_concat(&[values, none], 0, site)?
+            }
+        };
+        let taken = self.try_take(values, place, 0, site)?;
+        self.where_chosen(is_chosen, taken, rows, site)
+    }
+
+    /// Returns the rows combined with all values for each.
+    fn combined_rows(
+        &mut self,
+        op: Op,
+        rows: &Rows,
+        values: ExprId,
+        count: &Dim,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let reduction = match op {
+            Op::Add | Op::Subtract => ReduceOp::Sum,
+            Op::Multiply | Op::Divide => ReduceOp::Prod,
+            Op::Minimum => ReduceOp::Min,
+            Op::Maximum => ReduceOp::Max,
+            _ => {
+                return Err(Problem::Argument(
+                    "cannot be accumulated at positions: only `add`, `subtract`, `multiply`, `divide`, `minimum` and `maximum`",
+                ));
+            }
+        };
+        let ids = self.try_reshape(rows.ids, &[Some(count.clone())], site)?;
+        let total = self.segment_total(reduction, values, ids, rows.count.clone(), site)?;
+        self.try_elementwise(op, &[rows.table, total], site)
+    }
+
+    /// Moves `count` adjacent axes from one place to another among the other axes.
+    fn with_axes_moved(
+        &mut self,
+        operand: ExprId,
+        from: usize,
+        count: usize,
+        to: usize,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let moved = from..from + count;
+        let mut order: Vec<i64> = (0..self.written(operand).rank())
+            .filter(|axis| !moved.contains(axis))
+            .map(|axis| axis as i64)
+            .collect();
+        order.splice(to..to, moved.map(|axis| axis as i64));
+        self.try_permute(operand, &order, site)
+    }
+}

@@ -1,0 +1,174 @@
+//! The schedule of kernels: their launch order, and the arrays that are left.
+
+use super::Fusion;
+use crate::LowerError;
+use crate::band::{Finder, Known, turn};
+use crate::flat::FlatId;
+use crate::kernel::*;
+use crate::verify::has_examples;
+use broadloom_ir::SymbolId;
+use broadloom_ir::graph::CheckedGraph;
+use petgraph::graph::{DiGraph, NodeIndex};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+impl Fusion<'_> {
+    /// Returns the schedule in launch order, without arrays that turned out to be unnecessary.
+    pub(super) fn finish(
+        mut self,
+        graph: &CheckedGraph,
+    ) -> Result<(Schedule, BTreeMap<BufferId, FlatId>), LowerError> {
+        // Inputs and outputs keep their numbers below: they come before all other arrays.
+        for (target, source) in self.partial.values() {
+            self.flat.buffers[target.index()].starts_as = Some(*source);
+        }
+        let plan = self.plan.planned(&self.flat);
+        let mut dag: DiGraph<usize, BufferId> = DiGraph::new();
+        let nodes: Vec<NodeIndex> = (0..self.kernels.len()).map(|kernel| dag.add_node(kernel)).collect();
+        let mut writers: HashMap<BufferId, BTreeSet<usize>> = HashMap::new();
+        for (index, kernel) in self.kernels.iter().enumerate() {
+            for buffer in kernel.written() {
+                writers.entry(buffer).or_default().insert(index);
+            }
+        }
+        for (index, kernel) in self.kernels.iter().enumerate() {
+            let read: BTreeSet<BufferId> =
+                kernel.accesses.iter().filter_map(|access| access.buffer).collect();
+            for buffer in read {
+                // Kernels that write pieces of one array do not wait for each other.
+                // Writers of a version wait for those of the one before, see below.
+                let written =
+                    self.versions(buffer).find_map(|version| Some((version, writers.get(&version)?)));
+                let from = written.filter(|(_, writers)| !writers.contains(&index));
+                for (version, from) in
+                    from.into_iter().flat_map(|(of, from)| from.iter().map(move |from| (of, *from)))
+                {
+                    dag.add_edge(nodes[from], nodes[index], version);
+                }
+            }
+        }
+        // A version of an array is written after the one before it, and after this has been read, if possible.
+        let written = |array: &BufferId| writers.get(array).into_iter().flatten().copied();
+        for (version, before) in self.partial.values() {
+            for (from, to) in written(before).flat_map(|from| written(version).map(move |to| (from, to))) {
+                dag.add_edge(nodes[from], nodes[to], *before);
+            }
+        }
+        for (version, before) in self.partial.values() {
+            let reads = |kernel: &usize| {
+                self.kernels[*kernel].accesses.iter().any(|access| access.buffer == Some(*before))
+            };
+            for from in (0..nodes.len()).filter(reads) {
+                for to in written(version).filter(|to| *to != from) {
+                    if !petgraph::algo::has_path_connecting(&dag, nodes[to], nodes[from], None) {
+                        dag.add_edge(nodes[from], nodes[to], *before);
+                    }
+                }
+            }
+        }
+        // An assigned input is overwritten after it has been read, if possible.
+        for (input, written) in assigned(graph, &self.flat.buffers) {
+            let to = writers.get(&written);
+            for (to, from) in to.into_iter().flatten().flat_map(|to| (0..nodes.len()).map(|from| (*to, from)))
+            {
+                let reads = self.kernels[from].accesses.iter().any(|access| access.buffer == Some(input));
+                let (to, from) = (nodes[to], nodes[from]);
+                if reads && to != from && !petgraph::algo::has_path_connecting(&dag, to, from, None) {
+                    dag.add_edge(from, to, input);
+                }
+            }
+        }
+        // A cycle would be a bug in fusion: kernels are made before those whose arrays they read, so the reverse
+        // order is a launch order too.
+        let sorted = petgraph::algo::toposort(&dag, None);
+        debug_assert!(sorted.is_ok());
+        let order = sorted.unwrap_or_else(|_| nodes.into_iter().rev().collect());
+        let conditions = self.flat.conditions.clone();
+        let order: Vec<usize> = order.into_iter().map(|node| dag[node]).collect();
+        let known = Known::new(&self.flat.symbols, &conditions);
+        turn(&mut self.kernels, &self.flat.buffers, known);
+        let edges = dag.raw_edges().iter().map(|edge| (dag[edge.source()], dag[edge.target()]));
+        let temporaries = self
+            .partial
+            .values()
+            .filter(|(_, before)| self.flat.buffers[before.index()].role == Role::Temporary);
+        let versions: BTreeSet<BufferId> =
+            temporaries.flat_map(|(array, before)| [*array, *before]).collect();
+        let finder = Finder {
+            kernels: &self.kernels,
+            buffers: &self.flat.buffers,
+            known,
+            edges: &edges.collect::<Vec<_>>(),
+            assigned: &assigned(graph, &self.flat.buffers),
+            versions: &versions,
+        };
+        let (together, order) = finder.find(order);
+        let mut renumbered: BTreeMap<BufferId, BufferId> = BTreeMap::new();
+        let mut buffers = Vec::new();
+        for (index, buffer) in self.flat.buffers.into_iter().enumerate() {
+            let id = BufferId::new(index);
+            if buffer.role != Role::Temporary || writers.contains_key(&id) || buffer.starts_as.is_some() {
+                renumbered.insert(id, BufferId::new(buffers.len()));
+                buffers.push(buffer);
+            }
+        }
+        for buffer in &mut buffers {
+            buffer.starts_as = buffer.starts_as.map(|array| renumbered[&array]);
+        }
+        let nodes_of = self.partial.iter().map(|(node, (array, _))| (renumbered[array], *node)).collect();
+        for kernel in &mut self.kernels {
+            for access in &mut kernel.accesses {
+                access.buffer = access.buffer.map(|buffer| renumbered[&buffer]);
+            }
+        }
+        let label = |buffer: BufferId| buffers[renumbered[&buffer].index()].name.clone();
+        let drawn = dag.map(
+            |_, kernel| {
+                KernelId::new(order.iter().position(|other| other == kernel).unwrap_or(0)).to_string()
+            },
+            |_, buffer| label(*buffer),
+        );
+        let dot = petgraph::dot::Dot::new(&drawn).to_string();
+        let mut kernels: Vec<Option<Kernel>> = self.kernels.into_iter().map(Some).collect();
+        let kernels = order.iter().filter_map(|kernel| kernels[*kernel].take()).collect();
+        self.assumptions.append(&mut self.made);
+        self.assumptions.sort();
+        self.assumptions.dedup();
+        let mut schedule = Schedule {
+            symbols: self.flat.symbols,
+            host_symbols: self.flat.host_symbols,
+            buffers,
+            kernels,
+            assumptions: self.assumptions,
+            conditions,
+            groups: self.flat.groups,
+            bands: Vec::new(),
+            plan,
+            dot,
+        };
+        // What cannot be verified is not done.
+        if !together.is_empty() && has_examples(&schedule) {
+            for each in together {
+                let rows = SymbolId::new(schedule.symbols.len() + schedule.host_symbols.len());
+                schedule.host_symbols.push(HostSymbol::Rows(schedule.bands.len()));
+                let band = each.band(rows, &order, &renumbered, &mut schedule.buffers);
+                schedule.bands.push(band);
+            }
+        }
+        Ok((schedule, nodes_of))
+    }
+
+    /// Returns an array and what it starts as, and so on.
+    fn versions(&self, buffer: BufferId) -> impl Iterator<Item = BufferId> + '_ {
+        std::iter::successors(Some(buffer), |version| self.flat.buffers[version.index()].starts_as)
+    }
+}
+
+/// Returns the inputs that are assigned to, each with the output that replaces it.
+pub(super) fn assigned(graph: &CheckedGraph, buffers: &[Buffer]) -> Vec<(BufferId, BufferId)> {
+    let written = |index| buffers.iter().position(|buffer| buffer.role == Role::Output(index));
+    let outputs = graph.outputs().iter().enumerate();
+    let pairs = outputs.filter_map(|(index, output)| {
+        Some((BufferId::new(output.assigned?.index()), BufferId::new(written(index)?)))
+    });
+    pairs.collect()
+}

@@ -1,0 +1,128 @@
+"""Indices of lazy arrays and values that are assigned to them, and the lines that change them."""
+
+import numpy as np
+
+from ._broadloom import Value
+from ._errors import DTypeError, ShapeError
+from ._special import lazy
+
+
+def check_cast(source, target, shown, casting="same_kind"):
+    """Refuses what NumPy's operations in place refuse: floats in an array of integers, and integers in one of bools."""
+    if not np.can_cast(source, target, casting):
+        raise DTypeError(
+            f"`{shown}` cannot write {source} to an array of dtype {target}: convert the operand by `.astype({target})`, "
+            "or make a new array, `x = x + y`"
+        )
+
+
+def at(array, items, value, method="set"):
+    return array._trace.around(f"{array._name()}.at[{items}].{method}(", value, ")")
+
+
+def is_basic(index):
+    """Whether NumPy returns a view for an index: ranges, integers, `...` and None. Lazy integers choose elements."""
+    items = index if isinstance(index, tuple) else (index,)
+    return all(
+        item is None
+        or item is Ellipsis
+        or isinstance(item, slice)
+        or (isinstance(item, (int, np.integer)) and not isinstance(item, bool))
+        or getattr(item, "_is_size", False)
+        for item in items
+    )
+
+
+def has_dots(index):
+    return index is Ellipsis or (isinstance(index, tuple) and any(item is Ellipsis for item in index))
+
+
+def rank(array, index):
+    """The number of axes of a region."""
+    items = index if isinstance(index, tuple) else (index,)
+    integers = sum(not (item is None or item is Ellipsis or isinstance(item, slice)) for item in items)
+    return array.ndim - integers + sum(item is None for item in items)
+
+
+def cast(array, value):
+    """A value in the dtype of the array to which it is assigned, as NumPy casts it."""
+    dtype = array.dtype
+    if isinstance(value, Value):
+        return value if value.dtype == dtype and not getattr(value, "_is_size", False) else converted(value, dtype)
+    if isinstance(value, (list, tuple)) and has_lazy(value):
+        return cast(array, stacked(array._trace, value))
+    given = np.asarray(value)
+    if isinstance(value, (list, tuple)) and given.dtype == object:
+        raise ShapeError("lists of different lengths cannot be assigned")
+    # NumPy itself says what is assigned, and which integers do not fit.
+    made = np.empty(given.shape, dtype)
+    made[...] = value
+    return made.item() if made.ndim == 0 else made
+
+
+def converted(value, dtype):
+    return value._trace.call("astype", (value, dtype), {})
+
+
+def without_leading(value, rank):
+    """A value without the leading axes of size 1 that its region does not have."""
+    while np.ndim(value) > rank:
+        size = value.shape[0]
+        if not isinstance(size, int) or size != 1:
+            raise ShapeError(f"the value has {np.ndim(value)} axes, and the elements that it is assigned to have {rank}")
+        value = value[0]
+    return value
+
+
+def has_lazy(value):
+    """Whether there is a lazy array somewhere in lists."""
+    if isinstance(value, (list, tuple)):
+        return any(has_lazy(item) for item in value)
+    return isinstance(value, Value)
+
+
+def stacked(trace, value):
+    """Lists of lazy arrays and numbers as an array."""
+    if not isinstance(value, (list, tuple)):
+        if isinstance(value, Value):
+            return converted(value, np.dtype(np.int64)) if getattr(value, "_is_size", False) else value
+        return value
+    items = [stacked(trace, item) for item in value]
+    dtype = np.result_type(*(item.dtype if isinstance(item, Value) else np.asarray(item) for item in items))
+    arrays = [converted(lazy(trace, item), dtype) for item in items]
+    return trace.call("stack", (tuple(arrays),), {})
+
+
+def positions(trace, index):
+    """An index with lists as arrays, and known masks as the positions that they choose."""
+    items = []
+    for item in index if isinstance(index, tuple) else (index,):
+        if isinstance(item, (list, tuple)) and has_lazy(item):
+            item = stacked(trace, item)
+        elif is_known(item):
+            item = np.asarray(item)
+            if item.dtype == bool and item.ndim:
+                items.extend(item.nonzero())
+                continue
+            item = item if item.size else item.astype(np.intp)
+        items.append(item)
+    return tuple(items)
+
+
+def is_known(item):
+    return isinstance(item, (list, range, np.ndarray))
+
+
+def is_mask(index):
+    if isinstance(index, np.ndarray) and index.dtype == bool and index.ndim:
+        return True
+    return isinstance(index, Value) and not getattr(index, "_is_size", False) and index.dtype == bool
+
+
+def is_array(item):
+    return isinstance(item, (Value, np.ndarray, list))
+
+
+def write_mask(array, mask, value):
+    mask = lazy(array._trace, mask)
+    return array._trace.around(f"{array._name()}.at[{mask._name()}].set(", value, ")")

@@ -1,0 +1,207 @@
+"""Arrays that change at positions: arguments and results are those of NumPy, bit for bit. Integers make sums exact."""
+
+import itertools
+
+import broadloom as bl
+import numpy as np
+import pytest
+from test_changes import check
+
+RNG = np.random.default_rng(40)
+A = RNG.integers(-9, 9, (5, 4)).astype(float)
+T = RNG.integers(-9, 9, (3, 5, 4)).astype(float)
+I, J, K = np.array([0, 3, -1, 3, 0]), np.array([1, 2, 0, 2, 1]), np.array([[0], [2], [-1]])
+V = np.arange(5.0)
+
+CHANGES = """
+x[i] = 7
+x[i] = v[:4]
+x[i, j] = v
+x[i, j] += v
+x[i, j] *= v[::-1]
+x[i[:0]] = v[:4]
+x[i[:0]] = v[:0, None]
+x[[]] = 1
+x[i[0]] = 4
+x[i[0], j[1]] = 4
+x[i[0], 1:3] = v[:2]
+x[i[0]] += 4
+x[[0, 1, 0]] = v[:3, None]
+x[np.array([True, False, True, False, True])] = 3
+x[np.array([True, False, True, False, True]), [1, 2, 0]] = 3
+x[::-1][i] = v[:4]
+x[1:, j] = v
+x[:, j] += v
+x[k, j] = v
+x[k] = v[:4]
+x[i.astype(np.uint8) % 5, j.astype(np.int8)] = v
+np.add.at(x, i, 1)
+np.add.at(x, i, v[:4])
+np.add.at(x, (i, j), v)
+np.add.at(x, (k, j), v)
+np.add.at(x, i[0], 4)
+np.add.at(x, x > 0, 4)
+np.add.at(x, np.s_[1:3], v[:4])
+np.subtract.at(x, (i, j), v)
+np.multiply.at(x, i, 2)
+np.divide.at(x, (i, j), 2.0 ** v)
+np.maximum.at(x, i, v[:4])
+np.minimum.at(x, (i, j), v - 2)
+np.put(x, i, v)
+np.put(x, i, [1, 2])
+np.put(x, k, 3)
+np.put(x, i + 50, v, mode="clip")
+np.put(x, i + 50, v, mode="wrap")
+x.put(j, 9)
+np.put_along_axis(x, i[:4][None] % 5, 9, 0)
+np.put_along_axis(x, j[:, None], v[:, None], 1)
+np.put_along_axis(x, j, v, None)
+np.place(x, x > 0, 2)
+x.flat[j] = v
+x.flat[[1, 1, 2]] = [4, 5, 6]
+"""
+
+CHANGES_OF_THREE_AXES = """
+x[:, i, j] = v
+x[i % 3, :, j] = v
+x[i % 3, :, j] = v[:, None]
+x[1, i] = 2
+x[k, :, j] = 3
+x[k, i] += 1
+x[0, :, j] = v[:, None]
+x[:2, i] = v[None, :, None]
+x[k, i, 1] = v
+x[..., j] = v
+x[i % 3, None, 1:3] = v[:, None, None, None]
+x[::-1, i] = v[:, None]
+x[i % 3, ..., 0] = v[:, None]
+x[i[0], :, j] = v[:, None]
+np.add.at(x, (i % 3, slice(None), j), v[:, None])
+np.add.at(x, (slice(1, 3), i), v[:, None])
+np.maximum.at(x, (k, i), v[:4])
+"""
+
+READS = "x.flat[j]; x[i % 3, j]; x[i % 3, :, j]; x[k, i]; x[[0, 1], [1, 2]]; x[[0, 1], :, [1, 2]]; x[i % 3, j, i[0]]; x[1, :, j]"
+
+
+def function(line):
+    space = {"np": np}
+    exec(f"def f(x, i, j, k, v):\n    {line}", space)
+    return space["f"]
+
+
+def cases():
+    changes = [(line, A) for line in CHANGES.strip().splitlines()]
+    changes += [(line, T) for line in CHANGES_OF_THREE_AXES.strip().splitlines()]
+    return changes + [(f"return {line}", T) for line in READS.split("; ")]
+
+
+@pytest.mark.parametrize("line, x", cases(), ids=lambda part: part if isinstance(part, str) else "")
+def test_changes_and_reads(line, x):
+    check(function(line), x, I, J, K, V)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f2", "i1", "u1", "i4", "u8"])
+def test_dtypes(dtype):
+    x, values = (A % 7).astype(dtype), (V % 3).astype(dtype)
+    for line in ["x[i, j] = v", "np.add.at(x, (i, j), v)", "np.multiply.at(x, (i, j), v)", "np.maximum.at(x, (i, j), v)"]:
+        check(function(line), x, I, J, K, values)
+
+
+def test_many_positions():
+    """Sums in the accuracy of sums, whatever the number of positions to one element."""
+
+    def count(x, i, v):
+        np.add.at(x, i, v)
+
+    for size, places in itertools.product([0, 1, 3, 1000, 70_000], [1, 3, 1000]):
+        i = RNG.integers(-places, places, size)
+        check(count, np.zeros(places), i, RNG.integers(-9, 9, size).astype(float))
+        check(count, np.zeros(places, np.int32), i, np.ones(size, np.int32))
+    ours, i, v = np.zeros(3), RNG.integers(0, 3, 10_000), RNG.random(10_000)
+    bl.jit(count)(ours, i, v)
+    np.testing.assert_allclose(ours, [np.sum(v[i == place]) for place in range(3)], rtol=1e-15)
+
+
+def test_the_last_of_equal_positions_wins():
+    def write(x, i, v):
+        x[i] = v
+
+    for size in [1, 2, 65, 5000]:
+        check(write, np.zeros(7), RNG.integers(0, 7, size), np.arange(float(size)))
+
+
+def test_copies():
+    x, i = bl.input("x", "f64[n]"), bl.input("i", "i64[m]")
+    given, places = np.array([1.0, 2.0, 4.0]), np.array([0, -1, 0])
+    for made, wanted in [
+        (x.at[i].set(7), [7, 2, 7]), (x.at[i].add(1), [3, 2, 5]), (x.at[i].subtract(1), [-1, 2, 3]),
+        (x.at[i].multiply(3), [9, 2, 12]), (x.at[i].divide(2), [0.25, 2, 2]), (x.at[i].max(3), [3, 2, 4]),
+        (x.at[i].min(3), [1, 2, 3]),
+    ]:  # fmt: skip
+        np.testing.assert_array_equal(made.compile()(given, places), wanted)
+    np.testing.assert_array_equal(x.at[1:].set(0).compile()(given), [1, 0, 0])
+    np.testing.assert_array_equal(x.at[x > 1].add(1).compile()(given), [1, 3, 5])
+
+
+def test_positions_outside_leave_the_argument():
+    def write(x, i):
+        x += 1
+        x[i] = 0
+
+    x = A.copy()
+    for places in ([5], [0, -6]):
+        with pytest.raises(bl.OutOfRangeError, match="the axis has 5 elements"):
+            bl.jit(write)(x, np.array(places))
+    np.testing.assert_array_equal(x, A)
+
+
+def test_what_is_refused():
+    for line, error, text in [
+        ("x[i, j[:2]] = 1", bl.ShapeError, "cannot broadcast"),
+        ("x[i] = v[:3]", bl.ShapeError, "cannot stretch"),
+        ("x[v] = 1", bl.DTypeError, "needs integer indices"),
+        ("x[i, j, i] = 1", bl.ShapeError, "3 indices"),
+        ("np.add.at(x.astype(int), i, 0.5)", bl.DTypeError, "i64"),
+        ("np.arctan2.at(x, i, 1)", bl.TracingError, r"np\.arctan2\.at"),
+        ("np.negative.at(x, i)", bl.TracingError, r"np\.negative\.at"),
+        ("np.put(x, i, 1, mode='other')", bl.TracingError, "mode"),
+        ("np.put_along_axis(x, i, 1, 0)", bl.ShapeError, "axes"),
+    ]:
+        with pytest.raises(error, match=text):
+            bl.jit(function(line))(A.copy(), I, J, K, V)
+
+
+def looked_up(x, m, t, i):
+    x[m] = t[i[m]]
+    x[~m] += 1
+    return x
+
+
+def looked_up_in_rows(x, m, t, i):
+    x[m] = t[i[m], 1:3] * 2
+    x[m] += t[i[m], i[m] % 2, None]
+
+
+def looked_up_by_two(x, m, t, i):
+    x[m] = t[i[m], i[m] % 3]
+
+
+def taken(x, m, t, i):
+    x[m] = np.take(t, i[m]) + np.take(t, i[m], axis=0)
+
+
+def summed(x, m, t, i):
+    return t[i[m]].sum() + x.sum()
+
+
+def test_elements_that_a_mask_leaves_out_fail_nothing():
+    i = np.array([0, 99, 2, -50, 1])
+    m = np.abs(i) < 3
+    for function_, x, t in [
+        (looked_up, V, A[:, 0]), (looked_up, np.zeros((5, 4)), A), (looked_up_in_rows, np.zeros((5, 2)), A),
+        (looked_up_by_two, V, A), (taken, V, A[:, 2]), (summed, V, A[:, 1]),
+    ]:  # fmt: skip
+        check(function_, x, m, t, i)
+    with pytest.raises(bl.OutOfRangeError):
+        bl.jit(looked_up)(V.copy(), i < 50, A[:, 0], i)
