@@ -32,7 +32,7 @@ use order::assigned;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
-use update::Pieces;
+use update::{InPart, Pieces};
 
 /// Returns the schedule of a graph: the kernels that compute its outputs, in launch order.
 ///
@@ -208,12 +208,10 @@ impl Fusion<'_> {
                 }
                 Some(Attempt::Made(..)) | None => {}
             }
-            let updates = self.updates_by(&roots)?;
-            let overwrites =
-                |(_, arrays): &&(FlatId, (BufferId, BufferId))| self.overwrites(&kernels, *arrays);
-            if let Some(&(root, (target, _))) = updates.iter().find(overwrites) {
-                if !self.updates.defer(root, None) {
-                    return Err(Broken { kernel: KernelId::new(0), fault: Fault::Start(target) }.into());
+            let updates = self.in_part(&roots)?;
+            if let Some(update) = updates.iter().find(|update| self.overwrites(&kernels, update)) {
+                if !self.updates.defer(update.node, None) {
+                    return Err(Broken { kernel: KernelId::new(0), fault: Fault::Start(update.array) }.into());
                 }
                 self.cut.borrow_mut().clear();
                 continue;
@@ -222,11 +220,11 @@ impl Fusion<'_> {
             computed.extend(&roots);
             let accesses = kernels.iter().flat_map(|kernel| &kernel.accesses);
             let mut read: BTreeSet<BufferId> = accesses.filter_map(|access| access.buffer).collect();
-            for (root, (target, source)) in updates {
-                read.insert(source);
-                self.partial.insert(root, (target, source));
-                let last = self.next.get(&target).map_or(target, |(_, last)| *last);
-                self.next.insert(source, (root, last));
+            for InPart { node, array, before } in updates {
+                read.insert(before);
+                self.partial.insert(node, (array, before));
+                let last = self.next.get(&array).map_or(array, |(_, last)| *last);
+                self.next.insert(before, (node, last));
                 // Another change cannot start as the same array.
                 self.cut.borrow_mut().clear();
             }

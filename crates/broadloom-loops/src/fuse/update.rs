@@ -15,6 +15,16 @@ pub(super) struct Pieces {
     pub keeps_others: bool,
 }
 
+/// A node that is written in part.
+#[derive(Clone, Copy)]
+pub(super) struct InPart {
+    pub node: FlatId,
+    /// Its array.
+    pub array: BufferId,
+    /// What its array starts as.
+    pub before: BufferId,
+}
+
 impl Fusion<'_> {
     /// Returns the array of a node and the array that it may start as, so that only what differs is written.
     pub(super) fn updated(&self, node: FlatId) -> Option<(BufferId, BufferId)> {
@@ -56,29 +66,26 @@ impl Fusion<'_> {
         })
     }
 
-    /// Returns which of the nodes of a kernel update an array in part: the arrays that they write and start as.
-    pub(super) fn updates_by(
-        &self,
-        roots: &[FlatId],
-    ) -> Result<Vec<(FlatId, (BufferId, BufferId))>, LowerError> {
+    /// Returns which of the nodes of a kernel are written in part.
+    pub(super) fn in_part(&self, roots: &[FlatId]) -> Result<Vec<InPart>, LowerError> {
         let mut updates = Vec::new();
-        for &root in roots {
-            if let Some(updated) = self.updated(root)
-                && self.pieces(root)?.keeps_others
+        for &node in roots {
+            if let Some((array, before)) = self.updated(node)
+                && self.pieces(node)?.keeps_others
             {
-                updates.push((root, updated));
+                updates.push(InPart { node, array, before });
             }
         }
         Ok(updates)
     }
 
     /// Returns whether kernels write a temporary before they have read what it was.
-    pub(super) fn overwrites(&self, kernels: &[Kernel], (target, source): (BufferId, BufferId)) -> bool {
-        let buffer = &self.flat.buffers[source.index()];
+    pub(super) fn overwrites(&self, kernels: &[Kernel], update: &InPart) -> bool {
+        let buffer = &self.flat.buffers[update.before.index()];
         let kernels: Vec<&Kernel> = kernels.iter().collect();
         let versions = Versions {
             kernels: &kernels,
-            versions: &[source, target],
+            versions: &[update.before, update.array],
             strides: &[],
             known: self.flat.known(),
             elements: buffer.shape.elements().ok(),
