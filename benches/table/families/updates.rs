@@ -52,7 +52,7 @@ fn columns(suite: &mut Suite) {
         let x = squares(side, 64);
         let even = slice![.., ..;2];
         let step = move |x: Tensor, y: Tensor| {
-            y.assign(y.at(even.clone()).set(0.5 * y.slice(even.clone()) + x.slice(even)))
+            y.assign(y.at(even).set(0.5 * y.slice(even) + x.slice(even)))
         };
         let step = updated(step, x.clone(), side);
         let hand: Loop<f64> = Box::new(move |out| even_columns(level, x.as_slice(), side, out));
