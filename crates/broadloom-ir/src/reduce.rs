@@ -47,8 +47,8 @@ pub const LANES: usize = 16;
 pub const BLOCK: usize = 1024;
 /// The number of rows after which the tables of a segmented reduction take turns again.
 pub const SEGMENT_BLOCK: usize = 65_536;
-/// The tables of a segmented reduction of few elements, less one. With 64 of them, sums of a thousand groups took 1.4 times as
-/// long: rows that a table takes at once were too few.
+/// The tables of a segmented reduction of few elements, less one. With 64 of them, sums of 4 million rows in 10 to 1,000,000
+/// groups took 0.9 to 1.1 of the time, with four times the memory (AMD EPYC, one thread).
 const MORE_TABLES: i64 = 15;
 /// A table with this many elements has half as many others beside it.
 const HALF_THE_TABLES: i64 = 2048;
