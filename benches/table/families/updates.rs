@@ -51,9 +51,7 @@ fn columns(suite: &mut Suite) {
     suite.ratio("every second column of 2000 x 2000 f64", Asked::Ratio(1.1), || {
         let x = squares(side, 64);
         let even = slice![.., ..;2];
-        let step = move |x: Tensor, y: Tensor| {
-            y.assign(y.at(even).set(0.5 * y.slice(even) + x.slice(even)))
-        };
+        let step = move |x: Tensor, y: Tensor| y.assign(y.at(even).set(0.5 * y.slice(even) + x.slice(even)));
         let step = updated(step, x.clone(), side);
         let hand: Loop<f64> = Box::new(move |out| even_columns(level, x.as_slice(), side, out));
         agreeing(side * side, is_close, vec![("broadloom", step), ("the hand-written loop", hand)])

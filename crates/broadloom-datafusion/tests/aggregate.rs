@@ -116,7 +116,10 @@ async fn mistakes_are_planning_errors() -> Result<()> {
     for (sql, parts) in [
         ("broadloom_agg('x + 1', x)", ["`add` cannot be part of an aggregate", "axis=0"]),
         ("broadloom_agg('argmax(x)', x)", ["`argmax` cannot be part of an aggregate", "order of the rows"]),
-        ("broadloom_agg('len(x)', x)", ["`len` cannot be part of an aggregate: it reads no value", "count(*)"]),
+        (
+            "broadloom_agg('len(x)', x)",
+            ["`len` cannot be part of an aggregate: it reads no value", "count(*)"],
+        ),
         ("broadloom_agg('mean(z)', x, y)", ["has the name `z`", "2 columns were passed"]),
         ("broadloom_agg('meen(x)', x)", ["unknown function `meen`", "expression:1:1"]),
         ("broadloom_agg(DISTINCT 'mean(x)', x)", ["does not take DISTINCT", "subquery"]),
