@@ -26,7 +26,6 @@ use crate::kernel::*;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::{InputId, SymbolId};
 use std::fmt;
-use std::rc::Rc;
 
 /// How many rows apart the parts of an array are compared.
 const ROWS_APART: i64 = 3;
@@ -72,13 +71,20 @@ pub fn in_place(schedule: &Schedule, output: usize, input: InputId) -> Result<()
     if versions[0] != source {
         versions.insert(0, source);
     }
-    let strides = equal_strides(schedule, target, source);
-    let kernels: Vec<&Kernel> = schedule.kernels.iter().collect();
-    let takes_turns = |one, other| schedule.take_turns(one, other);
-    let elements = schedule.buffers[target.index()].shape.elements().ok();
-    let known = Known::of(schedule);
-    let versions = Versions { kernels: &kernels, versions: &versions, strides: &strides, known, elements };
-    versions.hazards(&takes_turns).into_iter().next().map_or(Ok(()), |(_, hazard)| Err(hazard))
+    hazards(schedule, &versions).into_iter().next().map_or(Ok(()), |(_, hazard)| Err(hazard))
+}
+
+/// Returns those of some versions of an array, earliest first, that overwrite what is read afterwards, with the reasons.
+pub(crate) fn hazards(schedule: &Schedule, versions: &[BufferId]) -> Vec<(BufferId, Hazard)> {
+    let (Some(first), Some(last)) = (versions.first(), versions.last()) else { return Vec::new() };
+    let of_schedule = Versions {
+        kernels: &schedule.kernels.iter().collect::<Vec<_>>(),
+        versions,
+        strides: &equal_strides(schedule, *last, *first),
+        known: Known::of(schedule),
+        elements: schedule.buffers[last.index()].shape.elements().ok(),
+    };
+    of_schedule.hazards(&|one, other| schedule.take_turns(one, other))
 }
 
 /// Kernels in launch order, and the versions of an array that they use in one memory, earliest first.
@@ -179,17 +185,13 @@ struct Placed {
     /// Its position in the text of the kernel.
     position: usize,
     /// The loops around it: their positions in the text and their axes.
-    loops: Rc<[(usize, AxisId)]>,
+    loops: Vec<(usize, AxisId)>,
     /// How it addresses the array; `None` for any element.
     address: Option<Address>,
 }
 
 /// Maps the symbols of the strides of one array to those of the other.
-pub(crate) fn equal_strides(
-    schedule: &Schedule,
-    target: BufferId,
-    source: BufferId,
-) -> Vec<(SymbolId, SymbolId)> {
+fn equal_strides(schedule: &Schedule, target: BufferId, source: BufferId) -> Vec<(SymbolId, SymbolId)> {
     let symbol = |index: usize| SymbolId::new(schedule.symbols.len() + index);
     let hosts = || schedule.host_symbols.iter().enumerate();
     let of_source = |axis: usize| {
@@ -334,11 +336,11 @@ impl<'v> Walk<'v> {
                     Use::Read(delta) | Use::Write(delta) => self.address(access, delta),
                     Use::ReadAny | Use::Combine | Use::Position => None,
                 };
-                for (_, writes) in
-                    [(used.reads(), false), (used.writes(), true)].into_iter().filter(|(is, _)| *is)
-                {
-                    let loops = self.loops.as_slice().into();
-                    let (kernel, position, address) = (self.kernel, self.position, address.clone());
+                // What combines with an element reads and writes it.
+                let uses = [used.reads().then_some(false), used.writes().then_some(true)];
+                for writes in uses.into_iter().flatten() {
+                    let (kernel, position, loops) = (self.kernel, self.position, self.loops.clone());
+                    let address = address.clone();
                     self.uses.push((Placed { version, kernel, position, loops, address }, writes));
                 }
             }

@@ -59,7 +59,7 @@ fn scheduled(
     let updated = flat.updated(&assigned(graph, &flat.buffers), updates);
     flat.store_replacements(updates);
     let (plan, assumptions) = Materialization::new(&mut flat, options)?;
-    let (stored, kernels, partial) = (HashMap::new(), Vec::new(), BTreeMap::new());
+    let (stored, kernels, partial) = (HashMap::new(), Vec::new(), Vec::new());
     let (next, made, cut) = (HashMap::new(), Vec::new(), RefCell::default());
     let mut fusion =
         Fusion { flat, plan, stored, updates, updated, partial, next, kernels, made, assumptions, cut };
@@ -89,9 +89,9 @@ struct Fusion<'u> {
     updates: &'u mut Updates,
     /// The inputs whose elements outputs have where these do not change.
     updated: BTreeMap<FlatId, BufferId>,
-    /// The nodes with kernels of which some pieces are those of another array: their array, and the other one.
-    partial: BTreeMap<FlatId, (BufferId, BufferId)>,
-    /// For each other one, the node that starts as it, and the last version in its memory.
+    /// The nodes with kernels that are written in part.
+    partial: Vec<InPart>,
+    /// For each array that another starts as, the node of that one, and the last version in its memory.
     next: HashMap<BufferId, (FlatId, BufferId)>,
     kernels: Vec<Kernel>,
     assumptions: Vec<Assumption>,
@@ -220,9 +220,9 @@ impl Fusion<'_> {
             computed.extend(&roots);
             let accesses = kernels.iter().flat_map(|kernel| &kernel.accesses);
             let mut read: BTreeSet<BufferId> = accesses.filter_map(|access| access.buffer).collect();
-            for InPart { node, array, before } in updates {
+            for update @ InPart { node, array, before } in updates {
                 read.insert(before);
-                self.partial.insert(node, (array, before));
+                self.partial.push(update);
                 let last = self.next.get(&array).map_or(array, |(_, last)| *last);
                 self.next.insert(before, (node, last));
                 // Another change cannot start as the same array.

@@ -541,16 +541,14 @@ impl Planner<'_> {
                 return Ok(());
             }
             Kind::Set { base, value, region } => {
-                match flat.replaced_at(region, map, &|axis| self.extent(axis))? {
-                    Some(Some(inside)) => {
-                        self.demand(*value, inside);
-                        return Ok(());
-                    }
-                    Some(None) => {
-                        self.demand(*base, map.clone());
-                        return Ok(());
-                    }
-                    None => self.demand(*base, map.clone()),
+                let read = flat.replaced_at(region, map, &|axis| self.extent(axis))?;
+                if let Some(Some(inside)) = read {
+                    self.demand(*value, inside);
+                    return Ok(());
+                }
+                self.demand(*base, map.clone());
+                if read.is_some() {
+                    return Ok(());
                 }
                 // The value has loops of its own, over the region.
                 let shape = &flat.node(*value).shape;
@@ -559,7 +557,7 @@ impl Planner<'_> {
                         .iter()
                         .zip(region)
                         .map(|(index, replaced)| match replaced {
-                            Some(replaced) if replaced.size.is_one() => AffineIndex::at(0),
+                            Some(replaced) if replaced.length.is_one() => AffineIndex::at(0),
                             _ => index.clone(),
                         })
                         .collect(),

@@ -9,7 +9,7 @@
 //! join read it from an array, which is also written in pieces.
 
 use crate::LowerError;
-use crate::flat::{Flat, FlatId, Kind, Replaced, Side};
+use crate::flat::{Flat, FlatId, Kind, Range, Side};
 use crate::kernel::AxisId;
 use crate::nest::{AffineIndex, AffineMap};
 use crate::thresholds::{MAX_KERNEL_PIECES, MAX_PIECES};
@@ -23,29 +23,6 @@ pub(crate) struct Piece {
     pub ranges: Vec<Range>,
     /// Whether it, or a value that it is computed from, is a reduction.
     pub reduces: bool,
-}
-
-/// Elements of an axis: `length` elements from `start` on, `step` apart.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Range {
-    pub start: Dim,
-    pub length: Dim,
-    pub step: i64,
-}
-
-impl Range {
-    fn new(start: Dim, length: Dim) -> Range {
-        Range { start, length, step: 1 }
-    }
-
-    /// Returns the part of some elements that has these positions among them.
-    fn part(&self, part: &Range) -> Result<Range, LowerError> {
-        Ok(Range {
-            start: self.start.add(&part.start.scale(self.step)?)?,
-            length: part.length.clone(),
-            step: self.step.checked_mul(part.step).ok_or(LowerError::TooLarge)?,
-        })
-    }
 }
 
 impl Piece {
@@ -73,9 +50,7 @@ impl Flat {
             _ => &[],
         };
         let range = |(axis, size): (usize, &Dim)| match region.get(axis) {
-            Some(Some(Replaced { start, step, size })) => {
-                Range { start: start.clone(), length: size.clone(), step: *step }
-            }
+            Some(Some(range)) => range.clone(),
             _ => Range::new(Dim::ZERO, size.clone()),
         };
         let ranges = node.shape.iter().enumerate().filter(|(_, size)| !size.is_one()).map(range).collect();
@@ -233,12 +208,12 @@ impl Flat {
     /// of an axis of `whole` elements, or in and between its steps; none if that depends on sizes.
     fn parts_of_change(
         &self,
-        replaced: &Replaced,
+        replaced: &Range,
         whole: &Dim,
         index: &AffineIndex,
         length: &Dim,
     ) -> Result<Vec<Range>, LowerError> {
-        let Replaced { start, step, size } = replaced;
+        let Range { start, length: size, step } = replaced;
         let end = replaced.end()?;
         let mut parts = self.parts(&[start.clone(), end.clone(), whole.clone()], index, length)?;
         parts.retain(|part| !part.length.is_zero());

@@ -10,10 +10,9 @@
 //! is stored first, and then copied; those of a temporary are written elsewhere, as all of the result.
 
 use crate::LowerError;
-use crate::alias::{Versions, equal_strides};
-use crate::band::Known;
+use crate::alias::hazards;
 use crate::flat::{Flat, FlatId, Kind};
-use crate::kernel::{AxisId, BufferId, Kernel, KernelId, Role, Schedule};
+use crate::kernel::{AxisId, BufferId, KernelId, Role, Schedule};
 use crate::pieces::Piece;
 use crate::verify::{Broken, Fault};
 use std::collections::BTreeMap;
@@ -73,7 +72,7 @@ impl Updates {
         let last_versions = schedule.last_versions();
         let mut deferred = false;
         for last in nodes.keys().filter(|array| last_versions[array.index()] == **array) {
-            for array in overwritten(schedule, *last) {
+            for (array, _) in hazards(schedule, &schedule.versions(*last)) {
                 let Some(node) = nodes.get(&array) else { continue };
                 if !self.defer(*node, schedule.buffers[array.index()].starts_as.filter(is_input)) {
                     return Err(Broken { kernel: KernelId::new(0), fault: Fault::Start(array) });
@@ -83,20 +82,6 @@ impl Updates {
         }
         Ok(deferred)
     }
-}
-
-/// Returns the versions of an array that overwrite earlier ones before these are read.
-fn overwritten(schedule: &Schedule, last: BufferId) -> Vec<BufferId> {
-    let kernels: Vec<&Kernel> = schedule.kernels.iter().collect();
-    let versions = schedule.versions(last);
-    let strides = match versions[..] {
-        [first, _] => equal_strides(schedule, last, first),
-        _ => Vec::new(),
-    };
-    let (known, elements) = (Known::of(schedule), schedule.buffers[last.index()].shape.elements().ok());
-    let versions = Versions { kernels: &kernels, versions: &versions, strides: &strides, known, elements };
-    let hazards = versions.hazards(&|one: KernelId, other| schedule.take_turns(one, other));
-    hazards.into_iter().map(|(version, _)| version).collect()
 }
 
 impl Flat {

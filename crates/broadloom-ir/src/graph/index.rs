@@ -309,9 +309,7 @@ impl Graph {
                 self.where_chosen(is_chosen, row, rows, site)?
             }
             (Some(row), None) => {
-                let last = self.last_of(rows, &count, site)?;
-                let [zero] = self.numbers_like(last, [0.0], site)?;
-                let is_chosen = self.try_elementwise(Op::GreaterEqual, &[last, zero], site)?;
+                let [_, is_chosen] = self.last_of(rows, &count, site)?;
                 self.where_chosen(is_chosen, row, rows, site)?
             }
             (_, op) => {
@@ -366,19 +364,20 @@ impl Graph {
         self.try_select([is_chosen, row, rows.table], site)
     }
 
-    /// Returns for each row the last of the positions that chooses it (`i64`), and a negative number for the others.
-    fn last_of(&mut self, rows: &Rows, count: &Dim, site: Site) -> Result<ExprId, Problem> {
+    /// Returns for each row the last of the positions that chooses it (`i64`), 0 for the others, and whether there is one.
+    fn last_of(&mut self, rows: &Rows, count: &Dim, site: Site) -> Result<[ExprId; 2], Problem> {
         let numbers = self.try_iota(count.clone(), site)?;
         let ids = self.try_reshape(rows.ids, &[Some(count.clone())], site)?;
-        self.segment_total(ReduceOp::Max, numbers, ids, rows.count.clone(), site)
+        // The greatest number of no position is negative.
+        let last = self.segment_total(ReduceOp::Max, numbers, ids, rows.count.clone(), site)?;
+        let [zero] = self.numbers_like(last, [0.0], site)?;
+        let is_chosen = self.try_elementwise(Op::GreaterEqual, &[last, zero], site)?;
+        Ok([self.try_elementwise(Op::Maximum, &[last, zero], site)?, is_chosen])
     }
 
     /// Returns the rows with the chosen ones replaced by the last value for each.
     fn last_rows(&mut self, rows: &Rows, values: ExprId, count: &Dim, site: Site) -> Result<ExprId, Problem> {
-        let last = self.last_of(rows, count, site)?;
-        let [zero] = self.numbers_like(last, [0.0], site)?;
-        let is_chosen = self.try_elementwise(Op::GreaterEqual, &[last, zero], site)?;
-        let place = self.try_elementwise(Op::Maximum, &[last, zero], site)?;
+        let [place, is_chosen] = self.last_of(rows, count, site)?;
         // Rows that no position chooses read the first value, so there must be one.
         let values = match count.interval(&|symbol| self.facts(symbol)).lower >= 1 {
             true => values,

@@ -61,6 +61,11 @@ impl Flat {
         if !is_whole || *layout == Layout::Dense && !self.outputs.contains(&node) {
             return node;
         }
+        self.copy_of(node)
+    }
+
+    /// Adds a node of the elements of another.
+    pub(super) fn copy_of(&mut self, node: FlatId) -> FlatId {
         let entry = self.node(node).clone();
         let axes = (0..entry.shape.rank()).map(Some).collect();
         self.push(Kind::Reindex { operand: node, axes }, entry.dtype, entry.shape, entry.origin)

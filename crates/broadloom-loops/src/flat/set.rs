@@ -16,29 +16,43 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{SliceAxis, View};
 use smallvec::SmallVec;
 
-/// The elements of an axis that a change replaces: `size` elements from `start` on, `step` apart.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Replaced {
+/// Elements of an axis: `length` elements from `start` on, `step` apart.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Range {
     pub start: Dim,
+    pub length: Dim,
     /// At least 1.
     pub step: i64,
-    pub size: Dim,
 }
 
-impl Replaced {
+impl Range {
+    /// Returns neighbours.
+    pub fn new(start: Dim, length: Dim) -> Range {
+        Range { start, length, step: 1 }
+    }
+
     /// Returns the position after the last element, or `start` if there is none.
     pub fn end(&self) -> Result<Dim, LowerError> {
         if self.step == 1 {
-            return Ok(self.start.add(&self.size)?);
+            return Ok(self.start.add(&self.length)?);
         }
-        // A region that may be empty has no last element.
-        let last = self.size.least(&Dim::ONE)?;
-        Ok(self.start.add(&self.size.sub(&last)?.scale(self.step)?)?.add(&last)?)
+        // A range that may be empty has no last element.
+        let last = self.length.least(&Dim::ONE)?;
+        Ok(self.start.add(&self.length.sub(&last)?.scale(self.step)?)?.add(&last)?)
+    }
+
+    /// Returns the part of some elements that has these positions among them.
+    pub fn part(&self, part: &Range) -> Result<Range, LowerError> {
+        Ok(Range {
+            start: self.start.add(&part.start.scale(self.step)?)?,
+            length: part.length.clone(),
+            step: self.step.checked_mul(part.step).ok_or(LowerError::TooLarge)?,
+        })
     }
 }
 
 /// A region of a tensor: what it has of each axis, `None` for all of the axis.
-pub(crate) type Region = SmallVec<[Option<Replaced>; 4]>;
+pub(crate) type Region = SmallVec<[Option<Range>; 4]>;
 
 /// Where an index along an axis lies, for all of its steps.
 #[derive(Debug)]
@@ -81,10 +95,10 @@ impl Flat {
                 true => start.add(&last.scale(*step)?)?.mul(&size.least(&Dim::ONE)?)?,
             };
             let step = step.checked_abs().ok_or(LowerError::TooLarge)?;
-            region.push((step != 1 || size != whole).then(|| Replaced {
+            region.push((step != 1 || size != whole).then(|| Range {
                 start: first,
+                length: size.clone(),
                 step,
-                size: size.clone(),
             }));
         }
         if order.iter().any(|axis| axis.step < 0) {
@@ -96,14 +110,13 @@ impl Flat {
         let dtype = self.node(base).dtype;
         let mut wide = region.iter().zip(&*whole).filter(|(_, size)| !size.is_one()).rev();
         let is_sparse = |step: Option<i64>, most: i64| step.is_some_and(|step| step > most);
-        let step = |replaced: &Option<Replaced>| replaced.as_ref().map(|replaced| replaced.step);
+        let step = |replaced: &Option<Range>| replaced.as_ref().map(|replaced| replaced.step);
         let last = wide.next().is_some_and(|(replaced, _)| is_sparse(step(replaced), 1));
         if !last && !wide.any(|(replaced, _)| is_sparse(step(replaced), MAX_STEP_IN_PIECES)) {
             return Ok(self.push(Kind::Set { base, value, region }, dtype, whole, origin));
         }
         // Lines of memory have elements of both: all of the base is written, and then the region over it.
-        let axes = (0..whole.rank()).map(Some).collect();
-        let base = self.push(Kind::Reindex { operand: base, axes }, dtype, whole.clone(), origin);
+        let base = self.copy_of(base);
         let changed = self.push(Kind::Set { base, value, region }, dtype, whole, origin);
         self.overwritten.insert(changed, base);
         self.store(changed);
@@ -114,7 +127,7 @@ impl Flat {
     /// known.
     pub(crate) fn replaced_at(
         &self,
-        region: &[Option<Replaced>],
+        region: &[Option<Range>],
         map: &AffineMap,
         extent: &dyn Fn(AxisId) -> Dim,
     ) -> Result<Option<Option<AffineMap>>, LowerError> {
@@ -139,19 +152,19 @@ impl Flat {
     /// Returns where an index lies.
     pub(crate) fn side(
         &self,
-        replaced: &Replaced,
+        replaced: &Range,
         index: &AffineIndex,
         extent: &dyn Fn(AxisId) -> Dim,
     ) -> Result<Side, LowerError> {
         if !index.more.is_empty() {
             return Ok(Side::Unknown);
         }
-        let Replaced { start, step, size } = replaced;
-        if let (None, Some(at), Some(start), Some(size)) =
-            (index.axis, index.start.as_constant(), start.as_constant(), size.as_constant())
+        let Range { start, length, step } = replaced;
+        if let (None, Some(at), Some(start), Some(length)) =
+            (index.axis, index.start.as_constant(), start.as_constant(), length.as_constant())
         {
             let steps = (at - start).div_euclid(*step);
-            let is_inside = (0..size).contains(&steps) && (at - start).rem_euclid(*step) == 0;
+            let is_inside = (0..length).contains(&steps) && (at - start).rem_euclid(*step) == 0;
             return Ok(if is_inside { Side::Inside(AffineIndex::at(steps)) } else { Side::Outside });
         }
         let [least, greatest] = index.bounds(&index.axis.map_or(Dim::ONE, extent))?;
@@ -172,7 +185,7 @@ impl Flat {
         if !self.at_least(&least, start)? || !self.at_least(&end, &past)? {
             return Ok(Side::Unknown);
         }
-        Ok(Side::Inside(match size.is_one() {
+        Ok(Side::Inside(match length.is_one() {
             true => AffineIndex::at(0),
             false => AffineIndex { axis: index.axis, step: index.step / step, ..AffineIndex::at_dim(steps) },
         }))

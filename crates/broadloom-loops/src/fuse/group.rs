@@ -2,10 +2,10 @@
 
 use super::Fusion;
 use crate::LowerError;
-use crate::flat::{FlatId, FlatNode, Kind, dense_strides};
+use crate::flat::{FlatId, FlatNode, Kind, Range, dense_strides};
 use crate::kernel::AxisId;
 use crate::nest::{AffineIndex, AffineMap};
-use crate::pieces::{Piece, Range};
+use crate::pieces::Piece;
 use crate::thresholds::{MAX_NODES_OF_DIRECTION, MAX_TRANSPOSED_ROW_ARG};
 use broadloom_ir::dim::Dim;
 use std::collections::{BTreeSet, HashSet};
@@ -151,7 +151,7 @@ impl Fusion<'_> {
         }
         let mut extents = self.sizes(root);
         let free = extents.len();
-        let ranges = extents.iter().map(|size| Range { start: Dim::ZERO, length: size.clone(), step: 1 });
+        let ranges = extents.iter().map(|size| Range::new(Dim::ZERO, size.clone()));
         let whole = Piece { ranges: ranges.collect(), reduces: true };
         let mut seen: HashSet<(FlatId, AffineMap)> = HashSet::new();
         let mut stack: Vec<(FlatId, AffineMap, Option<usize>)> =

@@ -1,6 +1,6 @@
 //! The schedule of kernels: their launch order, and the arrays that are left.
 
-use super::Fusion;
+use super::{Fusion, InPart};
 use crate::LowerError;
 use crate::band::{Finder, Known, turn};
 use crate::flat::FlatId;
@@ -18,8 +18,8 @@ impl Fusion<'_> {
         graph: &CheckedGraph,
     ) -> Result<(Schedule, BTreeMap<BufferId, FlatId>), LowerError> {
         // Inputs and outputs keep their numbers below: they come before all other arrays.
-        for (target, source) in self.partial.values() {
-            self.flat.buffers[target.index()].starts_as = Some(*source);
+        for InPart { array, before, .. } in &self.partial {
+            self.flat.buffers[array.index()].starts_as = Some(*before);
         }
         let plan = self.plan.planned(&self.flat);
         let mut dag: DiGraph<usize, BufferId> = DiGraph::new();
@@ -48,17 +48,17 @@ impl Fusion<'_> {
         }
         // A version of an array is written after the one before it, and after this has been read, if possible.
         let written = |array: &BufferId| writers.get(array).into_iter().flatten().copied();
-        for (version, before) in self.partial.values() {
-            for (from, to) in written(before).flat_map(|from| written(version).map(move |to| (from, to))) {
+        for InPart { array, before, .. } in &self.partial {
+            for (from, to) in written(before).flat_map(|from| written(array).map(move |to| (from, to))) {
                 dag.add_edge(nodes[from], nodes[to], *before);
             }
         }
-        for (version, before) in self.partial.values() {
+        for InPart { array, before, .. } in &self.partial {
             let reads = |kernel: &usize| {
                 self.kernels[*kernel].accesses.iter().any(|access| access.buffer == Some(*before))
             };
             for from in (0..nodes.len()).filter(reads) {
-                for to in written(version).filter(|to| *to != from) {
+                for to in written(array).filter(|to| *to != from) {
                     if !petgraph::algo::has_path_connecting(&dag, nodes[to], nodes[from], None) {
                         dag.add_edge(nodes[from], nodes[to], *before);
                     }
@@ -89,10 +89,10 @@ impl Fusion<'_> {
         let edges = dag.raw_edges().iter().map(|edge| (dag[edge.source()], dag[edge.target()]));
         let temporaries = self
             .partial
-            .values()
-            .filter(|(_, before)| self.flat.buffers[before.index()].role == Role::Temporary);
+            .iter()
+            .filter(|update| self.flat.buffers[update.before.index()].role == Role::Temporary);
         let versions: BTreeSet<BufferId> =
-            temporaries.flat_map(|(array, before)| [*array, *before]).collect();
+            temporaries.flat_map(|update| [update.array, update.before]).collect();
         let finder = Finder {
             kernels: &self.kernels,
             buffers: &self.flat.buffers,
@@ -114,7 +114,7 @@ impl Fusion<'_> {
         for buffer in &mut buffers {
             buffer.starts_as = buffer.starts_as.map(|array| renumbered[&array]);
         }
-        let nodes_of = self.partial.iter().map(|(node, (array, _))| (renumbered[array], *node)).collect();
+        let nodes_of = self.partial.iter().map(|update| (renumbered[&update.array], update.node)).collect();
         for kernel in &mut self.kernels {
             for access in &mut kernel.accesses {
                 access.buffer = access.buffer.map(|buffer| renumbered[&buffer]);

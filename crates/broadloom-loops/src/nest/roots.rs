@@ -2,9 +2,9 @@
 
 use super::{AffineIndex, AffineMap, Nest, NestAxis, NestScatter, NestStore, bit};
 use crate::LowerError;
-use crate::flat::{Flat, FlatId, Kind, dense_strides, merged_axes};
+use crate::flat::{Flat, FlatId, Kind, Range, dense_strides, merged_axes};
 use crate::kernel::*;
-use crate::pieces::{Piece, Range};
+use crate::pieces::Piece;
 use crate::thresholds::{MAX_UNROLLED_RIGHT_SIDES, MAX_UNROLLED_TRAILING};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
