@@ -40,6 +40,7 @@ const CONTRACTIONS_OF_SUMS: &[&str] =
     &["-p", "broadloom", "--test", "facade", "contractions::reductions_of_all_sizes"];
 const COUNTS: &[&str] = &["-p", "broadloom", "--test", "facade", "counts::of_bytes"];
 const GROUPS: &[&str] = &["-p", "broadloom", "--test", "facade", "groups::"];
+const POSITIONS: &[&str] = &["-p", "broadloom", "--test", "facade", "positions::"];
 const EMPTY: &[&str] = &["-p", "broadloom", "--test", "facade", "empty::"];
 const FIRST_OF_EQUALS: &[&str] = &["-p", "broadloom", "--test", "facade", "regressions::first_of_equal"];
 const KERNELS_OF_SCANS: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "running_results"];
@@ -406,6 +407,20 @@ pub const FAULTS: &[Fault] = &[
         place: "⟦self.ins().icmp_imm_s(IntCC::SignedLessThan, index, 0)⟧",
         new: "self.ins().icmp_imm_s(IntCC::SignedLessThan, index, i64::MIN)",
         test: KERNELS,
+    },
+    Fault {
+        what: "negative positions of a change are not counted from the end",
+        file: "crates/broadloom-jit/src/generate/scatter.rs",
+        place: "⟦self.emit.select(&is_negative, &from_end, given)⟧",
+        new: "self.emit.select(&is_negative, given, given)",
+        test: POSITIONS,
+    },
+    Fault {
+        what: "threads share the rows that replace others",
+        file: "crates/broadloom-loops/src/nest/scan.rs",
+        place: "⟦outermost.filter(is_apart)⟧",
+        new: "outermost",
+        test: POSITIONS,
     },
     Fault {
         what: "a block result is merged with itself",

@@ -33,7 +33,8 @@ impl Covered {
             Node::Search { table, .. } => format!("{SEARCH} of {}", graph.dtype(*table)),
             Node::Scan { op, .. } => format!("{} of {}", scan_name(*op), graph.dtype(output)),
             Node::View { view, .. } => format!("{} of {}", view.name(), graph.dtype(output)),
-            Node::Segment { .. }
+            Node::Scatter { .. }
+            | Node::Segment { .. }
             | Node::Input(_)
             | Node::Constant(_)
             | Node::Iota

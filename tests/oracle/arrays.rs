@@ -109,6 +109,7 @@ pub fn index_bounds(graph: &CheckedGraph, size: &dyn Fn(ExprId, usize) -> usize)
             Node::Take { table, indices, axis } => {
                 (*indices, Bound { size: size(*table, *axis), segment: false })
             }
+            Node::Scatter { base, indices, .. } => (*indices, Bound { size: size(*base, 0), segment: false }),
             Node::Segment { ids, .. } => (*ids, Bound { size: size(expr, 1), segment: true }),
             _ => continue,
         };

@@ -370,10 +370,26 @@ impl Builder {
         }
     }
 
-    /// Other elements in a region, or where a mask holds.
+    /// Other rows at positions, some of which may be equal.
+    fn rows_changed(&mut self, x: Tensor, draw: &mut Draw) -> Tensor {
+        let row = &x.shape()[1..];
+        let axes = draw.next(3).min(MAX_RANK - row.len());
+        let mut shape: Vec<Dim> = (0..axes).map(|_| self.dim(draw)).collect();
+        let dtype = draw.of(&[DType::I64, DType::U8, DType::I32, DType::U64]);
+        let indices = self.input(dtype, shape.clone());
+        shape.extend_from_slice(row);
+        let value = self.like(x, &shape.into(), draw).cast_to(dtype_of(x));
+        x.at(indices).set(value)
+    }
+
+    /// Other elements in a region, at positions, or where a mask holds.
     fn changed(&mut self, draw: &mut Draw) -> Tensor {
         let x = self.pick(draw);
-        if draw.next(6) == 0 && x.rank() > 0 {
+        let kind = draw.next(6);
+        if kind == 1 && x.rank() > 0 {
+            return self.rows_changed(x, draw);
+        }
+        if kind == 0 && x.rank() > 0 {
             let axes = draw.next(x.rank() + 1);
             let mask = self.like(x, &x.shape()[..axes].to_vec().into(), draw).cast_to(DType::Bool);
             let value = self.like(x, &x.shape()[axes..].to_vec().into(), draw).cast_to(dtype_of(x));

@@ -72,6 +72,7 @@ fn expressions(graph: &CheckedGraph, forms: &mut BTreeSet<String>) {
                 let has_steps = region.iter().any(|part| part.step != 1);
                 format!("set of {} axes{}", region.len(), if has_steps { " with steps" } else { "" })
             }
+            Node::Scatter { .. } => format!("scatter: {dtype}"),
             Node::TopK { topk, .. } => format!("{}: {dtype}", topk.name()),
             Node::Sort { operand, sort } => format!("{}: {}", sort.name(), graph.dtype(*operand)),
             Node::Search { table, .. } => format!("{SEARCH}: {}", graph.dtype(*table)),
@@ -161,7 +162,7 @@ impl Walk<'_> {
                         | Def::Op { .. }
                         | Def::Select(_)
                         | Def::Cast(_)
-                        | Def::Segment { .. }
+                        | Def::Checked { .. }
                         | Def::Reduced => {}
                     }
                 }
@@ -424,6 +425,7 @@ const LOOPS: &[(&str, &[DType])] = &[
     ("cummax", FLOATS),
     ("scattered, vector", FLOATS),
     ("scattered, scalar", SUMS),
+    ("scatter", MAIN),
     ("segment_sum", &[I64, F64]),
     ("compensated segment_sum", &[F64]),
     ("segment_min", FLOATS),

@@ -102,6 +102,7 @@ pub fn substitute(graph: &CheckedGraph, values: &dyn Fn(broadloom_ir::SymbolId) 
                 let parts = region.iter().zip(&counts).map(|(part, count)| slice(part, *count, &size));
                 operands[0].at(parts.collect::<Vec<SliceItem>>()).set(operands[1])
             }
+            Node::Scatter { .. } => operands[0].at(operands[1]).set(operands[2]),
             Node::Segment { op, compensated, elements, .. } => {
                 let identity = constant(&fresh, op.identity(graph.dtype(expr)));
                 let tables = segment_tables(elements).expect("it was accepted");

@@ -109,7 +109,7 @@ fn of_node(graph: &CheckedGraph, expr: ExprId, known: &HashMap<ExprId, Axes>, in
             all.map(|(axis, group)| group.filter(|_| axis != sort.axis)).collect()
         }
         Node::Search { values, .. } => of(*values),
-        Node::Set { base, .. } => of(*base),
+        Node::Set { base, .. } | Node::Scatter { base, .. } => of(*base),
         Node::Scan { operand, .. } => of(*operand),
         Node::View { view, operand } => of_view(graph, expr, view, *operand, of(*operand)),
         Node::Input(_)

@@ -181,6 +181,9 @@ impl Run<'_> {
                 let picked = self.picked(region, &value.shape, expr)?;
                 view::set(array(base)?, &picked, value).map_err(at)
             }
+            Node::Scatter { base, indices, values } => {
+                join::scatter(array(base)?, array(indices)?, array(values)?).map_err(at)
+            }
             Node::Segment { op, compensated, elements, values, ids, initial } => {
                 let tables = join::Tables {
                     shape: self.declared_shape(expr)?,

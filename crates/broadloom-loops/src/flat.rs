@@ -21,11 +21,13 @@ mod below;
 mod order;
 mod reduced;
 mod reductions;
+mod scattered;
 mod set;
 mod views;
 
 use reduced::{Reduced, reduced};
 pub use reductions::{is_few, most_unrolled};
+pub(crate) use scattered::Scattered;
 pub(crate) use set::{Range, Region, Side};
 pub(crate) use views::{merged_axes, runs};
 
@@ -141,6 +143,12 @@ pub(crate) enum Kind {
         /// The initial values, without the axis.
         initial: Option<FlatId>,
     },
+    /// An array with rows replaced, see [`Node::Scatter`]. Always stored.
+    Scatter {
+        base: FlatId,
+        indices: FlatId,
+        values: FlatId,
+    },
     /// The tables of a segmented reduction, see [`Node::Segment`]. Always stored.
     Segment {
         op: ReduceOp,
@@ -180,6 +188,7 @@ impl Kind {
             Kind::Search { table, values, .. } => smallvec![*table, *values],
             Kind::Concat { operands, .. } => operands.clone(),
             Kind::Set { base, value, .. } => smallvec![*base, *value],
+            Kind::Scatter { base, indices, values } => smallvec![*base, *indices, *values],
             Kind::Segment { values, ids, initial, .. } => {
                 [*values, *ids].into_iter().chain(*initial).collect()
             }
@@ -511,7 +520,9 @@ impl Flat {
         let kind = match graph.node(expr) {
             // Nothing is read of a tensor without elements. The index of one may be that of an element which its operands
             // do not have either: 0 for all of them.
-            node if shape.iter().any(Dim::is_zero) && !matches!(node, Node::Segment { .. }) => {
+            node if shape.iter().any(Dim::is_zero)
+                && !matches!(node, Node::Segment { .. } | Node::Scatter { .. }) =>
+            {
                 Kind::Constant(Scalar::Bool(false).cast(dtype))
             }
             Node::Input(input) => Kind::Buffer(BufferId::new(input.index())),
@@ -552,6 +563,12 @@ impl Flat {
             Node::Set { base, value, region } => {
                 self.replacements.push(self.memo[value]);
                 return self.set(self.memo[base], self.memo[value], region, expr);
+            }
+            Node::Scatter { base, indices, values } => {
+                let [base, indices, values] = [base, indices, values].map(|operand| self.memo[operand]);
+                let scattered = self.push(Kind::Scatter { base, indices, values }, dtype, shape, expr);
+                self.store(scattered);
+                return Ok(scattered);
             }
             Node::Segment { op, compensated, elements, values, ids, initial } => {
                 let values = self.widened(self.memo[values]);

@@ -308,7 +308,7 @@ impl Fusion<'_> {
         if pieces.is_empty() {
             let nest = match self.flat.walk(targets[0].0) {
                 Some(_) => Nest::of_best(&self.flat, &self.stored, targets, narrow)?,
-                None => Nest::of_segments(&self.flat, &self.stored, targets, narrow)?,
+                None => Nest::of_scattered(&self.flat, &self.stored, targets, narrow)?,
             };
             return nest.arranged(options.long_rows);
         }
@@ -364,7 +364,7 @@ impl Fusion<'_> {
             | Def::Index(_)
             | Def::Load { .. }
             | Def::Row(..)
-            | Def::Segment { .. }
+            | Def::Checked { .. }
             | Def::Search { .. }
             | Def::Take { .. } => false,
         };

@@ -492,12 +492,14 @@ pub enum Def {
         /// Whether the position is after equal elements instead of before them.
         right: bool,
     },
-    /// The segment of a row of a table: an index in `0..size`. Other indices are reported and become 0.
-    Segment {
+    /// An index in `0..size`. Other indices are reported and become 0.
+    Checked {
         /// The index (i64).
         index: ValueId,
-        /// Number of segments.
+        /// The number of elements.
         size: Extent,
+        /// Whether negative indices count from the end.
+        wraps: bool,
         /// The row-major position of the index, for the report.
         position: AccessId,
     },

@@ -14,7 +14,7 @@ mod estimate;
 mod sections;
 
 use crate::cost;
-use crate::flat::{Flat, FlatId, Kind, Reduction, dense_strides};
+use crate::flat::{Flat, FlatId, Kind, Reduction, Scattered, dense_strides};
 use crate::kernel::{Assumption, AxisId, BufferId, Specialisation};
 use crate::nest::{AffineIndex, AffineMap};
 use crate::plan::{Choice, Planned, Reason};
@@ -248,6 +248,7 @@ impl Planner<'_> {
         let node = flat.node(id);
         if flat.stored.contains(&id) {
             return Some(match &node.kind {
+                Kind::Scatter { .. } => Reason::Scattered,
                 Kind::Segment { .. } => Reason::Partials,
                 Kind::TopK { .. } => Reason::Best,
                 Kind::Sort { .. } => Reason::Sorted,
@@ -476,6 +477,7 @@ impl Planner<'_> {
         let sizes = wide(&node.shape);
         let space = match node.kind {
             Kind::Segment { ids, .. } => Space::Segments(ids),
+            Kind::Scatter { .. } => Space::Temporary(id),
             _ if let Some(section) = self.plan.section(id) => Space::Section(section),
             _ if flat.outputs.contains(&id) => Space::Outputs(sizes.clone()),
             _ => Space::Temporary(id),
@@ -496,7 +498,7 @@ impl Planner<'_> {
         if let Kind::Sort { operand, .. } = node.kind {
             return self.demand_array(operand, Reason::Sorted);
         }
-        let Kind::Segment { compensated, values, ids, initial, .. } = node.kind else {
+        let Some(scattered) = flat.scattered(id) else {
             let map = self.chain(&space, None, &node.shape, &sizes);
             let is_unrolled =
                 |size: &Dim| size.as_constant().is_some_and(|size| size <= MAX_UNROLLED_RIGHT_SIDES);
@@ -510,19 +512,31 @@ impl Planner<'_> {
             return self.propagate(id, &map);
         };
         // The rows of each table, block by block, and the axes of a row.
-        let table = self.free_axis(&space, None, &node.shape[0], &sizes);
+        let Scattered { initial, indices, values, ref tables, row, .. } = scattered;
+        let table = self.free_axis(&space, None, &tables.clone().unwrap_or(Dim::ONE), &sizes);
         if let Some(initial) = initial {
-            let mut map: AffineMap = std::iter::once(AffineIndex::along(table)).collect();
-            map.extend(self.chain(&space, Some(table), &node.shape[1..], &sizes));
+            let skipped = usize::from(tables.is_some());
+            let along = tables.iter().map(|_| AffineIndex::along(table));
+            let mut map: AffineMap = along.collect();
+            map.extend(self.chain(&space, Some(table), &node.shape[skipped..], &sizes));
             self.demand(initial, map);
         }
-        let rows = &flat.node(ids).shape[0];
-        let block = self.free_axis(&space, Some(table), &rows.ceil_div(SEGMENT_BLOCK as i64)?, &sizes);
-        let row = self.free_axis(&space, Some(block), rows, &sizes);
-        self.axes[row.index()].counters = smallvec![block, table];
-        let mut of_values: AffineMap = std::iter::once(AffineIndex::along(row)).collect();
-        of_values.extend(self.chain(&space, Some(row), &node.shape[2 + usize::from(compensated)..], &sizes));
-        self.demand(ids, of_values[..1].into());
+        let indexed = &flat.node(indices).shape;
+        let mut of_values: AffineMap = match scattered.taken {
+            Some(_) => {
+                let rows = &indexed[0];
+                let blocks = rows.ceil_div(SEGMENT_BLOCK as i64)?;
+                let block = self.free_axis(&space, Some(table), &blocks, &sizes);
+                let along = self.free_axis(&space, Some(block), rows, &sizes);
+                self.axes[along.index()].counters = smallvec![block, table];
+                smallvec![AffineIndex::along(along)]
+            }
+            None => self.chain(&space, Some(table), indexed, &sizes),
+        };
+        let last = of_values.iter().rev().find_map(|index| index.axis).unwrap_or(table);
+        let of_indices = of_values.clone();
+        of_values.extend(self.chain(&space, Some(last), &node.shape[row..], &sizes));
+        self.demand(indices, of_indices);
         self.demand(values, of_values);
         Ok(())
     }
@@ -578,6 +592,8 @@ impl Planner<'_> {
                 }
                 return Ok(());
             }
+            // Positions along an axis are not read, but checked.
+            Kind::Take { table, .. } if matches!(flat.node(*table).kind, Kind::Iota) => {}
             Kind::Take { table, .. } | Kind::Search { table, .. } => self.demand_table(*table)?,
             Kind::Reduce(reduction) if flat.unrolls(reduction) => terms.push(AffineIndex::at(0)),
             Kind::Reduce(reduction) => {

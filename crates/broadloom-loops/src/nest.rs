@@ -139,14 +139,14 @@ pub(crate) struct NestStore {
     pub value: ValueId,
     /// The loop that contains it.
     pub level: Option<AxisId>,
-    /// For a write at a position given by data: the position, and the op that combines with the element there.
+    /// For a write at a position given by data: the position, and the op that combines with the element there, if any.
     pub scatter: Option<NestScatter>,
 }
 
 /// A position given by data.
 #[derive(Debug, Clone)]
 pub(crate) struct NestScatter {
-    pub op: ReduceOp,
+    pub op: Option<ReduceOp>,
     pub index: ValueId,
     pub stride: Stride,
     pub size: Extent,
@@ -488,6 +488,7 @@ impl<'a> Nest<'a> {
                 _ if matches!(node.kind, Kind::Set { .. }) => self.want(id, Reason::Changed, id),
                 _ => self.want(id, Reason::Loops, id),
             },
+            Kind::Scatter { .. } => self.want(id, Reason::Scattered, id),
             Kind::Segment { .. } => self.want(id, Reason::Partials, id),
             Kind::TopK { .. } => self.want(id, Reason::Best, id),
             Kind::Sort { .. } => self.want(id, Reason::Sorted, id),

@@ -55,6 +55,8 @@ pub enum Reason {
     Packed,
     /// Partial results of a reduction that threads share.
     Partials,
+    /// Data choose which of its rows are replaced.
+    Scattered,
     /// The best elements along an axis, or their indices, which one walk finds together.
     Best,
     /// A function sorts its rows in memory.
@@ -109,6 +111,7 @@ impl fmt::Display for Reason {
             Reason::Reshaped => f.write_str("read with a different shape"),
             Reason::Packed => f.write_str("packed once so that loads are contiguous"),
             Reason::Partials => f.write_str("partial results of the threads"),
+            Reason::Scattered => f.write_str("data choose which rows are replaced"),
             Reason::Best => f.write_str("found together in one pass"),
             Reason::Sorted => f.write_str("sorted a whole row at a time"),
             Reason::Scanned => f.write_str("running results that are read in another order"),

@@ -122,7 +122,10 @@ impl Printer<'_> {
                 let side = if *right { " right" } else { "" };
                 format!("search{side} {value} in {} of {}", self.access(*access, 0), self.extent(*size))
             }
-            Def::Segment { index, size, .. } => format!("segment {index} of {}", self.extent(*size)),
+            Def::Checked { index, size, wraps, .. } => {
+                let wrapped = if *wraps { " from either end" } else { "" };
+                format!("check {index} below {}{wrapped}", self.extent(*size))
+            }
             Def::Reduced => "reduced".to_string(),
         };
         format!("{id} = {def} : {}", value.dtype)
@@ -175,7 +178,8 @@ impl Printer<'_> {
                     writeln!(f, "{pad}store {} <- {value}", self.access(*access, *delta))?;
                 }
                 Stmt::Scatter { access, delta, index, op, value, lost, .. } => {
-                    write!(f, "{pad}scatter {} at {index} <- {op} {value}", self.access(*access, *delta))?;
+                    let op = op.map(|op| format!("{op} ")).unwrap_or_default();
+                    write!(f, "{pad}scatter {} at {index} <- {op}{value}", self.access(*access, *delta))?;
                     if let Some((access, delta)) = lost {
                         write!(f, ", lost {}", self.access(*access, *delta))?;
                     }

@@ -470,7 +470,7 @@ impl<'k> Scope<'k> {
                 let of = self.read(*value)?;
                 self.source(*access)? == of && is_computed(of) && *dtype == DType::I64
             }
-            Def::Segment { index, size, position } => {
+            Def::Checked { index, size, position, .. } => {
                 self.position(*position)?;
                 self.extent(*size)?;
                 *dtype == DType::I64 && self.read(*index)? == DType::I64
@@ -494,15 +494,19 @@ impl<'k> Scope<'k> {
                 let stored = self.target(*access, &[])?;
                 let is_lost = match lost {
                     Some((access, _)) => {
-                        self.target(*access, &[])? == stored && stored.is_float() && *op == ReduceOp::Sum
+                        self.target(*access, &[])? == stored
+                            && stored.is_float()
+                            && *op == Some(ReduceOp::Sum)
                     }
                     None => true,
                 };
                 let good = self.read(*value)? == stored && self.read(*index)? == DType::I64 && is_lost;
                 match op {
-                    _ if !good || !is_computed(stored) => Err(Fault::Dtype(*value)),
-                    ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max => Ok(()),
-                    _ => Err(Fault::Order(*op)),
+                    _ if !good => Err(Fault::Dtype(*value)),
+                    None => Ok(()),
+                    Some(_) if !is_computed(stored) => Err(Fault::Dtype(*value)),
+                    Some(ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max) => Ok(()),
+                    Some(op) => Err(Fault::Order(*op)),
                 }
             }
             Stmt::Put { row, part, axis, value } => {

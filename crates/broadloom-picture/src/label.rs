@@ -86,6 +86,7 @@ pub fn expression(graph: &CheckedGraph, expr: ExprId) -> (Kind, String) {
             format!("set {}", region_text(graph, region, graph.shape(expr), graph.shape(*value))),
         ),
         Node::Take { axis, .. } => (Kind::Op, format!("take along axis {axis}")),
+        Node::Scatter { .. } => (Kind::Op, "set rows".to_string()),
         Node::Iota => (Kind::Op, "iota".to_string()),
         Node::Concat { axis, .. } => (Kind::View, format!("concat along axis {axis}")),
         Node::Segment { op, .. } => (Kind::Reduction, format!("segment_{op}")),
@@ -164,6 +165,7 @@ pub fn operand(graph: &CheckedGraph, node: &Node, position: usize) -> Option<&'s
         Node::Take { .. } => &["table", "at"],
         Node::Segment { .. } => &["values", "ids"],
         Node::Set { .. } => &["base", "value"],
+        Node::Scatter { .. } => &["base", "at", "values"],
         Node::Elementwise { op, operands } if operands.len() > 1 && !is_symmetric(*op) => {
             if operands.windows(2).all(|pair| pair[0] == pair[1]) {
                 return None;

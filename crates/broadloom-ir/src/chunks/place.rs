@@ -201,6 +201,14 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
             Some(rows) if rows == *axis => Err(Refusal::Take),
             _ => Ok(here),
         },
+        Node::Scatter { base, indices, values } => {
+            let own = rows_of(*base);
+            // The axes of a row are the last ones of the base and of the values.
+            let from_end = |expr: ExprId, axis: usize| graph.shape(expr).rank() - axis;
+            let of_values = rows_of(*values).map(|axis| from_end(*values, axis));
+            let is_of_rows = own != Some(0) && own.map(|axis| from_end(*base, axis)) == of_values;
+            if is_of_rows && rows_of(*indices).is_none() { Ok(here) } else { Err(Refusal::Set) }
+        }
         Node::Concat { operands, axis } => {
             let along = operands.iter().any(|operand| rows_of(*operand) == Some(*axis));
             if along || found == Some(*axis) { Err(Refusal::Concat) } else { Ok(here) }

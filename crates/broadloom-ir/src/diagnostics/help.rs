@@ -153,6 +153,7 @@ fn made(graph: &Graph, expr: ExprId) -> Made {
         Node::Size(_) => Made::Op { op: "size", of: None },
         Node::Concat { .. } => Made::Op { op: "concat", of: None },
         Node::Set { base, .. } => op("set", base),
+        Node::Scatter { base, .. } => op("set", base),
         Node::Segment { values, .. } => op("segment", values),
         Node::TopK { operand, topk } => op(topk.name(), operand),
         Node::Sort { operand, sort } => op(sort.name(), operand),

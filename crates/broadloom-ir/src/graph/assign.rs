@@ -106,7 +106,7 @@ impl CheckedGraph {
     /// integer raised to a negative exponent.
     pub fn can_fail(&self) -> bool {
         self.exprs().any(|expr| match self.node(expr) {
-            Node::Take { .. } | Node::Segment { .. } => true,
+            Node::Take { .. } | Node::Scatter { .. } | Node::Segment { .. } => true,
             Node::Elementwise { op, operands } => {
                 let dtype = operands.first().map(|operand| self.dtype(*operand));
                 let exponent = operands.last().map(|operand| self.node(*operand));

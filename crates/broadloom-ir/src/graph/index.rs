@@ -1,9 +1,8 @@
 //! Indices that hold tensors of integers: NumPy's `x[i, 1:, j]`, as elements to read and to change.
 
 use super::assign::is_same_kind;
-use super::{Graph, Operands, Site, SliceSpec};
+use super::{Graph, Node, Operands, Site, SliceSpec};
 use crate::dim::Dim;
-use crate::dtype::Scalar;
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::Problem;
@@ -141,7 +140,7 @@ impl Graph {
             }
             [(axis, Positions::Known(known))] => (self.picked(sliced, *axis, known, site)?, *axis, 1),
             _ => {
-                let rows = self.rows(sliced, chosen, site)?;
+                let rows = self.rows(sliced, chosen, false, site)?;
                 let count = self.written(rows.ids).rank();
                 (self.try_take(rows.table, rows.ids, 0, site)?, 0, count)
             }
@@ -219,7 +218,7 @@ impl Graph {
         if self.any_poisoned(&operands) || self.is_poisoned(value) {
             return self.poison();
         }
-        let rows = match self.rows(sliced, &chosen, site) {
+        let rows = match self.rows(sliced, &chosen, op.is_some(), site) {
             Ok(rows) => rows,
             Err(problem) => return self.settle(Err(problem), name, &operands, site),
         };
@@ -230,8 +229,15 @@ impl Graph {
         self.settle_change(changed, name, [base, value], site)
     }
 
-    /// Returns a tensor as rows, and those that positions choose.
-    fn rows(&mut self, sliced: ExprId, chosen: &Chosen, site: Site) -> Result<Rows, Problem> {
+    /// Returns a tensor as rows, and those that positions choose: counted from the first one, where several axes have positions
+    /// or `from_first` demands it, and as they were given otherwise.
+    fn rows(
+        &mut self,
+        sliced: ExprId,
+        chosen: &Chosen,
+        from_first: bool,
+        site: Site,
+    ) -> Result<Rows, Problem> {
         let shape = self.written(sliced).clone();
         let is_chosen = |axis: &usize| chosen.positions.iter().any(|(chosen, _)| chosen == axis);
         let indexed = chosen.positions.iter().map(|(axis, _)| *axis);
@@ -242,7 +248,12 @@ impl Graph {
         let count = Dim::product(indexed).map_err(Problem::Size)?;
         let mut places = Vec::new();
         for ((_, positions), size) in chosen.positions.iter().zip(indexed) {
-            places.push(self.places(positions, size, site)?);
+            places.push(match positions {
+                Positions::Tensor(given) if indexed.len() == 1 && !from_first => {
+                    self.as_index(*given, site)?
+                }
+                _ => self.places(positions, size, site)?,
+            });
         }
         self.broadcast("take", &places, &ROLES[..places.len().min(ROLES.len())], site)?;
         let mut ids = None;
@@ -297,29 +308,26 @@ impl Graph {
         let value = self.without_leading_ones(value, wanted.rank(), site)?;
         let stretched = self.try_broadcast_to(value, wanted.clone(), site)?;
         let same = self.same_for_all(value, wanted.rank(), place..place + chosen.rank(), site)?;
-        let changed = match (same, op) {
-            (Some(row), _) if count.is_one() => {
+        let changed = match (op, same) {
+            (Some(op), Some(row)) if count.is_one() => {
                 let id = self.try_reshape(rows.ids, &[Some(Dim::ONE)], site)?;
                 let numbers = self.try_iota(rows.count.clone(), site)?;
                 let is_chosen = self.try_elementwise(Op::Equal, &[numbers, id], site)?;
-                let row = match op {
-                    Some(op) => self.try_elementwise(op, &[rows.table, row], site)?,
-                    None => row,
-                };
-                self.where_chosen(is_chosen, row, rows, site)?
+                let axes: Vec<i64> = (1..=others.len() as i64).collect();
+                let is_chosen = self.try_expand_dims(is_chosen, &axes, site)?;
+                let row = self.try_elementwise(op, &[rows.table, row], site)?;
+                self.try_select([is_chosen, row, rows.table], site)?
             }
-            (Some(row), None) => {
-                let [_, is_chosen] = self.last_of(rows, &count, site)?;
-                self.where_chosen(is_chosen, row, rows, site)?
-            }
-            (_, op) => {
-                let first = self.with_axes_moved(stretched, place, chosen.rank(), 0, site)?;
-                let flat: Vec<Option<Dim>> =
-                    std::iter::once(&count).chain(&others).cloned().map(Some).collect();
-                let values = self.try_reshape(first, &flat, site)?;
+            (op, _) => {
+                let values = self.with_axes_moved(stretched, place, chosen.rank(), 0, site)?;
                 match op {
-                    None => self.last_rows(rows, values, &count, site)?,
-                    Some(op) => self.combined_rows(op, rows, values, &count, site)?,
+                    None => self.scattered(rows, values, site)?,
+                    Some(op) => {
+                        let flat: Vec<Option<Dim>> =
+                            std::iter::once(&count).chain(&others).cloned().map(Some).collect();
+                        let values = self.try_reshape(values, &flat, site)?;
+                        self.combined_rows(op, rows, values, &count, site)?
+                    }
                 }
             }
         };
@@ -351,46 +359,11 @@ impl Graph {
         self.try_squeeze(value, &axes, site).map(Some)
     }
 
-    /// Returns the rows with others where a condition on their numbers holds.
-    fn where_chosen(
-        &mut self,
-        is_chosen: ExprId,
-        row: ExprId,
-        rows: &Rows,
-        site: Site,
-    ) -> Result<ExprId, Problem> {
-        let others: Vec<i64> = (1..self.written(rows.table).rank() as i64).collect();
-        let is_chosen = self.try_expand_dims(is_chosen, &others, site)?;
-        self.try_select([is_chosen, row, rows.table], site)
-    }
-
-    /// Returns for each row the last of the positions that chooses it (`i64`), 0 for the others, and whether there is one.
-    fn last_of(&mut self, rows: &Rows, count: &Dim, site: Site) -> Result<[ExprId; 2], Problem> {
-        let numbers = self.try_iota(count.clone(), site)?;
-        let ids = self.try_reshape(rows.ids, &[Some(count.clone())], site)?;
-        // The greatest number of no position is negative.
-        let last = self.segment_total(ReduceOp::Max, numbers, ids, rows.count.clone(), site)?;
-        let [zero] = self.numbers_like(last, [0.0], site)?;
-        let is_chosen = self.try_elementwise(Op::GreaterEqual, &[last, zero], site)?;
-        Ok([self.try_elementwise(Op::Maximum, &[last, zero], site)?, is_chosen])
-    }
-
-    /// Returns the rows with the chosen ones replaced by the last value for each.
-    fn last_rows(&mut self, rows: &Rows, values: ExprId, count: &Dim, site: Site) -> Result<ExprId, Problem> {
-        let [place, is_chosen] = self.last_of(rows, count, site)?;
-        // Rows that no position chooses read the first value, so there must be one.
-        let values = match count.interval(&|symbol| self.facts(symbol)).lower >= 1 {
-            true => values,
-            false => {
-                let none = self.insert_constant(Scalar::I64(0).cast(self.dtype(values)), site)?;
-                let mut shape = self.written(values).to_vec();
-                shape[0] = Dim::ONE;
-                let none = self.try_broadcast_to(none, shape.into(), site)?;
-                self.try_concat(&[values, none], 0, site)?
-            }
-        };
-        let taken = self.try_take(values, place, 0, site)?;
-        self.where_chosen(is_chosen, taken, rows, site)
+    /// Returns the rows with the chosen ones replaced, by the last value for each.
+    fn scattered(&mut self, rows: &Rows, values: ExprId, site: Site) -> Result<ExprId, Problem> {
+        let (dtype, shape) = (self.dtype(rows.table), self.written(rows.table).clone());
+        let node = Node::Scatter { base: rows.table, indices: rows.ids, values };
+        self.insert(node, dtype, shape, Vec::new(), site)
     }
 
     /// Returns the rows combined with all values for each.

@@ -91,6 +91,17 @@ pub enum Node {
         /// The start and the step on each axis. No position occurs twice.
         region: Box<[SliceAxis]>,
     },
+    /// The base with rows (elements of its leading axis) replaced: `values[i, ..]` replaces row `indices[i]`, in row-major order
+    /// of `i`, so that of equal indices the last counts. Negative indices count from the end; one outside of the axis is
+    /// reported at run time. The shape is that of the base.
+    Scatter {
+        /// Of the dtype of the result.
+        base: ExprId,
+        /// i64, of any shape.
+        indices: ExprId,
+        /// Of the dtype of the result; its shape is that of the indices, and then that of a row.
+        values: ExprId,
+    },
     /// The tables of a segmented reduction: element `[t, s, ..]` combines, in index order from the identity of the
     /// reduction, the rows `values[i, ..]` that table `t` takes with `ids[i] == s`: in each block of
     /// [`SEGMENT_BLOCK`](crate::reduce::SEGMENT_BLOCK) rows, the part with its number. An id that is negative or not below the size of axis 1 is reported at run time.
@@ -208,6 +219,7 @@ impl Node {
                 [*values, *ids].into_iter().chain(*initial).collect()
             }
             Node::Set { base, value, .. } => smallvec![*base, *value],
+            Node::Scatter { base, indices, values } => smallvec![*base, *indices, *values],
             Node::Select { condition, on_true, on_false } => smallvec![*condition, *on_true, *on_false],
             Node::Cast(operand)
             | Node::Reduce { operand, .. }
@@ -224,7 +236,7 @@ impl Node {
     /// negative power. `dtype` returns the dtypes of operands.
     pub fn can_fail(&self, dtype: impl Fn(ExprId) -> DType) -> bool {
         match self {
-            Node::Take { .. } | Node::Segment { .. } => true,
+            Node::Take { .. } | Node::Scatter { .. } | Node::Segment { .. } => true,
             Node::Elementwise { op, operands } => {
                 operands.first().is_some_and(|operand| op.can_fail(dtype(*operand)))
             }
@@ -247,6 +259,7 @@ impl Node {
             | Node::Cast(_)
             | Node::Reduce { .. }
             | Node::Take { .. }
+            | Node::Scatter { .. }
             | Node::Iota
             | Node::Concat { .. }
             | Node::TopK { .. }
@@ -287,6 +300,7 @@ impl Node {
             Node::Take { table, indices, .. } => &mut [table, indices],
             Node::Search { table, values, .. } => &mut [table, values],
             Node::Set { base, value, .. } => &mut [base, value],
+            Node::Scatter { base, indices, values } => &mut [base, indices, values],
             Node::Scan { operand, initial, .. } => {
                 *operand = id(*operand);
                 *initial = initial.map(id);

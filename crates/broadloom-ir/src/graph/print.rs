@@ -28,6 +28,7 @@ impl CheckedGraph {
             Node::Size(size) => write!(f, "size {}", size.display(&|symbol| self.named(symbol))),
             Node::Concat { .. } => f.write_str("concat"),
             Node::Set { .. } => f.write_str("set"),
+            Node::Scatter { .. } => f.write_str("scatter"),
             Node::Segment { op, .. } => write!(f, "segment_{op}"),
             Node::TopK { topk, .. } => f.write_str(topk.name()),
             Node::Sort { sort, .. } => f.write_str(sort.name()),
@@ -73,6 +74,7 @@ impl CheckedGraph {
             | Node::View { view: View::Reshape | View::BroadcastTo | View::Rebind, .. }
             | Node::Iota
             | Node::Size(_)
+            | Node::Scatter { .. }
             | Node::Segment { .. }
             | Node::Poison => Ok(()),
         }

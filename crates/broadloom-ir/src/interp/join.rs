@@ -110,3 +110,27 @@ fn lost(x: Scalar, y: Scalar, sum: Scalar) -> Result<Scalar, Fault> {
     let of_x = minus(sum, of_y)?;
     apply(Op::Add, false, &[minus(x, of_x)?, minus(y, of_y)?])
 }
+
+/// Replaces rows of an array, in index order.
+pub(super) fn scatter(base: &Array, indices: &Array, values: &Array) -> Result<Array, Fault> {
+    let Some((&size, row)) = base.shape.split_first() else { return Err(Fault::Unsound(Rule::Axes)) };
+    let (chosen, rest) =
+        values.shape.split_at_checked(indices.shape.len()).ok_or(Fault::Unsound(Rule::Axes))?;
+    if chosen != indices.shape || rest != row {
+        return Err(Fault::Unsound(Rule::Axes));
+    }
+    if values.dtype != base.dtype {
+        return Err(Fault::Unsound(Rule::Types));
+    }
+    let width = element_count(row)?;
+    let mut elements = base.elements.clone();
+    for (position, index) in indices.elements.iter().enumerate() {
+        let Scalar::I64(value) = *index else { return Err(Fault::Unsound(Rule::Types)) };
+        let row = if value < 0 { i128::from(value) + size as i128 } else { i128::from(value) };
+        let row = usize::try_from(row).ok().filter(|row| *row < size);
+        let row = row.ok_or(Fault::Index { position, value, size })?;
+        let (to, from) = (row * width, position * width);
+        elements[to..to + width].copy_from_slice(&values.elements[from..from + width]);
+    }
+    Ok(Array { dtype: base.dtype, shape: base.shape.clone(), elements })
+}

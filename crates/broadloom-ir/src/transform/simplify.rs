@@ -375,6 +375,7 @@ impl Known {
             Node::Take { table, .. } => self.is_natural(*table),
             Node::Concat { operands, .. } => all(operands),
             Node::Set { base, value, .. } => all(&[*base, *value]),
+            Node::Scatter { base, values, .. } => all(&[*base, *values]),
             Node::Input(_) | Node::Segment { .. } | Node::Poison => false,
         }
     }

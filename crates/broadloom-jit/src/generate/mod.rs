@@ -552,16 +552,16 @@ impl<'f> Generator<'_, 'f, '_> {
                 let wanted = self.get(*value);
                 self.search(*access, &wanted, *stride, *size, *right)
             }
-            Def::Segment { index, size, position } => {
+            Def::Checked { index, size, wraps, position } => {
                 let index = self.get(*index);
-                self.segment(value, &index, *size, *position)
+                self.checked(value, &index, *size, *wraps, *position)
             }
             Def::Reduced => self.get(id),
         }
     }
 
     /// Returns an i64 as a value.
-    fn integer(&mut self, value: ir::Value) -> Val {
+    pub(super) fn integer(&mut self, value: ir::Value) -> Val {
         self.emit.iota(value, 1, DType::I64)
     }
 

@@ -280,7 +280,7 @@ impl Generator<'_, '_, '_> {
 fn is_by_lane(def: &Def) -> bool {
     match def {
         Def::Op { position, .. } => position.is_some(),
-        Def::Take { .. } | Def::Search { .. } | Def::Segment { .. } => true,
+        Def::Take { .. } | Def::Search { .. } | Def::Checked { .. } => true,
         Def::Constant(_)
         | Def::Param(_)
         | Def::Index(_)

@@ -1,4 +1,4 @@
-//! Combines rows of a table with the elements of their segments, which the data determine.
+//! Combines or replaces elements that the data determine.
 
 use super::Generator;
 use crate::emit::{LaneStride, Val};
@@ -22,12 +22,30 @@ pub(super) struct Place {
 
 impl Generator<'_, '_, '_> {
     /// Returns indices that are all below the size. If any is out of range, each such index is reported, and all become 0.
-    pub(super) fn segment(&mut self, value: &Value, index: &Val, size: Extent, position: AccessId) -> Val {
+    pub(super) fn checked(
+        &mut self,
+        value: &Value,
+        given: &Val,
+        size: Extent,
+        wraps: bool,
+        position: AccessId,
+    ) -> Val {
         let extent = self.extent(size);
+        let index = &match wraps {
+            true => {
+                let zero = self.emit.constant(Scalar::I64(0));
+                let size = self.integer(extent);
+                let is_negative = self.emit.op(Op::Less, &[given.clone(), zero]);
+                let from_end = self.emit.op(Op::Add, &[given.clone(), size]);
+                self.emit.select(&is_negative, &from_end, given)
+            }
+            false => given.clone(),
+        };
         let outside: Vec<(ir::Value, ir::Value)> = (0..index.lanes)
             .map(|lane| {
                 let index = self.emit.lane(index, lane).regs[0];
-                (index, self.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, extent))
+                let bad = self.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, extent);
+                (self.emit.lane(given, lane).regs[0], bad)
             })
             .collect();
         let mut any = outside[0].1;
@@ -51,7 +69,7 @@ impl Generator<'_, '_, '_> {
         self.unflatten(join, 0, std::slice::from_ref(index)).1.swap_remove(0)
     }
 
-    pub(super) fn scatter(&mut self, place: &Place, op: ReduceOp, value: ValueId) {
+    pub(super) fn scatter(&mut self, place: &Place, op: Option<ReduceOp>, value: ValueId) {
         if matches!(place.size, Extent::Constant(1..)) {
             return self.combine_in_memory(place, op, value);
         }
@@ -70,7 +88,7 @@ impl Generator<'_, '_, '_> {
 
     /// Combines neighbours along an axis of the buffer at once, and neighbouring rows of the table one after the other,
     /// because they may belong to the same segment.
-    fn combine_in_memory(&mut self, place: &Place, op: ReduceOp, value: ValueId) {
+    fn combine_in_memory(&mut self, place: &Place, op: Option<ReduceOp>, value: ValueId) {
         let (index, value) = (self.get(place.index), self.get(value));
         let start = self.origin(place.access.0);
         let lost = place.lost.map(|(access, _)| self.origin(access));
@@ -79,6 +97,7 @@ impl Generator<'_, '_, '_> {
             let bytes = |delta: i64| (delta * dtype.size() as i64) as i32;
             let (step, offset) = (generator.in_segment(index, place, dtype), bytes(place.access.1));
             let address = generator.ins().iadd(start, step);
+            let Some(op) = op else { return generator.emit.store(address, offset, value, stride) };
             let old = generator.emit.load(address, offset, dtype, value.lanes, stride);
             let new = generator.emit.accumulate(op, dtype, &old, value);
             generator.emit.store(address, offset, &new, stride);

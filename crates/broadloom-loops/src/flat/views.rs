@@ -208,6 +208,7 @@ impl Flat {
                 | Kind::Sort { .. }
                 | Kind::Search { .. }
                 | Kind::Scan { .. }
+                | Kind::Scatter { .. }
                 | Kind::Segment { .. } => return None,
             }
         }

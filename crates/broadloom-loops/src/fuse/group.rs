@@ -77,8 +77,10 @@ impl Fusion<'_> {
             _ => None,
         };
         // Each alone.
-        let is_alone =
-            |node: FlatId| self.flat.is_pack(node) || matches!(self.flat.node(node).kind, Kind::Sort { .. });
+        let is_alone = |node: FlatId| {
+            self.flat.is_pack(node)
+                || matches!(self.flat.node(node).kind, Kind::Sort { .. } | Kind::Scatter { .. })
+        };
         if is_alone(last) {
             return Ok(roots);
         }

@@ -97,7 +97,13 @@ impl Fusion<'_> {
     /// Returns the pieces of a node by kernels. Partial results of segments, results of walks and sorted rows are a
     /// single piece and are not cut.
     pub(super) fn pieces_by_kernel(&self, root: FlatId) -> Result<Vec<Vec<Piece>>, LowerError> {
-        if matches!(self.flat.node(root).kind, Kind::Segment { .. } | Kind::TopK { .. } | Kind::Sort { .. }) {
+        let is_whole = |kind: &Kind| {
+            matches!(
+                kind,
+                Kind::Segment { .. } | Kind::Scatter { .. } | Kind::TopK { .. } | Kind::Sort { .. }
+            )
+        };
+        if is_whole(&self.flat.node(root).kind) {
             return Ok(vec![Vec::new()]);
         }
         Ok(by_kernels(&self.pieces(root)?.computed))

@@ -16,8 +16,8 @@ pub enum Stmt {
         /// The value.
         value: ValueId,
     },
-    /// Combines a value with the element of a buffer at an index given by data. Neighbours of a vector loop combine
-    /// in order. Does nothing if there are no elements.
+    /// Combines a value with the element of a buffer at an index given by data, or replaces that. Neighbours of a vector loop
+    /// do so in order. Does nothing if there are no elements.
     Scatter {
         /// The buffer at index 0 of the axis, at the current position.
         access: AccessId,
@@ -29,8 +29,8 @@ pub enum Stmt {
         stride: Stride,
         /// Size of the axis.
         size: Extent,
-        /// Sum, Prod, Min or Max.
-        op: ReduceOp,
+        /// Sum, Prod, Min or Max; `None` if the value replaces the element.
+        op: Option<ReduceOp>,
         /// The value.
         value: ValueId,
         /// For a compensated sum: where what rounding loses is added, at the same index with the same stride.

@@ -110,7 +110,7 @@ impl Kernel {
             }
             Def::Op { position, .. } => position.is_none(),
             Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Select(_) | Def::Cast(_) => true,
-            Def::Row(..) | Def::Take { .. } | Def::Search { .. } | Def::Segment { .. } | Def::Reduced => {
+            Def::Row(..) | Def::Take { .. } | Def::Search { .. } | Def::Checked { .. } | Def::Reduced => {
                 false
             }
         }
@@ -424,7 +424,7 @@ impl Def {
             Def::Op { args, .. } => args.clone(),
             Def::Select(args) => SmallVec::from_slice(args),
             Def::Cast(arg) => smallvec![*arg],
-            Def::Take { index, .. } | Def::Segment { index, .. } => smallvec![*index],
+            Def::Take { index, .. } | Def::Checked { index, .. } => smallvec![*index],
             Def::Search { value, .. } => smallvec![*value],
             Def::Constant(_)
             | Def::Param(_)
@@ -442,7 +442,7 @@ impl Def {
             Def::Op { args, .. } => args,
             Def::Select(args) => args,
             Def::Cast(arg) => std::slice::from_mut(arg),
-            Def::Take { index, .. } | Def::Segment { index, .. } => std::slice::from_mut(index),
+            Def::Take { index, .. } | Def::Checked { index, .. } => std::slice::from_mut(index),
             Def::Search { value, .. } => std::slice::from_mut(value),
             Def::Constant(_)
             | Def::Param(_)
@@ -464,7 +464,7 @@ impl Def {
             }
             Def::Search { access, .. } => smallvec![(*access, Use::ReadAny)],
             Def::Op { position, .. } => position.iter().map(|access| (*access, Use::Position)).collect(),
-            Def::Segment { position, .. } => smallvec![(*position, Use::Position)],
+            Def::Checked { position, .. } => smallvec![(*position, Use::Position)],
             Def::Constant(_)
             | Def::Param(_)
             | Def::Index(_)

@@ -45,7 +45,7 @@ impl Maker<'_, '_, '_> {
                     add(Unit::Operations, cost::op(*op, operand), &path);
                 }
                 Def::Search { .. } => add(Unit::Operations, cost::SEARCH, &path),
-                Def::Select(_) | Def::Cast(_) | Def::Segment { .. } => {
+                Def::Select(_) | Def::Cast(_) | Def::Checked { .. } => {
                     add(Unit::Operations, cost::SELECT, &path);
                 }
                 Def::Reduced if self.nest.scans.contains_key(&value) => {

@@ -63,6 +63,7 @@ pub(super) fn estimates(flat: &Flat) -> Vec<Estimate> {
             Kind::Take { .. } => own(cost::GATHER, "take"),
             Kind::Concat { .. } => own(cost::SELECT, "concat"),
             Kind::Set { .. } => own(cost::SELECT, "set"),
+            Kind::Scatter { .. } => own(cost::GATHER, "scatter"),
             Kind::Segment { op, .. } => own(cost::REDUCTION, op.name()),
             Kind::Sort { sort, .. } => own(cost::REDUCTION, sort.name()),
             Kind::Search { .. } => own(cost::SEARCH, SEARCH),

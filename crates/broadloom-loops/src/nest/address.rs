@@ -188,12 +188,19 @@ impl Nest<'_> {
         table_map.push(AffineIndex::along(data));
         table_map.extend(map[axis + rank..].iter().cloned());
         let size = flat.node(table).shape[axis].clone();
+        let indices_map: AffineMap = map[axis..axis + rank].into();
+        let shape = flat.node(indices).shape.clone();
+        if matches!(flat.node(table).kind, Kind::Iota) {
+            let position = self.position(&shape, &indices_map)?;
+            let size = self.extent(&size);
+            let depends = self.depends[index.index()] | self.accesses[position.index()].axes();
+            let def = Def::Checked { index, size, wraps: true, position };
+            return Ok(self.value(def, DType::I64, depends, node));
+        }
         let Some((access, along)) = self.table(table, table_map, data)? else {
             return Ok(self.want(table, Reason::Table, node));
         };
         let dtype = flat.node(table).dtype;
-        let indices_map: AffineMap = map[axis..axis + rank].into();
-        let shape = flat.node(indices).shape.clone();
         let position = self.position(&shape, &indices_map)?;
         Ok(self.taken(access, index, &along, &size, position, dtype, node))
     }
@@ -295,6 +302,7 @@ impl Nest<'_> {
                 | Kind::Sort { .. }
                 | Kind::Search { .. }
                 | Kind::Scan { .. }
+                | Kind::Scatter { .. }
                 | Kind::Segment { .. } => return Ok(None),
             }
         }

@@ -168,6 +168,7 @@ impl Flat {
             | Kind::Reshape(_)
             | Kind::TopK { .. }
             | Kind::Sort { .. }
+            | Kind::Scatter { .. }
             | Kind::Segment { .. } => smallvec![],
             Kind::Op { args, .. } => args.iter().map(|arg| broadcast(*arg, map, &node.shape)).collect(),
             Kind::Select(args) => args.iter().map(|arg| broadcast(*arg, map, &node.shape)).collect(),

@@ -104,6 +104,7 @@ impl Nest<'_> {
                 Kind::Take { .. }
                 | Kind::Concat { .. }
                 | Kind::Set { .. }
+                | Kind::Scatter { .. }
                 | Kind::Segment { .. }
                 | Kind::TopK { .. }
                 | Kind::Sort { .. }

@@ -2,7 +2,7 @@
 
 use super::{AffineIndex, AffineMap, Nest, NestAxis, NestScatter, NestStore, bit};
 use crate::LowerError;
-use crate::flat::{Flat, FlatId, Kind, Range, dense_strides, merged_axes};
+use crate::flat::{Flat, FlatId, Kind, Range, Scattered, dense_strides, merged_axes};
 use crate::kernel::*;
 use crate::pieces::Piece;
 use crate::thresholds::{MAX_UNROLLED_RIGHT_SIDES, MAX_UNROLLED_TRAILING};
@@ -161,15 +161,17 @@ impl<'a> Nest<'a> {
         })
     }
 
-    /// Builds the tables of segmented reductions by the same ids, in one walk over the rows of each table:
+    /// Builds arrays whose elements the same indices choose, in one walk over the rows of each table:
     ///
     /// ```text
     /// for table {
     ///   for segment, .. { store initial }
-    ///   for block { for row of table in block { id; for .. { value; scatter } } }
+    ///   for block { for row of table in block { index; for .. { value; scatter } } }
     /// }
     /// ```
-    pub fn of_segments(
+    ///
+    /// Rows that are replaced have a single table, and no blocks.
+    pub fn of_scattered(
         flat: &'a Flat,
         stored: &'a HashMap<FlatId, BufferId>,
         roots: &[Target],
@@ -177,79 +179,98 @@ impl<'a> Nest<'a> {
     ) -> Result<Nest<'a>, LowerError> {
         let mut nest = Nest::empty(flat, stored, roots, narrow);
         let mut shared = Shared::new();
-        let shape = &flat.node(roots[0].0).shape;
-        let (tables, segments) = (shape[0].clone(), shape[1].clone());
-        let table = nest.free_axis(None, tables)?;
+        let Some(first) = flat.scattered(roots[0].0) else { return Ok(nest) };
+        let skipped = usize::from(first.tables.is_some());
+        let segments = flat.node(roots[0].0).shape[skipped].clone();
+        let table = nest.free_axis(None, first.tables.clone().unwrap_or(Dim::ONE))?;
         for (root, targets) in roots {
             let node = flat.node(*root);
-            let Kind::Segment { op, initial, .. } = node.kind else { continue };
+            let Some(Scattered { op, initial, .. }) = flat.scattered(*root) else { continue };
             // The axis of segments has a loop even for a single segment: the rows come after it.
             let axes: Vec<(usize, &Dim)> = node
                 .shape
                 .iter()
                 .enumerate()
-                .skip(1)
-                .filter(|(axis, dim)| *axis == 1 || !dim.is_one())
+                .skip(skipped)
+                .filter(|(axis, dim)| *axis == skipped || !dim.is_one())
                 .collect();
             // Separate loops can merge.
             let (level, indices) = nest.chain(Some(table), &axes, &mut Shared::new())?;
             let mut map: AffineMap = smallvec![AffineIndex::at(0); node.shape.rank()];
-            map[0] = AffineIndex::along(table);
+            if first.tables.is_some() {
+                map[0] = AffineIndex::along(table);
+            }
             for ((axis, _), index) in axes.iter().zip(indices) {
                 map[*axis] = index;
             }
-            let value = match initial {
-                Some(initial) => nest.instantiate(initial, map.clone())?,
-                None => nest.constant(op.identity(node.dtype), *root),
+            let value = match (initial, op) {
+                (Some(initial), _) => nest.instantiate(initial, map.clone())?,
+                (None, Some(op)) => nest.constant(op.identity(node.dtype), *root),
+                (None, None) => continue,
             };
             for &target in targets {
                 let (access, delta) = nest.address(target, &map)?;
                 nest.stores.push(NestStore { access, delta, value, level, scatter: None });
             }
         }
-        let Kind::Segment { ids, ref taken, .. } = flat.node(roots[0].0).kind else { return Ok(nest) };
-        let id_shape = &flat.node(ids).shape;
-        let block = nest.free_axis(Some(table), id_shape[0].ceil_div(SEGMENT_BLOCK as i64)?)?;
-        let row = nest.free_axis(Some(block), id_shape[0].clone())?;
-        let length = Dim::constant(SEGMENT_BLOCK as i64);
-        nest.axes[row.index()].groups = smallvec![(block, length), (table, taken.clone())];
-        let along: AffineMap = smallvec![AffineIndex::along(row)];
-        let id = nest.instantiate(ids, along.clone())?;
-        let position = nest.position(id_shape, &along)?;
+        let indexed = &flat.node(first.indices).shape;
+        let (around, along): (AxisId, AffineMap) = match &first.taken {
+            Some(taken) => {
+                let block = nest.free_axis(Some(table), indexed[0].ceil_div(SEGMENT_BLOCK as i64)?)?;
+                let row = nest.free_axis(Some(block), indexed[0].clone())?;
+                let length = Dim::constant(SEGMENT_BLOCK as i64);
+                nest.axes[row.index()].groups = smallvec![(block, length), (table, taken.clone())];
+                (row, smallvec![AffineIndex::along(row)])
+            }
+            None => {
+                let axes: Vec<(usize, &Dim)> =
+                    indexed.iter().enumerate().filter(|(_, dim)| !dim.is_one()).collect();
+                let (level, indices) = nest.chain(Some(table), &axes, &mut Shared::new())?;
+                let mut along: AffineMap = smallvec![AffineIndex::at(0); indexed.rank()];
+                for ((axis, _), index) in axes.iter().zip(indices) {
+                    along[*axis] = index;
+                }
+                (level.unwrap_or(table), along)
+            }
+        };
+        let id = nest.instantiate(first.indices, along.clone())?;
+        let position = nest.position(indexed, &along)?;
         let size = nest.extent(&segments);
         let index = nest.value(
-            Def::Segment { index: id, size, position },
+            Def::Checked { index: id, size, wraps: first.op.is_none(), position },
             DType::I64,
-            nest.depends[id.index()] | bit(row),
+            nest.depends[id.index()] | bit(around),
             roots[0].0,
         );
         for (root, targets) in roots {
             let node = flat.node(*root);
-            let Kind::Segment { op, compensated, values, .. } = node.kind else { continue };
-            let leading = 2 + usize::from(compensated);
+            let Some(Scattered { op, compensated, values, row, .. }) = flat.scattered(*root) else {
+                continue;
+            };
             let axes: Vec<(usize, &Dim)> =
-                node.shape.iter().enumerate().skip(leading).filter(|(_, dim)| !dim.is_one()).collect();
+                node.shape.iter().enumerate().skip(row).filter(|(_, dim)| !dim.is_one()).collect();
             let unrolled = unrolled(&axes, MAX_UNROLLED_TRAILING, true);
             let looped = &axes[..axes.len() - usize::from(unrolled.is_some())];
-            let (level, indices) = nest.chain(Some(row), looped, &mut shared)?;
+            let (level, indices) = nest.chain(Some(around), looped, &mut shared)?;
             for last in 0..unrolled.unwrap_or(1) {
                 let mut map: AffineMap = smallvec![AffineIndex::at(0); node.shape.rank()];
-                map[0] = AffineIndex::along(table);
+                if first.tables.is_some() {
+                    map[0] = AffineIndex::along(table);
+                }
                 let indices = indices.iter().cloned().chain(unrolled.map(|_| AffineIndex::at(last)));
                 for ((axis, _), index) in axes.iter().zip(indices) {
                     map[*axis] = index;
                 }
-                let rows: AffineMap =
-                    std::iter::once(AffineIndex::along(row)).chain(map[leading..].iter().cloned()).collect();
-                let value = nest.instantiate(values, rows)?;
+                let of_values: AffineMap = along.iter().chain(&map[row..]).cloned().collect();
+                let value = nest.instantiate(values, of_values)?;
                 for &target in targets {
-                    let stride = flat.strides(target)?[1].clone();
+                    let stride = flat.strides(target)?[skipped].clone();
                     let stride = nest.stride(&stride);
                     let (access, delta) = nest.address(target, &map)?;
                     let lost = match compensated {
                         true => {
                             let mut map = map.clone();
-                            map[2] = AffineIndex::at(1);
+                            map[row - 1] = AffineIndex::at(1);
                             Some(nest.address(target, &map)?)
                         }
                         false => None,

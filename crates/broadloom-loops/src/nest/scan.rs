@@ -3,7 +3,7 @@
 //! A short axis that is unrolled is a chain of ops. Otherwise the loop over the axis is around the loop over the
 //! last other axis inside it, if there is one: the scan then runs in as many lanes as that loop has steps.
 
-use super::{AffineIndex, AffineMap, Nest, NestReduction, bit};
+use super::{AffineIndex, AffineMap, Nest, NestReduction, NestStore, bit};
 use crate::flat::{FlatId, Kind};
 use crate::kernel::*;
 use crate::plan::Reason;
@@ -128,11 +128,18 @@ impl Nest<'_> {
         self.scanned.is_some() && self.free.last().copied() != self.scanned
     }
 
-    /// Returns the axis whose steps threads share: the outermost, unless a scan runs along it.
+    /// Returns the axis whose steps threads share: the outermost, unless a scan runs along it, or several of its steps may
+    /// write one element.
     pub fn shared_axis(&self) -> Option<AxisId> {
-        match self.free.first().copied() {
+        let outermost = match self.free.first().copied() {
             Some(first) if Some(first) == self.scanned => self.across(),
             first => first,
-        }
+        };
+        let moves =
+            |store: &NestStore, axis: AxisId| self.accesses[store.access.index()].axes() & bit(axis) != 0;
+        let is_apart = |axis: &AxisId| {
+            self.stores.iter().filter(|store| store.scatter.is_some()).all(|store| moves(store, *axis))
+        };
+        outermost.filter(is_apart)
     }
 }

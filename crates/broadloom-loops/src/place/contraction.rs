@@ -307,7 +307,7 @@ impl Placement<'_, '_> {
             Def::Op { position, .. } => position.is_none() && !self.is_call(value),
             Def::Load { access, .. } => self.nest.accesses[access.index()].gathered.is_none(),
             Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Select(_) | Def::Cast(_) => true,
-            Def::Row(..) | Def::Take { .. } | Def::Search { .. } | Def::Segment { .. } | Def::Reduced => {
+            Def::Row(..) | Def::Take { .. } | Def::Search { .. } | Def::Checked { .. } | Def::Reduced => {
                 false
             }
         }

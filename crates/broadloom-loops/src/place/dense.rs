@@ -40,7 +40,7 @@ impl Placement<'_, '_> {
         let is_plain = |value: ValueId| {
             let def = &nest.values[value.index()].def;
             let is_known =
-                !matches!(def, Def::Index(_) | Def::Take { .. } | Def::Search { .. } | Def::Segment { .. });
+                !matches!(def, Def::Index(_) | Def::Take { .. } | Def::Search { .. } | Def::Checked { .. });
             is_known && along(value) == both && def.accesses().into_iter().all(|(access, _)| is_dense(access))
         };
         // An order-free accumulator has one row and no lanes.

@@ -34,7 +34,7 @@ impl Placement<'_, '_> {
             let own = match &entry.def {
                 Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Load { .. } | Def::Row(..) => 0,
                 Def::Op { op, args, .. } => cost::op(*op, nest.values[args[0].index()].dtype),
-                Def::Select(_) | Def::Cast(_) | Def::Segment { .. } => cost::SELECT,
+                Def::Select(_) | Def::Cast(_) | Def::Checked { .. } => cost::SELECT,
                 Def::Take { .. } => cost::GATHER,
                 Def::Search { .. } => cost::SEARCH,
                 Def::Reduced => cost::REDUCTION,

@@ -41,7 +41,7 @@ impl Scope<'_> {
         match def {
             Def::Index(axis) => *axis != stream.axis && *axis != stream.strip,
             Def::Row(row, axis) => *axis == stream.strip && filled.contains(row),
-            Def::Take { .. } | Def::Search { .. } | Def::Segment { .. } => false,
+            Def::Take { .. } | Def::Search { .. } | Def::Checked { .. } => false,
             Def::Constant(_)
             | Def::Param(_)
             | Def::Load { .. }

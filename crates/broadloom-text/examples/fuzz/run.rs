@@ -197,7 +197,7 @@ fn is_known_elsewhere(graph: &CheckedGraph, dim: &Dim) -> bool {
 /// Whether a graph has what may fail because of the elements.
 fn fails_by_data(graph: &CheckedGraph) -> bool {
     graph.exprs().any(|expr| match graph.node(expr) {
-        Node::Take { .. } | Node::Segment { .. } => true,
+        Node::Take { .. } | Node::Scatter { .. } | Node::Segment { .. } => true,
         Node::Elementwise { op, .. } => *op == broadloom::Op::Pow,
         _ => false,
     })

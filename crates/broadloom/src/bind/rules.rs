@@ -75,6 +75,13 @@ impl SizeRules {
                     expr,
                     site: graph.site(expr),
                 }),
+                Node::Scatter { base, indices, .. } => takes.push(Take {
+                    size: graph.shape(*base)[0].clone(),
+                    indices: graph.shape(*indices).clone(),
+                    axis: Some(0),
+                    expr,
+                    site: graph.site(expr),
+                }),
                 Node::Segment { ids, .. } => takes.push(Take {
                     size: graph.shape(expr)[1].clone(),
                     indices: graph.shape(*ids).clone(),

@@ -131,7 +131,7 @@ impl ChunkError {
                 Node::Iota => "arange".to_owned(),
                 Node::Size(_) => "size".to_owned(),
                 Node::Concat { .. } => "concat".to_owned(),
-                Node::Set { .. } => "set".to_owned(),
+                Node::Set { .. } | Node::Scatter { .. } => "set".to_owned(),
                 Node::Segment { op, .. } => format!("segment_{}", op.name()),
                 Node::TopK { topk, .. } => topk.name().to_owned(),
                 Node::Sort { sort, .. } => sort.name().to_owned(),

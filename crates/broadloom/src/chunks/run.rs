@@ -531,7 +531,7 @@ fn after_rows(error: CallError, chunked: &Chunked, before: usize) -> ChunkError 
     };
     match &mut error {
         RunError::IndexOutOfRange { expr, position, .. } | RunError::NoBin { expr, position, .. } => {
-            if let Node::Take { indices, .. } = graph.node(*expr) {
+            if let Node::Take { indices, .. } | Node::Scatter { indices, .. } = graph.node(*expr) {
                 shift(*indices, position);
             }
         }

@@ -165,7 +165,7 @@ impl RunError {
             Node::Take { indices, .. } if let Some(value) = graph.value_without_bin(expr, failure.value) => {
                 RunError::NoBin { expr, site, call, position: index(graph.shape(*indices)), value }
             }
-            Node::Take { indices, .. } => RunError::IndexOutOfRange {
+            Node::Take { indices, .. } | Node::Scatter { indices, .. } => RunError::IndexOutOfRange {
                 expr,
                 site,
                 call,

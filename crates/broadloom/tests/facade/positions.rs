@@ -108,3 +108,81 @@ fn an_input_is_updated_at_positions() {
         assert_eq!(have, wanted, "an error leaves the array");
     }
 }
+
+/// Rows of `[places, width]` at positions of rank 0, 1 and 2: the last in row-major order counts. Values of one row, and
+/// numbers, stretch.
+#[test]
+fn rows_change_at_positions_of_any_rank() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    for threads in [Threads::Calling, Threads::Pool(Arc::new(pool))] {
+        let options = CompileOptions { threads, parallel_threshold: 0, ..CompileOptions::default() };
+        for (shape, ranks) in [(vec![], 0), (vec![7], 1), (vec![0], 1), (vec![3, 5], 2), (vec![4, 0], 2)] {
+            let g = Graph::new();
+            let [n, m] = g.symbols(["n", "m"]);
+            let sizes = g.symbols(["a", "b"]);
+            let indexed: Vec<Dim> = sizes[..ranks].iter().map(|size| Dim::from(*size)).collect();
+            let x = g.input::<f32>("x", shape![n, m]);
+            let i = g.input::<i32>("i", indexed.clone());
+            let of_values: Vec<Dim> = indexed.into_iter().chain([Dim::from(m)]).collect();
+            let v = g.input::<f32>("v", of_values);
+            let outputs = [
+                ("each", x.at(i).set(v)),
+                ("row", x.at(i).set(x.slice(slice![0]))),
+                ("one", x.at(i).set(-1)),
+            ];
+            let kernel = g.compile_with(outputs, &options).unwrap();
+            for (places, width) in [(1, 1), (3, 2), (9, 17), (40, 33)] {
+                let count: usize = shape.iter().product();
+                let at: Vec<i32> = positions(count, places).into_iter().map(|at| at as i32).collect();
+                let table: Vec<f32> = (0..places * width).map(|at| at as f32).collect();
+                let values: Vec<f32> = (0..count * width).map(|at| 0.5 + at as f32).collect();
+                let changed = |value: &dyn Fn(usize, usize) -> f32| {
+                    let mut table = table.clone();
+                    for (row, at) in at.iter().enumerate() {
+                        let to = place(i64::from(*at), places) * width;
+                        (0..width).for_each(|column| table[to + column] = value(row, column));
+                    }
+                    table
+                };
+                let inputs = (
+                    ArrayView::new(&table, &[places, width]).unwrap(),
+                    ArrayView::new(&at, &shape).unwrap(),
+                    ArrayView::new(&values, &[&shape[..], &[width]].concat()).unwrap(),
+                );
+                let mut outputs = kernel.run(inputs).unwrap();
+                let [each, row, one] =
+                    ["each", "row", "one"].map(|name| outputs.take::<Vec<f32>>(name).unwrap());
+                assert_eq!(each, changed(&|row, column| values[row * width + column]), "{shape:?}");
+                assert_eq!(row, changed(&|_, column| table[column]), "{shape:?}");
+                assert_eq!(one, changed(&|_, _| -1.0), "{shape:?}");
+            }
+        }
+    }
+}
+
+/// Halves, bytes and truth values are stored as they are.
+#[test]
+fn short_types_change_at_positions() {
+    let i = [3_i64, -1, 0, 3];
+    let bytes: Vec<u8> = eval((&[9_u8; 5], &i, &[1_u8, 2, 3, 4]), |(x, i, v)| x.at(i).set(v)).unwrap();
+    assert_eq!(bytes, [3, 9, 9, 4, 2]);
+    let flags: Vec<bool> = eval((&[false; 5], &i), |(x, i)| x.at(i).set(true)).unwrap();
+    assert_eq!(flags, [true, false, false, true, true]);
+    let halves: Vec<f32> = eval((&[9.0_f32; 5], &i, &[1.5_f32, 2.5, f32::NAN, 4.5]), |(x, i, v)| {
+        let changed = x.cast_to(DType::F16).at(i).set(v.cast_to(DType::F16));
+        changed.cast_to(DType::F32)
+    })
+    .unwrap();
+    assert!(halves[0].is_nan());
+    assert_eq!(halves[1..], [9.0, 9.0, 4.5, 2.5]);
+}
+
+/// The report names the position in the shape of the indices.
+#[test]
+fn an_index_outside_names_its_position() {
+    let i = ArrayView::new(&[0_i64, 1, 2, 5], &[2, 2]).unwrap();
+    let error =
+        eval((&[1.0_f64; 3], i), |(x, i)| x.at(i).set(2.0)).map(|changed: Vec<f64>| changed).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("`set`: the index at [1, 1] is 5, but the axis has 3 elements"), "{text}");
+}
