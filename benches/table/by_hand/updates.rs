@@ -1,4 +1,4 @@
-//! Steps of a stencil of five points, and changes of rows and columns.
+//! Steps of a stencil of five points, and changes of rows, columns and elements at positions.
 
 use super::{Level, Width};
 
@@ -39,6 +39,22 @@ at_every_level! {
             for column in (0..side).step_by(2) {
                 out[column] = 0.5 * out[column] + x[column];
             }
+        }
+    }
+
+    /// `x` with the values at positions, the last of equal ones; negative ones count from the end.
+    fn replaced(x: &[f64], at: &[i64], values: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(x);
+        for (at, value) in at.iter().zip(values) {
+            out[if *at < 0 { *at + x.len() as i64 } else { *at } as usize] = *value;
+        }
+    }
+
+    /// `x` with the values added at positions.
+    fn added(x: &[f64], at: &[i64], values: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(x);
+        for (at, value) in at.iter().zip(values) {
+            out[if *at < 0 { *at + x.len() as i64 } else { *at } as usize] += *value;
         }
     }
 

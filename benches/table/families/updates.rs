@@ -1,7 +1,8 @@
-//! Arrays that change in a region.
+//! Arrays that change in a region, or at positions.
 
-use crate::by_hand::updates::{even_columns, first_row, stencil, stencil_in_place};
-use crate::harness::contest::{Loop, agreeing, numbers, of};
+use crate::by_hand::Level;
+use crate::by_hand::updates::{added, even_columns, first_row, replaced, stencil, stencil_in_place};
+use crate::harness::contest::{Loop, agreeing, alone, kernel, numbers, of};
 use crate::harness::{Asked, Suite};
 use broadloom::prelude::*;
 use broadloom::{Array, Executable, Inputs, Threads};
@@ -14,6 +15,9 @@ pub fn entries(suite: &mut Suite) {
     }
     columns(suite);
     row(suite);
+    for elements in [1000, 1_000_000] {
+        positions(suite, elements);
+    }
 }
 
 /// The inner points of an array from those of another.
@@ -67,6 +71,35 @@ fn row(suite: &mut Suite) {
         let hand: Loop<f64> = Box::new(move |out| first_row(level, x.as_slice(), side, out));
         agreeing(side * side, is_close, vec![("broadloom", step), ("the hand-written loop", hand)])
     });
+}
+
+/// Elements that a million positions replace, and those that they add to.
+fn positions(suite: &mut Suite, elements: usize) {
+    type ByHand = fn(Level, &[f64], &[i64], &[f64], &mut [f64]);
+    type Change = fn([Tensor; 3]) -> Tensor;
+    let changes: [(&str, Change, ByHand); 2] =
+        [("replaced", |[x, i, v]| x.at(i).set(v), replaced), ("added to", |[x, i, v]| x.at(i).add(v), added)];
+    let (level, count) = (suite.level, suite.size(1_000_000));
+    for (name, change, by_hand) in changes {
+        suite.ratio(&format!("{elements} f64, {name} at a million positions"), Asked::Ratio(1.1), || {
+            let doubles = |count, seed| numbers(count, seed).map(f64::from);
+            let at: Vec<i64> = doubles(count, 65).map(|at| (at * elements as f64) as i64).collect();
+            let (x, at) = (of(doubles(elements, 66).collect(), &[elements]), of(at, &[count]));
+            let values = of(doubles(count, 67).collect(), &[count]);
+            let g = Graph::new();
+            let [n, k] = g.symbols(["n", "k"]);
+            let inputs = [
+                g.input::<f64>("x", shape![n]),
+                g.input::<i64>("i", shape![k]),
+                g.input::<f64>("v", shape![k]),
+            ];
+            let ours =
+                kernel(alone(change(inputs)), vec![x.clone(), at.clone(), values.clone()], &[elements]);
+            let hand: Loop<f64> =
+                Box::new(move |out| by_hand(level, x.as_slice(), at.as_slice(), values.as_slice(), out));
+            agreeing(elements, is_close, vec![("broadloom", ours), ("the hand-written loop", hand)])
+        });
+    }
 }
 
 /// Calls a kernel that changes its second input.

@@ -307,27 +307,30 @@ impl Graph {
         let wanted: Shape = before.iter().chain(&chosen).chain(after).cloned().collect();
         let value = self.without_leading_ones(value, wanted.rank(), site)?;
         let stretched = self.try_broadcast_to(value, wanted.clone(), site)?;
-        let same = self.same_for_all(value, wanted.rank(), place..place + chosen.rank(), site)?;
-        let changed = match (op, same) {
-            (Some(op), Some(row)) if count.is_one() => {
-                let id = self.try_reshape(rows.ids, &[Some(Dim::ONE)], site)?;
-                let numbers = self.try_iota(rows.count.clone(), site)?;
-                let is_chosen = self.try_elementwise(Op::Equal, &[numbers, id], site)?;
-                let axes: Vec<i64> = (1..=others.len() as i64).collect();
-                let is_chosen = self.try_expand_dims(is_chosen, &axes, site)?;
-                let row = self.try_elementwise(op, &[rows.table, row], site)?;
-                self.try_select([is_chosen, row, rows.table], site)?
+        let single = match op {
+            Some(op) if count.is_one() => {
+                let axes = place..place + chosen.rank();
+                self.same_for_all(value, wanted.rank(), axes, site)?.map(|row| (op, row))
             }
-            (op, _) => {
-                let values = self.with_axes_moved(stretched, place, chosen.rank(), 0, site)?;
-                match op {
-                    None => self.scattered(rows, values, site)?,
-                    Some(op) => {
-                        let flat: Vec<Option<Dim>> =
-                            std::iter::once(&count).chain(&others).cloned().map(Some).collect();
-                        let values = self.try_reshape(values, &flat, site)?;
-                        self.combined_rows(op, rows, values, &count, site)?
-                    }
+            _ => None,
+        };
+        let changed = if let Some((op, row)) = single {
+            let id = self.try_reshape(rows.ids, &[Some(Dim::ONE)], site)?;
+            let numbers = self.try_iota(rows.count.clone(), site)?;
+            let is_chosen = self.try_elementwise(Op::Equal, &[numbers, id], site)?;
+            let axes: Vec<i64> = (1..=others.len() as i64).collect();
+            let is_chosen = self.try_expand_dims(is_chosen, &axes, site)?;
+            let row = self.try_elementwise(op, &[rows.table, row], site)?;
+            self.try_select([is_chosen, row, rows.table], site)?
+        } else {
+            let values = self.with_axes_moved(stretched, place, chosen.rank(), 0, site)?;
+            match op {
+                None => self.scattered(rows, values, site)?,
+                Some(op) => {
+                    let flat: Vec<Option<Dim>> =
+                        std::iter::once(&count).chain(&others).cloned().map(Some).collect();
+                    let values = self.try_reshape(values, &flat, site)?;
+                    self.combined_rows(op, rows, values, &count, site)?
                 }
             }
         };
