@@ -56,7 +56,7 @@ impl Tensor {
     /// ```
     pub fn shape(self) -> Shape {
         let dims = self.inspect(|state| {
-            let shape = state.graph.shape(self.expr).clone();
+            let shape = state.graph.measure(self.expr);
             shape.iter().map(|dim| Dim::handle(dim, self.graph, state)).collect()
         });
         dims.unwrap_or_default()
