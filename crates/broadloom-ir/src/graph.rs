@@ -190,6 +190,8 @@ pub struct Graph {
     /// Conditions from expressions.
     obligations: Vec<Obligation>,
     obliged: HashSet<(ExprId, Dim)>,
+    /// Expressions whose sizes were handed out by [`Graph::measure`].
+    measured: HashSet<ExprId>,
     /// Conditions from the user.
     declarations: Vec<Obligation>,
     assignments: Vec<Assignment>,
@@ -239,6 +241,7 @@ impl Graph {
             unifier: Unifier::default(),
             obligations: Vec::new(),
             obliged: HashSet::new(),
+            measured: HashSet::new(),
             declarations: Vec::new(),
             assignments: Vec::new(),
             mistakes: Vec::new(),
@@ -375,6 +378,13 @@ impl Graph {
         }
     }
 
+    /// Returns the shape of an expression for a caller that makes other sizes of it. The size of `x[-4:]` is 4 only where `x`
+    /// has four elements and more: the conditions of the expression hold from now on, also if no output needs its elements.
+    pub fn measure(&mut self, expr: ExprId) -> Shape {
+        self.measured.insert(expr);
+        self.shape(expr)
+    }
+
     /// Returns the axes of the literal size 1.
     pub fn unit_axes(&self, expr: ExprId) -> Vec<usize> {
         let ones = self.written(expr).iter().enumerate().filter(|(_, dim)| dim.is_one());
@@ -484,13 +494,13 @@ impl Graph {
     /// Checks that no size is always negative, and that the elements can be counted and addressed.
     fn check_size(&mut self, shape: &Shape) -> Result<(), Problem> {
         if !self.sized.contains(shape) {
-            self.measure(shape)?;
+            self.check_elements(shape)?;
             self.sized.insert(shape.clone());
         }
         Ok(())
     }
 
-    fn measure(&self, shape: &Shape) -> Result<(), Problem> {
+    fn check_elements(&self, shape: &Shape) -> Result<(), Problem> {
         if shape.rank() > MAX_RANK {
             return Err(Problem::RankTooLarge { rank: shape.rank() });
         }

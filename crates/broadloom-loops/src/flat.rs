@@ -28,7 +28,7 @@ mod views;
 use reduced::{Reduced, reduced};
 pub use reductions::{is_few, most_unrolled};
 pub(crate) use scattered::Scattered;
-pub(crate) use set::{Range, Region, Side};
+pub(crate) use set::{Range, Region, Replaced, Side};
 pub(crate) use views::{merged_axes, runs};
 
 use crate::band::Known;

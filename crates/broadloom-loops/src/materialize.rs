@@ -14,7 +14,7 @@ mod estimate;
 mod sections;
 
 use crate::cost;
-use crate::flat::{Flat, FlatId, Kind, Reduction, Scattered, dense_strides};
+use crate::flat::{Flat, FlatId, Kind, Reduction, Replaced, Scattered, dense_strides};
 use crate::kernel::{Assumption, AxisId, BufferId, Specialisation};
 use crate::nest::{AffineIndex, AffineMap};
 use crate::plan::{Choice, Planned, Reason};
@@ -214,7 +214,8 @@ impl Planner<'_> {
                 Kind::Set { region, .. } => {
                     let mut both = HashSet::new();
                     for map in maps {
-                        if flat.replaced_at(region, map, &|axis| self.extent(axis))?.is_none() {
+                        let read = flat.replaced_at(region, map, &|axis| self.extent(axis))?;
+                        if matches!(read, Replaced::Unknown) {
                             both.insert(map.clone());
                         }
                     }
@@ -555,14 +556,16 @@ impl Planner<'_> {
                 return Ok(());
             }
             Kind::Set { base, value, region } => {
-                let read = flat.replaced_at(region, map, &|axis| self.extent(axis))?;
-                if let Some(Some(inside)) = read {
-                    self.demand(*value, inside);
-                    return Ok(());
-                }
-                self.demand(*base, map.clone());
-                if read.is_some() {
-                    return Ok(());
+                match flat.replaced_at(region, map, &|axis| self.extent(axis))? {
+                    Replaced::Base => {
+                        self.demand(*base, map.clone());
+                        return Ok(());
+                    }
+                    Replaced::Value(inside) => {
+                        self.demand(*value, *inside);
+                        return Ok(());
+                    }
+                    Replaced::Unknown => self.demand(*base, map.clone()),
                 }
                 // The value has loops of its own, over the region.
                 let shape = &flat.node(*value).shape;

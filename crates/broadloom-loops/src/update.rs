@@ -153,6 +153,9 @@ impl Flat {
             .filter(|(update, _)| *update == Update::Stored)
             .filter_map(|(_, input)| *input)
             .collect();
+        if inputs.is_empty() {
+            return;
+        }
         let is_read = |node: FlatId| match self.node(node).kind {
             Kind::Buffer(buffer) => inputs.contains(&buffer),
             _ => false,

@@ -40,6 +40,51 @@ def array(*shape, dtype=float, start=1):
 A, B, V = array(5, 6), array(5, 6, start=40), array(6, start=7)
 
 
+# Sizes ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", range(8))
+def test_sizes_of_views_that_are_not_read(rows):
+    def zeros(x):
+        return np.zeros(x[-4:3, 0].shape), np.zeros_like(x[2:]), np.arange(x[-5:].shape[0] * 2)
+
+    def grid(x, y):
+        return np.meshgrid(x[-4:3, 0], y[0])[1], x[-3:].size + np.ones(2), y[: x[-3:].shape[0]]
+
+    def nested(x, y):
+        return np.zeros(x[-4:][1:3].shape), np.ones(x[: y.shape[0]].shape), np.full(len(x[-2:]), 3.0)
+
+    def moved(x, y):
+        joined = np.concatenate([x[-4:3], y[1:]])
+        tail = np.reshape(x[3:], (-1, 2))
+        return np.zeros(joined.shape), np.empty_like(tail, dtype=int) * 0, np.zeros(x[::3].shape)
+
+    check(zeros, array(rows, 4))
+    for other in (0, 2, 5):
+        for function in (grid, nested, moved):
+            check(function, array(rows, 4), array(other, 4) if function is not grid else array(other + 1, 3))
+
+
+def test_two_changes_of_one_array_in_memory():
+    def f(x):
+        y = np.sort(x)
+        y[:, 0] += y[:, 0]
+        before = y.copy()
+        y[:, 0] += 4
+        return np.sort(before), y
+
+    check(f, array(4, 2))
+    check(f, array(3, 7, dtype=np.float32))
+
+
+def test_grids_and_flat():
+    def f(x):
+        x.flat = 2.5
+        return np.ogrid[0 : x.shape[0], 1 : x.shape[1]], np.mgrid[0 : x.shape[0], 0:2]
+
+    check(f, array(3, 4))
+
+
 # One change ----------------------------------------------------------------------------------------------------------
 
 REGIONS = [

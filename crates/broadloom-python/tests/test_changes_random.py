@@ -136,7 +136,7 @@ class Writer:
                 compile(line, "", "exec")
                 with np.errstate(all="raise"):
                     exec(line, {"np": np}, self.values)
-            except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
+            except (ArithmeticError, AttributeError, LookupError, SyntaxError, SystemError, TypeError, ValueError):
                 self.values = before
                 continue
             too_large = any(np.size(value) and np.abs(value).max() > 30000 for value in self.values.values())

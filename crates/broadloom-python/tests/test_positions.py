@@ -195,6 +195,69 @@ def summed(x, m, t, i):
     return t[i[m]].sum() + x.sum()
 
 
+def test_writes_to_positions_that_a_mask_chooses():
+    def set_number(x, i, m):
+        x[i[m]] = 7.5
+
+    def set_values(x, i, m, v):
+        x[i[m]] = v[m] * 2
+
+    def add(x, i, m, v):
+        x[i[m]] += v[m]
+        x[i[m]] -= 1
+
+    def accumulate(x, i, m, v):
+        np.add.at(x, i[m], v[m])
+        np.maximum.at(x, i[m], 3)
+        np.subtract.at(x, i[m], v[m] + 1)
+
+    def two(t, i, m, v):
+        t[i[m], i[m] % 3] = v[m]
+        t[i[m], 1:] = 5
+        t[i[m], 0] += v[m]
+        t[i[m]] = np.arange(4.0)
+
+    def twice(x, i, m, v):
+        x[i[m & (v > 4)]] = v[m & (v > 4)]
+        return x.copy()
+
+    random = np.random.default_rng(5)
+    for count in (0, 1, 9, 40):
+        for rows in (3, 6):
+            i, m = random.integers(-rows, rows, count), random.random(count) < 0.5
+            # What the mask leaves out may be anywhere.
+            i = np.where(m, i, random.integers(-99, 99, count))
+            v, x, t = random.integers(1, 9, count).astype(float), np.arange(rows) - 0.5, np.ones((rows, 4))
+            check(set_number, x, i, m)
+            for function in (set_values, add, accumulate, twice):
+                check(function, x, i, m, v)
+            check(two, t, i, m, v)
+    grid = np.arange(12).reshape(3, 4) % 5
+    check(set_values, np.zeros(5), grid, grid > 2, grid * 1.5)
+    check(accumulate, np.zeros(5, np.float32), grid, grid > 2, grid.astype(np.float32))
+
+
+def test_too_many_positions():
+    def f(x):
+        x[0, 0, 0] = 1
+
+    with pytest.raises(bl.ShapeError, match="3 indices"):
+        bl.jit(f)(A.copy())
+
+
+def test_a_chosen_position_outside_of_the_axis():
+    def f(x, i, m):
+        x[i[m]] = 1
+
+    for position in (5, -6, 99):
+        x, i = np.zeros(5), np.array([0, position])
+        with pytest.raises(bl.OutOfRangeError, match=str(position)):
+            bl.jit(f)(x, i, np.array([True, True]))
+        assert not x.any()
+        bl.jit(f)(x, i, np.array([True, False]))
+        assert x.tolist() == [1, 0, 0, 0, 0]
+
+
 def test_elements_that_a_mask_leaves_out_fail_nothing():
     i = np.array([0, 99, 2, -50, 1])
     m = np.abs(i) < 3

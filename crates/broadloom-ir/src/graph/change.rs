@@ -209,6 +209,8 @@ impl Graph {
         let value = self.try_expand_dims(value, &dropped, site)?;
         let sizes = Shape::from(sizes);
         if is_whole(&parts, &sizes, &source) {
+            // Nothing of the base remains but its shape.
+            self.measure(base);
             return Ok(value);
         }
         // A region without elements changes nothing, but it must be within the base.

@@ -107,10 +107,12 @@ impl Graph {
             obligations: Vec::new(),
             solutions,
         };
+        let measured = self.reached(self.measured.iter().copied());
         for obligation in self.declarations.iter().chain(&self.obligations) {
             let origin = match obligation.origin {
                 Some(origin) => match number.get(origin.index()).copied().flatten() {
                     Some(origin) => Some(origin),
+                    None if measured[origin.index()] => None,
                     None => continue,
                 },
                 None => None,
@@ -291,7 +293,7 @@ impl Graph {
 
     /// Returns the first expression whose elements cannot be counted or addressed.
     fn too_large<'e>(&self, entries: &'e [Entry]) -> Option<(Problem, &'e Entry)> {
-        entries.iter().find_map(|entry| match self.measure(&entry.shape) {
+        entries.iter().find_map(|entry| match self.check_elements(&entry.shape) {
             Err(problem @ (Problem::TooManyElements | Problem::Size(_))) => Some((problem, entry)),
             _ => None,
         })
@@ -299,8 +301,13 @@ impl Graph {
 
     /// Returns which expressions the outputs need, by index.
     fn needed(&self, outputs: &[Destination<'_>]) -> Vec<bool> {
+        self.reached(outputs.iter().map(|(_, expr, _)| *expr))
+    }
+
+    /// Returns which expressions some of them are made of, by index: themselves and all operands.
+    fn reached(&self, exprs: impl Iterator<Item = ExprId>) -> Vec<bool> {
         let mut needed = vec![false; self.entries.len()];
-        for (_, expr, _) in outputs {
+        for expr in exprs {
             if let Some(needed) = needed.get_mut(expr.index()) {
                 *needed = true;
             }

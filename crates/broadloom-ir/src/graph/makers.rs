@@ -134,6 +134,7 @@ impl Graph {
         let mut grid = Vec::with_capacity(vectors.len());
         for &vector in vectors {
             grid.push(self.length_of(vector, "each vector")?);
+            self.measure(vector);
         }
         let Some(&vector) = vectors.get(number) else {
             return Err(Problem::Arity { expected: number + 1, given: vectors.len() });
@@ -155,6 +156,7 @@ impl Graph {
         };
         let roles = vec!["operand"; operands.len()];
         let shape = self.broadcast("broadcast_arrays", operands, &roles, site)?;
+        operands.iter().for_each(|operand| _ = self.measure(*operand));
         self.try_broadcast_to(operand, shape, site)
     }
 

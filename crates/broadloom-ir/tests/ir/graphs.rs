@@ -289,6 +289,44 @@ fn obligations_are_few() {
     }
 }
 
+/// The conditions of slices that no output needs, where their sizes are used.
+#[test]
+fn measured_sizes_keep_their_conditions() {
+    let demands = |measured: &[&str], of: &str| {
+        let mut graph = Graph::new();
+        let x = input(&mut graph, "x", "n,m");
+        let w = input(&mut graph, "w", "k");
+        let k = graph.shape(w)[0].clone();
+        let tail = graph.slice(x, &[range(-4, Some(3), 1)], here());
+        let last = graph.slice(tail, &[range(-2, None, 1)], here());
+        let first = SliceSpec::Range { start: None, stop: Some(k), step: 1 };
+        let first = graph.slice(x, &[first], here());
+        let exprs = [("tail", tail), ("last", last), ("first", first)];
+        for (_, expr) in exprs.iter().filter(|(name, _)| measured.contains(name)) {
+            assert_eq!(graph.measure(*expr), graph.shape(*expr));
+        }
+        let out = match of {
+            "grid" => {
+                let column = graph.slice(tail, &[SliceSpec::All, SliceSpec::At(0.into())], here());
+                graph.coordinate(&[column, w], 1, here())
+            }
+            "x" => x,
+            _ => w,
+        };
+        let checked = graph.finish(&[("out", out)]).unwrap();
+        let demands = checked
+            .obligations()
+            .iter()
+            .map(|obligation| text(&graph, &[obligation.demand.difference().unwrap()]));
+        demands.collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(demands(&[], "x"), "");
+    assert_eq!(demands(&["tail"], "x"), "-n+7 n-3 n-4");
+    assert_eq!(demands(&["last"], "x"), "-n+5 -n+7 n-3 n-4", "what it is made of has conditions too");
+    assert_eq!(demands(&["first"], "x"), "n-k");
+    assert!(demands(&[], "grid").starts_with("-n+7 "));
+}
+
 #[test]
 fn what_cannot_be_finished() {
     let codes = |graph: &Graph, outputs: &[(&str, ExprId)]| -> Vec<&'static str> {

@@ -54,6 +54,16 @@ impl Range {
 /// A region of a tensor: what it has of each axis, `None` for all of the axis.
 pub(crate) type Region = SmallVec<[Option<Range>; 4]>;
 
+/// What a change reads under a map.
+pub(crate) enum Replaced {
+    /// Its base, under the same map.
+    Base,
+    /// Its value, under this map.
+    Value(Box<AffineMap>),
+    /// Both, or this is not known.
+    Unknown,
+}
+
 /// Where an index along an axis lies, for all of its steps.
 #[derive(Debug)]
 pub(crate) enum Side {
@@ -123,30 +133,30 @@ impl Flat {
         Ok(changed)
     }
 
-    /// Returns the map under which a change reads its value, or `None` where it reads its base; both `None` if that is not
-    /// known.
+    /// Returns what a change of a region reads under a map. Chains of changes are followed through many bases, so that case
+    /// copies no map.
     pub(crate) fn replaced_at(
         &self,
         region: &[Option<Range>],
         map: &AffineMap,
         extent: &dyn Fn(AxisId) -> Dim,
-    ) -> Result<Option<Option<AffineMap>>, LowerError> {
+    ) -> Result<Replaced, LowerError> {
         let mut inside: SmallVec<[(usize, AffineIndex); 2]> = SmallVec::new();
         let mut is_known = true;
         for (axis, replaced) in region.iter().enumerate() {
             let Some(replaced) = replaced else { continue };
             match self.side(replaced, &map[axis], extent)? {
                 Side::Inside(of_value) => inside.push((axis, of_value)),
-                Side::Outside => return Ok(Some(None)),
+                Side::Outside => return Ok(Replaced::Base),
                 Side::Unknown => is_known = false,
             }
         }
         if !is_known {
-            return Ok(None);
+            return Ok(Replaced::Unknown);
         }
-        let mut map = map.clone();
+        let mut map = Box::new(map.clone());
         inside.into_iter().for_each(|(axis, index)| map[axis] = index);
-        Ok(Some(Some(map)))
+        Ok(Replaced::Value(map))
     }
 
     /// Returns where an index lies.

@@ -108,7 +108,11 @@ impl Fusion<'_> {
                 }
                 (one, other) => one == other,
             };
-            if waits || !like {
+            // Only one version of an array follows another in the same memory.
+            let is_second = self
+                .version_before(node)
+                .is_some_and(|before| roots.iter().any(|root| self.version_before(*root) == Some(before)));
+            if waits || !like || is_second {
                 continue;
             }
             let read_later =

@@ -56,6 +56,12 @@ impl Fusion<'_> {
         }
     }
 
+    /// Returns the temporary as which the array of a node may start.
+    pub(super) fn version_before(&self, node: FlatId) -> Option<BufferId> {
+        let (_, before) = self.updated(node)?;
+        (self.flat.buffers[before.index()].role == Role::Temporary).then_some(before)
+    }
+
     /// Returns what has to be stored so that a node can be written over its base.
     pub(super) fn missing_base(&self, roots: &[FlatId]) -> Option<FlatId> {
         roots.iter().filter(|root| self.updated(**root).is_none()).find_map(|root| {

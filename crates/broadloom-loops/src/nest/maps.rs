@@ -1,7 +1,7 @@
 //! Affine maps: the positions of a node's elements, in terms of the loops of a kernel.
 
 use crate::LowerError;
-use crate::flat::{Flat, FlatId, Kind};
+use crate::flat::{Flat, FlatId, Kind, Replaced};
 use crate::kernel::{AxisId, ValueId};
 use broadloom_ir::dim::Dim;
 use smallvec::{SmallVec, smallvec};
@@ -134,10 +134,15 @@ impl Flat {
         for (operand, map) in &mut reads {
             while let Kind::Set { base, value, region } = &self.node(*operand).kind
                 && !loaded(*operand)
-                && let Some(inside) = self.replaced_at(region, map, extent)?
             {
-                *operand = if inside.is_some() { *value } else { *base };
-                *map = inside.unwrap_or_else(|| std::mem::take(map));
+                *operand = match self.replaced_at(region, map, extent)? {
+                    Replaced::Base => *base,
+                    Replaced::Value(inside) => {
+                        *map = *inside;
+                        *value
+                    }
+                    Replaced::Unknown => break,
+                };
             }
         }
         Ok(reads)
@@ -217,9 +222,9 @@ impl Flat {
                 }
             }
             Kind::Set { base, value, region } => match self.replaced_at(region, map, extent)? {
-                Some(Some(inside)) => smallvec![(*value, inside)],
-                Some(None) => smallvec![(*base, map.clone())],
-                None => smallvec![],
+                Replaced::Base => smallvec![(*base, map.clone())],
+                Replaced::Value(inside) => smallvec![(*value, *inside)],
+                Replaced::Unknown => smallvec![],
             },
             // A scan reads up to this element: the previous result comes from the same node.
             Kind::Scan { operand, axis, initial, .. } => {

@@ -57,6 +57,9 @@ class Changing(Value):
             part, mask = beside
             part[mask] = value
             return
+        if has_masked(index):
+            write_chosen_by_masked(self, index, value)
+            return
         if isinstance(value, Masked):
             raise ProgramError(_MASKED)
         if isinstance(index, (bool, np.bool_)):
@@ -74,7 +77,9 @@ class Changing(Value):
     def __setattr__(self, name, value):
         if name == "shape":
             raise TracingError("the shape of a lazy array stays: write `x = x.reshape(shape)` instead of `x.shape = shape`")
-        raise AttributeError(f"the attribute {name!r} of a lazy array cannot be set")
+        if name != "flat":
+            raise AttributeError(f"the attribute {name!r} of a lazy array cannot be set")
+        self.flat[:] = value
 
     def copy(self, order="C"):
         """An array of its own with the same elements."""
@@ -176,12 +181,15 @@ def ufunc_at(ufunc, array, index, *operands):
     _check_is_lazy(f"{ufunc.__name__}.at", array)
     if isinstance(index, tuple) and len(index) == 1:
         index = index[0]
-    if is_mask(index) or is_basic(index):
+    if not has_masked(index) and (is_mask(index) or is_basic(index)):
         made = ufunc(array[index], *operands)
         check_cast(made.dtype, array.dtype, name)
         array[index] = made
         return
     method = _ACCUMULATED.get(ufunc)
+    if method is not None and has_masked(index) and len(operands) == 1:
+        write_chosen_by_masked(array, index, operands[0], method)
+        return
     if method is None or len(operands) != 1:
         raise TracingError(
             f"`{name}` is not supported at positions, which may be equal: only `add`, `subtract`, `multiply`, `divide`, "
@@ -241,14 +249,17 @@ def _set_masked(array, mask, value):
         wide = mask[(...,) + (None,) * rank] if rank else mask
         array._store(array._trace.call("where", (wide, made, array), {}))
         return
-    rank = array.ndim - mask.ndim
-    value = cast(array, value)
+    array._store(write_mask(array, mask, _same_for_all(cast(array, value), array.ndim - mask.ndim)))
+
+
+def _same_for_all(value, rank):
+    """A value of which each element that a mask chooses gets the same, which has this many axes."""
     if np.ndim(value) > rank and value.shape[0] != 1:
         raise TracingError(
             "the values beside a mask are one for each element that it chooses, whose number is not known: write "
             "`x[mask] = y[mask]` with `y` in the shape of `x`, or `np.where(mask, y, x)`"
         )
-    array._store(write_mask(array, mask, without_leading(value, rank)))
+    return without_leading(value, rank)
 
 
 class Masked(np.lib.mixins.NDArrayOperatorsMixin):
@@ -305,6 +316,9 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         out = kwargs.pop("out", None)
+        if method == "at" and isinstance(inputs[0], Changing):
+            ufunc_at(ufunc, *inputs)
+            return None
         if method != "__call__" or ufunc.signature is not None or (out is not None and out[0] is not self):
             raise ProgramError(_MASKED)
         made = ufunc(*map(self._operand, inputs), **kwargs)
@@ -370,8 +384,8 @@ def has_masked(index):
     return any(isinstance(item, Masked) for item in (index if isinstance(index, tuple) else (index,)))
 
 
-def chosen_by_masked(array, index):
-    """`table[i[mask]]`: the elements at the positions that the mask chooses."""
+def _masked_items(index):
+    """The leading items `i[mask]` of an index, their positions, and the other items."""
     items = index if isinstance(index, tuple) else (index,)
     count = next((number for number, item in enumerate(items) if not isinstance(item, Masked)), len(items))
     if has_masked(items[count:]) or not is_basic(items[count:]) or not count:
@@ -379,8 +393,39 @@ def chosen_by_masked(array, index):
     first = items[0]
     if any(item.elements.ndim != first.mask.ndim for item in items[:count]):
         raise ProgramError(_MASKED)
-    places = tuple(item.positions(first.mask) for item in items[:count])
-    return first._with(array[places + items[count:]])
+    return first, [item.positions(first.mask) for item in items[:count]], items[count:]
+
+
+def chosen_by_masked(array, index):
+    """`table[i[mask]]`: the elements at the positions that the mask chooses."""
+    first, places, others = _masked_items(index)
+    return first._with(array[(*places, *others)])
+
+
+def write_chosen_by_masked(array, index, value, method="set"):
+    """`table[i[mask]] = v` and `np.add.at(table, i[mask], v)`: what the mask leaves out goes to a row after the last one,
+    which is dropped."""
+    first, places, others = _masked_items(index)
+    part = array[(*(slice(None),) * len(places), *others)] if others else array
+    rank, trace = part.ndim - len(places), array._trace
+    if isinstance(value, Masked):
+        value.check_mask(first.mask)
+        value = value.elements
+    elif method == "set":
+        value = _same_for_all(cast(part, value), rank)
+    elif isinstance(value, (int, float, Value)):
+        value = _same_for_all(value, rank) if np.ndim(value) else value
+    else:
+        value = _same_for_all(np.asarray(value), rank)
+    if method == "set":
+        value = cast(part, value)
+    # A position outside of the axis is an error here, and a negative one counts from its end.
+    along = [np.take(trace.call("arange", (size,), {}), place) for size, place in zip(part.shape, places)]
+    rows = part.shape[0]
+    along[0] = np.where(first.mask, along[0], rows)
+    spare = trace.call("zeros", ((1, *part.shape[1:]),), {"dtype": part.dtype})
+    longer = trace.call("concatenate", ((part, spare),), {"axis": 0})
+    part[...] = at(longer, longer._items(tuple(along)), value, method)[:rows]
 
 
 _OF_ELEMENTS = {np.clip, np.round, np.around, np.nan_to_num, np.where, np.fix, np.sinc}

@@ -1,5 +1,6 @@
 """The place of the code that calls an operation, for errors that point there."""
 
+import functools
 import linecache
 import os
 import sys
@@ -8,6 +9,7 @@ _HERE = os.path.dirname(__file__) + os.sep
 _NUMPY = os.sep + "numpy" + os.sep
 
 
+@functools.cache
 def is_own(name):
     """Whether a file belongs to this package or to NumPy."""
     return name.startswith(_HERE) or _NUMPY in name

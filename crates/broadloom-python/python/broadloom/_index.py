@@ -66,7 +66,7 @@ def converted(value, dtype):
 
 def without_leading(value, rank):
     """A value without the leading axes of size 1 that its region does not have."""
-    while np.ndim(value) > rank:
+    while np.ndim(value) > max(rank, 0):
         size = value.shape[0]
         if not isinstance(size, int) or size != 1:
             raise ShapeError(f"the value has {np.ndim(value)} axes, and the elements that it is assigned to have {rank}")

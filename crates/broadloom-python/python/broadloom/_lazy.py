@@ -84,6 +84,7 @@ class Array(Changing, _Arithmetic):
     __complex__ = _refuse.elements("`complex()` asks for them")
     __index__ = _refuse.elements("an index or `range` asks for them, unless the argument is static: `@bl.jit(static=\"name\")`")
     __array__ = _refuse.array
+    is_integer = as_integer_ratio = hex = _refuse.elements("a method of Python's floats asks for them")
     item = _refuse.elements("`item` asks for them")
     tolist = _refuse.elements("`tolist` asks for them")
 

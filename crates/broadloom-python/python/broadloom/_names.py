@@ -14,8 +14,9 @@ import numpy as np
 from ._broadloom import Function, Value
 from ._change import Changing
 from ._index import has_lazy, stacked
-from ._errors import TracingError
+from ._errors import DTypeError, TracingError
 from ._pieces import Grid, linspace
+from ._refuse import with_static
 from ._special import check_order
 from ._views import opaque
 
@@ -184,7 +185,7 @@ class _Numpy:
         self._trace = trace
         # Whether there are arrays of constants, which the function could also get from NumPy.
         self.made_constants = False
-        self.mgrid = Grid(trace)
+        self.mgrid, self.ogrid = Grid(trace, np.mgrid), Grid(trace, np.ogrid)
         self.ndarray = _Arrays("ndarray", (), {"numpy": self})
 
     def __getattr__(self, name):
@@ -253,7 +254,10 @@ class _Numpy:
         kwargs.pop("like", None)
         if dtype is not None:
             kwargs["dtype"] = np.dtype(dtype)
-        return self._trace.call("arange", args, kwargs)
+        try:
+            return self._trace.call("arange", args, kwargs)
+        except DTypeError as error:
+            raise with_static(error, args) from None
 
     def linspace(self, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, **kwargs):
         """`np.linspace`"""

@@ -54,19 +54,20 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 
 
 class Grid:
-    """`np.mgrid`"""
+    """`np.mgrid` and `np.ogrid`"""
 
-    def __init__(self, trace):
-        self._trace = trace
+    def __init__(self, trace, plain):
+        self._trace, self._plain = trace, plain
 
     def __getitem__(self, key):
         keys = key if isinstance(key, tuple) else (key,)
-        if not any(has_lazy([part.start, part.stop, part.step]) for part in keys):
-            return np.mgrid[key]
+        if not any(isinstance(part, slice) and has_lazy([part.start, part.stop, part.step]) for part in keys):
+            return self._plain[key]
         axes = [self._trace.call("arange", (part.start or 0, part.stop, part.step or 1), {}) for part in keys]
         if not isinstance(key, tuple):
             return axes[0]
-        return np.stack(np.meshgrid(*axes, indexing="ij"))
+        axes = np.meshgrid(*axes, indexing="ij", sparse=self._plain is np.ogrid)
+        return axes if self._plain is np.ogrid else np.stack(axes)
 
 
 FUNCTIONS = {np.histogram: histogram, np.linspace: linspace}

@@ -332,6 +332,8 @@ REFUSED = {
     **{f"np.{name}": _WRITES for name in ("save", "savetxt", "savez", "savez_compressed")},
     "np.emath": "its results are complex outside of the domain of the function, and complex numbers are not supported; "
     "write the function of that name in `np`, which returns NaN there",
+    "np.apply_along_axis": "call the function on the whole array, with `axis=`: `np.sum(x, axis=0)`",
+    "np.apply_over_axes": "call the function on the whole array, with several axes: `np.sum(x, axis=(0, 1), keepdims=True)`",
     "np.fft": "call it outside of the traced function, and pass its real and imaginary parts as arguments",
     "np.random": "random numbers would be the same at each call; pass them as an argument",
 }

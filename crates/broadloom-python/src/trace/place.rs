@@ -26,6 +26,11 @@ struct View {
 }
 
 impl Place {
+    /// The name of elements that the array has or had, all of one shape.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub fn new(name: &str, can_change: bool) -> Place {
         Place { name: name.to_owned(), version: 0, view: None, can_change }
     }

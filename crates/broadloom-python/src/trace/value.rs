@@ -87,10 +87,12 @@ impl Value {
     /// The sizes of the axes: numbers, and sizes that are known when the kernel is called.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        match &self.defined {
-            Defined::Tensor { sizes, .. } => shape(&root(self.trace.bind(py)), sizes),
-            _ => Ok(PyTuple::empty(py)),
-        }
+        let Defined::Tensor { sizes, .. } = &self.defined else { return Ok(PyTuple::empty(py)) };
+        let trace = root(self.trace.bind(py));
+        let name = self.place().name().to_owned();
+        // A trace that is over has its conditions already.
+        trace.get().session(py, |session| session.measure(&name)).ok();
+        shape(&trace, sizes)
     }
 
     /// The dtype of the elements.

@@ -172,7 +172,7 @@ impl Resolver<'_> {
             Filled::Like(number) => {
                 let Some(x) = self.operand(call, "x")? else { return Ok(None) };
                 dtype = dtype.or(Some(self.graph.dtype(x)));
-                (self.graph.shape(x).to_vec(), number)
+                (self.graph.measure(x).to_vec(), number)
             }
         };
         let span = call.span;

@@ -35,7 +35,10 @@ impl Resolver<'_> {
         }
         let span = self.tree.span(base);
         let Some(operand) = self.tensor(base, DType::Bool)? else { return Ok(Value::Poison) };
-        let shape = self.graph.shape(operand);
+        let shape = match function {
+            Function::Ndim => self.graph.shape(operand),
+            _ => self.graph.measure(operand),
+        };
         match (function, shape.first()) {
             (Function::Length, Some(first)) => Ok(Self::size_as_value(first)),
             (Function::Length, None) => {

@@ -157,6 +157,15 @@ impl Session {
         })
     }
 
+    /// Returns what a name stands for, like [`Session::get`], for a caller that makes other sizes of those of a tensor: they are
+    /// checked at each call.
+    pub fn measure(&mut self, name: &str) -> Option<Defined> {
+        if let Some(Value::Tensor(expr)) = self.resolver.names.get(name) {
+            self.resolver.graph.measure(*expr);
+        }
+        self.get(name)
+    }
+
     /// Returns a size as it is written in the program.
     pub fn show<'a>(&'a self, size: &'a Dim) -> impl fmt::Display + 'a {
         let symbols = self.resolver.graph.symbols();

@@ -447,3 +447,30 @@ fn elementwise_compositions() {
     gives("saturating_add(x, y)", &[v(&[MIN, MAX]), v(&[-1_i64, 1])], v(&[MIN, MAX]));
     gives("saturating_subtract(x, y)", &[v(&[0_u64, u64::MAX]), v(&[1_u64, 1])], v(&[0, u64::MAX - 1]));
 }
+
+/// A size that is read from a slice is right only where the slice is, also if nothing reads its elements.
+#[test]
+fn sizes_of_slices() {
+    for (expression, rows, want) in [
+        ("zeros(x[-4:3, 0].shape)", 4, Some(3)),
+        ("zeros(x[-4:3, 0].shape)", 7, Some(0)),
+        ("zeros(x[-4:3, 0].shape)", 3, None),
+        ("zeros(x[-4:3, 0].shape)", 8, None),
+        ("zeros_like(x[2:, 0])", 3, Some(1)),
+        ("zeros_like(x[2:, 0])", 1, None),
+        ("arange(len(x[-4:]) * n)", 3, None),
+        ("arange(len(x[-4:]) * n)", 4, Some(16)),
+        ("x[:, 0] * x[-5:].size", 4, None),
+        ("x[-4:, 0].at[...].set(1)", 3, None),
+        ("ones(n + 1)", 0, Some(1)),
+        ("concat([x[1:, 0], zeros(len(x[2:]) - 1)])", 2, None),
+    ] {
+        let text = format!("input x: f64[n, 2]\noutput result = {expression}");
+        let x = Array::new(&[rows, 2], &vec![1.0; 2 * rows]);
+        match (interpret(&graph(&text), &[x], true), want) {
+            (Ok(results), Some(want)) => assert_eq!(results[0].shape, [want], "{expression} of {rows}"),
+            (Err(InterpretError::Obligation { .. }), None) => {}
+            (result, _) => panic!("{expression} of {rows} rows: {result:?}"),
+        }
+    }
+}

@@ -349,7 +349,8 @@ impl Tensor {
         registry::build(registry::home(&operands), &operands, &[], site, |graph, _| {
             let value = constant(graph, &value, self.expr, site);
             let value = graph.cast(value, graph.dtype(self.expr), site);
-            graph.filled("full_like", value, graph.shape(self.expr), site)
+            let shape = graph.measure(self.expr);
+            graph.filled("full_like", value, shape, site)
         })
     }
 

@@ -105,7 +105,7 @@ fn size(graph: &mut ir::Graph, operand: ExprId, axis: i64, site: Site) -> ExprId
     if graph.is_poisoned(operand) {
         return operand;
     }
-    let shape = graph.shape(operand);
+    let shape = graph.measure(operand);
     let rank = shape.rank();
     let position = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
     let position = position.and_then(|axis| usize::try_from(axis).ok());

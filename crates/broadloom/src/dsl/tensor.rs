@@ -48,6 +48,9 @@ impl Tensor {
 
     /// Returns the sizes of the axes; an empty shape for a poisoned tensor.
     ///
+    /// The size of `x.slice(slice![-4..])` is 4 only where `x` has four elements or more. As other sizes may be made of a shape, its
+    /// conditions hold for every kernel of the graph from here on, also where the kernel does not read the tensor.
+    ///
     /// ```
     /// use broadloom::prelude::*;
     /// let g = Graph::new();
@@ -56,7 +59,7 @@ impl Tensor {
     /// ```
     pub fn shape(self) -> Shape {
         let dims = self.inspect(|state| {
-            let shape = state.graph.shape(self.expr).clone();
+            let shape = state.graph.measure(self.expr);
             shape.iter().map(|dim| Dim::handle(dim, self.graph, state)).collect()
         });
         dims.unwrap_or_default()

@@ -137,6 +137,28 @@ fn demands_on_sizes() {
     difference.run(&[0.0f32; 0]).unwrap();
 }
 
+/// The size of a slice has its conditions also where nothing reads the elements of the slice.
+#[test]
+fn demands_on_sizes_of_slices() {
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    let tail = x.slice(slice![-4..3]);
+    let kernels = [
+        g.full(tail.shape(), 1.0f32).compile(),
+        tail.zeros_like().compile(),
+        (x.sum(0) * tail.size(0)).compile(),
+    ];
+    for kernel in kernels.map(Result::unwrap) {
+        for count in [3, 8] {
+            let error = bind_error(kernel.run(&vec![0.0f32; count]));
+            let BindError::Obligation(missed) = &error else { panic!("{error}") };
+            assert_eq!(missed.have, format!("n is {count}"));
+            assert_eq!(missed.call.as_deref(), Some("slice"));
+        }
+        kernel.run(&[0.0f32; 5]).unwrap();
+    }
+}
+
 #[test]
 fn indices_out_of_range() {
     let g = Graph::new();
