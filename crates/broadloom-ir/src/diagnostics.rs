@@ -16,7 +16,7 @@ mod text;
 
 pub use crate::problem::{
     Alignment, Certainty, Code, Conflict, Inferred, Made, Meeting, Misplaced, Misspelled, NameKind, Operand,
-    Problem, Requirement, Rule, Size, Subscripts,
+    Problem, Requirement, Rule, Size, Subscripts, Wrapped,
 };
 use crate::site::Site;
 use std::fmt;

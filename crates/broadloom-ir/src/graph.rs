@@ -199,6 +199,8 @@ pub struct Graph {
     /// The number of expressions and obligations that belong to settled calls.
     settled: [usize; 2],
     warns_of_pointwise: bool,
+    /// Results that are composed of other nodes than reductions, with the operand whose axes they reduce.
+    reduced: HashMap<ExprId, (ExprId, Axes)>,
     pub(crate) warnings: Vec<Mistake>,
     /// Shapes known to be small enough, so that the elements of a common shape are counted only once.
     sized: HashSet<Shape>,
@@ -247,6 +249,7 @@ impl Graph {
             mistakes: Vec::new(),
             settled: [1, 0],
             warns_of_pointwise: false,
+            reduced: HashMap::new(),
             warnings: Vec::new(),
             sized: HashSet::new(),
             requested: 0,

@@ -40,6 +40,17 @@ pub enum Misplaced {
     TooLong,
 }
 
+/// What wraps in integers with few bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wrapped {
+    /// Differences below 0, which unsigned integers do not hold.
+    Difference,
+    /// Squares.
+    Square,
+    /// Sums of two tensors.
+    Sum,
+}
+
 /// What is wrong.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -113,8 +124,8 @@ pub enum Problem {
     Wraps {
         /// The dtype.
         dtype: DType,
-        /// Whether differences are below 0, which the dtype does not hold; otherwise squares are too large.
-        is_difference: bool,
+        /// What does not fit.
+        of: Wrapped,
     },
     /// An operand is a reduction of the other one, and its axes meet other axes than those that they were: a warning.
     Misaligned {

@@ -358,8 +358,10 @@ impl<'a> Resolver<'a> {
             Kind::None => Ok(Value::None),
             Kind::Ellipsis => Ok(Value::Ellipsis),
             Kind::Text(text) => Ok(Value::Text(text.clone(), TextKind::Text)),
-            Kind::List(items) if items.iter().any(|item| self.is_poisoned(*item)) => Ok(Value::Poison),
-            Kind::List(items) => Ok(Value::List(items.clone())),
+            Kind::List(items) | Kind::Tuple(items) => {
+                let is_poisoned = items.iter().any(|item| self.is_poisoned(*item));
+                Ok(if is_poisoned { Value::Poison } else { Value::List(items.clone()) })
+            }
             Kind::Name { text, is_quoted } => {
                 let takes_sizes = matches!(action, Action::Input { .. } | Action::Assume(_));
                 match names::constant(text) {

@@ -79,8 +79,8 @@ pub(crate) enum Kind {
     },
     Prefix(Prefix, Id),
     Infix(Infix, Id, Id),
-    /// A tuple or a list.
     List(Vec<Id>),
+    Tuple(Vec<Id>),
     Attribute {
         base: Id,
         name: Name,

@@ -215,6 +215,7 @@ fn text_and_dates_are_read_as_those_of_csv() {
             ("day", Arc::new(Date32Array::from(days.to_vec()))),
             ("time", Arc::new(TimestampMillisecondArray::from(millis.to_vec()))),
             ("at", Arc::new(TimestampSecondArray::from(vec![Some(0), None, Some(90_000), Some(-1)]))),
+            ("micro", Arc::new(TimestampMicrosecondArray::from(vec![-1, 250_000, 1, -1_500_000]))),
             ("x", floats(&[1.0, 2.0, 3.0, 4.0])),
         ])],
     );
@@ -239,10 +240,19 @@ fn text_and_dates_are_read_as_those_of_csv() {
         let twice = of("(x * 2).astype(i64)", "time:seconds");
         assert_eq!(twice, "[3434054403 3434227203 3434054403    -172797]\n");
         assert_eq!(of("nan_to_num(x, 7).astype(i64)", "at:seconds"), "[    0     7 90000    -1]\n");
+        // A part of a second before 1970 is the float next to it.
+        assert_eq!(
+            of("x == array([-1e-6, 0.25, 1e-6, -1.5])", "micro:seconds"),
+            "[ True  True  True  True]\n"
+        );
+        assert_eq!(of("x", "micro:days"), "[-1  0  0 -1]\n");
         // A matrix has the columns of numbers.
         let done = folder.run(&["eval", "x.sum(axis=0)", &format!("x={table}")]);
         assert_eq!((done.code, done.stdout.as_str()), (Some(0), "[10.]\n"), "{}", done.stderr);
-        assert!(done.stderr.contains("without [\"city\", \"large\", \"view\", \"day\", \"time\", \"at\"]"));
+        assert!(
+            done.stderr
+                .contains("without [\"city\", \"large\", \"view\", \"day\", \"time\", \"at\", \"micro\"]")
+        );
         for (part, expected) in [
             ("day", "its column \"day\" has dates"),
             ("x,city", "its column \"city\" is text, which cannot be part of a matrix"),

@@ -3,7 +3,7 @@
 use super::product;
 use super::reason::limits;
 use crate::dtype::DType;
-use crate::problem::{Certainty, Conflict, Misplaced, NameKind, Problem, Size, rightmost};
+use crate::problem::{Certainty, Conflict, Misplaced, NameKind, Problem, Size, Wrapped, rightmost};
 use std::fmt;
 
 /// Returns the conflict that the headline names: a certain one if there is one, and among those the rightmost,
@@ -105,11 +105,12 @@ impl fmt::Display for Problem {
             Problem::Pointwise { count, result, .. } => {
                 write!(f, "broadcasts to {result:?}, although both operands have {} elements", quoted(count))
             }
-            Problem::Wraps { dtype, is_difference: true } => {
+            Problem::Wraps { dtype, of: Wrapped::Difference } => {
                 write!(f, "takes a difference in {dtype}, which wraps below 0")
             }
-            Problem::Wraps { dtype, is_difference: false } => {
-                write!(f, "computes squares in {dtype}, which wraps")?;
+            Problem::Wraps { dtype, of } => {
+                let what = if *of == Wrapped::Square { "computes squares" } else { "takes a sum" };
+                write!(f, "{what} in {dtype}, which wraps")?;
                 limits(*dtype).map_or(Ok(()), |[_, most]| write!(f, " beyond {most}"))
             }
             Problem::Misaligned { reduced, own, at } => {

@@ -3,7 +3,9 @@
 use super::headline::{headline, quoted};
 use super::product;
 use super::render::own_axis;
-use super::{Certainty, Conflict, Diagnostic, Misplaced, NameKind, Operand, Problem, Requirement, Size};
+use super::{
+    Certainty, Conflict, Diagnostic, Misplaced, NameKind, Operand, Problem, Requirement, Size, Wrapped,
+};
 use crate::dtype::{Class, DType, Scalar};
 use crate::literal::Literal;
 
@@ -237,10 +239,10 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
         Problem::Pointwise { is_harmless: true, .. } => {
             "the result has the same number, so this still computes element by element".to_owned()
         }
-        Problem::Wraps { is_difference, .. } => match is_difference {
-            true => "differences of unsigned integers are never negative".to_owned(),
-            false => "NumPy computes in the dtype of the operands too".to_owned(),
-        },
+        Problem::Wraps { of: Wrapped::Difference, .. } => {
+            "differences of unsigned integers are never negative".to_owned()
+        }
+        Problem::Wraps { .. } => "NumPy computes in the dtype of the operands too".to_owned(),
         Problem::Misaligned { .. } => {
             "shapes are aligned at the last axis; it fits only because sizes are equal".to_owned()
         }

@@ -183,6 +183,9 @@ impl Graph {
     /// Converts the operand to a dtype.
     pub fn cast(&mut self, operand: ExprId, to: DType, site: Site) -> ExprId {
         let result = self.convert(operand, to, site);
+        if result.is_ok() {
+            self.warn_of_cast(operand, to, site);
+        }
         self.settle(result, "cast", &[operand], site)
     }
 

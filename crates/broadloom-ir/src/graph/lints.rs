@@ -5,7 +5,7 @@ use crate::dim::Dim;
 use crate::dtype::{Class, DType};
 use crate::ids::ExprId;
 use crate::ops::Op;
-use crate::problem::Problem;
+use crate::problem::{Problem, Wrapped};
 use crate::shape::Shape;
 
 /// The most expressions to search for the origin of an operand.
@@ -38,8 +38,13 @@ impl Graph {
         if let ([operand], Op::Abs) = (operands, op)
             && self.is_unsigned_difference(*operand)
         {
-            let problem = Problem::Wraps { dtype: self.dtype(*operand), is_difference: true };
+            let problem = Problem::Wraps { dtype: self.dtype(*operand), of: Wrapped::Difference };
             self.warn(problem, op.name(), operands, site);
+        }
+        if let (&[divided, _], Op::Divide) = (operands, op)
+            && let Some(of) = self.narrow(divided)
+        {
+            self.warn(Problem::Wraps { dtype: self.dtype(divided), of }, op.name(), &[divided], site);
         }
         if let &[left, right] = operands {
             let problem = self.pointwise([left, right], result).or_else(|| self.misaligned([left, right]));
@@ -54,15 +59,47 @@ impl Graph {
         let dtype = self.dtype(result);
         let is_known = matches!(self.node(result), Node::Constant(_) | Node::Poison);
         if dtype.class() == Class::Int && dtype.size() <= NARROW && !is_known {
-            self.warn(Problem::Wraps { dtype, is_difference: false }, op, operands, site);
+            self.warn(Problem::Wraps { dtype, of: Wrapped::Square }, op, operands, site);
         }
     }
 
-    /// Whether the elements are differences of unsigned integers, which are never negative.
-    fn is_unsigned_difference(&self, mut expr: ExprId) -> bool {
+    /// Warns of a conversion that comes after a difference has wrapped.
+    pub(super) fn warn_of_cast(&mut self, operand: ExprId, to: DType, site: Site) {
+        let dtype = self.dtype(operand);
+        let holds_more = to.class() == Class::Float || to.size() > dtype.size();
+        if holds_more && self.narrow(operand) == Some(Wrapped::Difference) {
+            self.warn(Problem::Wraps { dtype, of: Wrapped::Difference }, "cast", &[operand], site);
+        }
+    }
+
+    /// Whether the elements are sums or unsigned differences of two tensors of data, in integers with few bits. Others, such
+    /// as the distance from a minimum, may be known to fit.
+    fn narrow(&self, expr: ExprId) -> Option<Wrapped> {
+        let expr = self.viewed(expr);
+        let Node::Elementwise { op, operands } = self.node(expr) else { return None };
+        let is_data =
+            |operand: &ExprId| matches!(self.node(self.viewed(*operand)), Node::Input(_) | Node::Take { .. });
+        let dtype = self.dtype(expr);
+        let is_narrow = dtype.class() == Class::Int && dtype.size() <= NARROW;
+        match op {
+            _ if !is_narrow || !operands.iter().all(is_data) => None,
+            Op::Subtract if !dtype.is_signed_integer() => Some(Wrapped::Difference),
+            Op::Add => Some(Wrapped::Sum),
+            _ => None,
+        }
+    }
+
+    /// The tensor of which an expression is a view.
+    fn viewed(&self, mut expr: ExprId) -> ExprId {
         while let Node::View { operand, .. } = self.node(expr) {
             expr = *operand;
         }
+        expr
+    }
+
+    /// Whether the elements are differences of unsigned integers, which are never negative.
+    fn is_unsigned_difference(&self, expr: ExprId) -> bool {
+        let expr = self.viewed(expr);
         let dtype = self.dtype(expr);
         matches!(self.node(expr), Node::Elementwise { op: Op::Subtract, .. })
             && dtype.class() == Class::Int
@@ -121,6 +158,13 @@ impl Graph {
         let mut waiting = vec![part];
         for _ in 0..MOST_SEARCHED {
             let expr = waiting.pop()?;
+            if let Some((operand, axes)) = self.reduced.get(&expr)
+                && self.written(*operand) == shape
+                && self.search(*operand, &|_, expr| expr == whole)
+            {
+                found = Some(axes.clone());
+                break;
+            }
             match self.node(expr) {
                 Node::Reduce { operand, axes, keepdims: false, .. }
                     if self.written(*operand) == shape && self.search(*operand, &|_, expr| expr == whole) =>

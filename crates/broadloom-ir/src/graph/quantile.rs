@@ -136,7 +136,8 @@ struct Rows {
     by_row: bool,
     /// Whether a NaN at the end of a row makes the result NaN.
     tells_nan: bool,
-    /// The merged axes.
+    /// The tensor from which the rows are, and the merged axes.
+    of: ExprId,
     over: Axes,
 }
 
@@ -279,7 +280,7 @@ impl Graph {
         let axis = self.written(rows).rank() - 1;
         let sort = Sort { axis, indices: false, descending: false };
         let sorted = self.insert_sort(rows, sort, site)?;
-        Ok(Rows { sorted, count, by_row, tells_nan: is_float && !numbers, over })
+        Ok(Rows { sorted, count, by_row, tells_nan: is_float && !numbers, of: operand, over })
     }
 
     /// Returns the element of each row at a position. The position is that of an element, or -1 if no element of
@@ -317,6 +318,7 @@ impl Graph {
     ) -> Result<ExprId, Problem> {
         let value = self.try_squeeze(value, &[-1], site)?;
         if !keepdims || rows.over.is_empty() {
+            self.reduced.insert(value, (rows.of, rows.over.clone()));
             return Ok(value);
         }
         let over: Vec<i64> = rows.over.iter().map(|&axis| axis as i64).collect();

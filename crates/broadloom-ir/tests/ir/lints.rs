@@ -78,6 +78,57 @@ fn magnitudes_of_unsigned_differences() {
     }
 }
 
+/// Conversions that come too late: the difference or the sum has wrapped.
+#[test]
+fn conversions_behind_what_wraps() {
+    type Made = fn(&mut Graph, ExprId, ExprId) -> ExprId;
+    let (subtract, add): (Made, Made) = (
+        |graph, x, y| graph.elementwise(Op::Subtract, &[x, y], HERE),
+        |graph, x, y| graph.elementwise(Op::Add, &[x, y], HERE),
+    );
+    let cast: fn(&mut Graph, ExprId) = |graph, x| {
+        graph.cast(x, DType::F32, HERE);
+    };
+    let halve: fn(&mut Graph, ExprId) = |graph, x| {
+        let two = graph.literal(Literal::Int(2), DType::U8, HERE);
+        graph.elementwise(Op::Divide, &[x, two], HERE);
+    };
+    let same: fn(&mut Graph, ExprId) = |graph, x| {
+        graph.cast(x, DType::U8, HERE);
+    };
+    for (dtype, made, then, is_wrong) in [
+        (DType::U8, subtract, cast, true),
+        (DType::U8, subtract, halve, true),
+        (DType::U16, subtract, cast, true),
+        (DType::U8, add, halve, true),
+        (DType::I8, add, halve, true),
+        (DType::U8, subtract, same, false),
+        // Times and counts, which are known to grow.
+        (DType::U32, subtract, cast, false),
+        (DType::I8, subtract, cast, false),
+        (DType::F16, add, halve, false),
+        (DType::U8, add, cast, false),
+    ] {
+        let found = warned(|graph| {
+            let (x, y) = (input(graph, "x", dtype, &[4]), input(graph, "y", dtype, &[4]));
+            let made = made(graph, x, y);
+            then(graph, made);
+        });
+        assert_eq!(found, if is_wrong { vec!["L003!"] } else { vec![] }, "{dtype}");
+    }
+    // The distance from the least element, and to the greatest one of the dtype.
+    let fits = warned(|graph| {
+        let x = input(graph, "x", DType::U8, &[4]);
+        let least = graph.reduce(ReduceOp::Min, x, None, false, HERE);
+        let distance = graph.elementwise(Op::Subtract, &[x, least], HERE);
+        graph.cast(distance, DType::F32, HERE);
+        let most = graph.literal(Literal::Int(255), DType::U8, HERE);
+        let negative = graph.elementwise(Op::Subtract, &[most, x], HERE);
+        graph.cast(negative, DType::F32, HERE);
+    });
+    assert_eq!(fits, Vec::<String>::new());
+}
+
 #[test]
 fn reductions_that_meet_another_axis() {
     // The shape, the reduced axes, whether they are kept, and whether that is warned of.
@@ -106,6 +157,14 @@ fn reductions_that_meet_another_axis() {
             graph.elementwise(Op::Divide, &[x, deviation], HERE);
         });
         assert_eq!(deviation, expected, "{sizes:?} {axes:?}");
+        for numbers in [false, true] {
+            let median = warned(|graph| {
+                let x = input(graph, "x", DType::F32, sizes);
+                let median = graph.median(x, Some(axes), numbers, *keepdims, HERE);
+                graph.elementwise(Op::Subtract, &[x, median], HERE);
+            });
+            assert_eq!(median, expected, "{sizes:?} {axes:?}");
+        }
     }
     // A reduction of something else.
     let other = warned(|graph| {

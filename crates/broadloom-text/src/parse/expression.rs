@@ -187,7 +187,7 @@ impl Parser<'_> {
                         self.tree.exprs[inner.0 as usize].span = span.to(self.previous());
                         Ok(inner)
                     }
-                    _ => Ok(self.push(Kind::List(items), span.to(self.previous()))),
+                    _ => Ok(self.push(Kind::Tuple(items), span.to(self.previous()))),
                 }
             }
             Some(Token::BracketOpen) => {
@@ -349,6 +349,13 @@ impl Parser<'_> {
         }
         if items.is_empty() {
             return self.unexpected("an index");
+        }
+        // As in Python, `x[(1, 0)]` is `x[1, 0]`, and not the rows 1 and 0.
+        if let [(Item::At(alone), _)] = items[..]
+            && let Kind::Tuple(parts) = &self.tree.exprs[alone.0 as usize].kind
+            && self.source.slice(self.previous()) != ","
+        {
+            items = parts.iter().map(|part| (Item::At(*part), self.tree.span(*part))).collect();
         }
         self.close(Token::BracketClose, open, "`,` or `]`")?;
         Ok(items)

@@ -378,7 +378,9 @@ impl Resolver<'_> {
                 self.build(span, |graph, site| graph.permute_dims(x, &axes, site))
             }
             Function::ExpandDims => {
-                let axes = self.axes(call)?.unwrap_or_default();
+                let Some(axes) = self.axes(call)? else {
+                    return call.refuse("needs the axes of the result that have size 1");
+                };
                 self.build(span, |graph, site| graph.expand_dims(x, &axes, site))
             }
             Function::Squeeze => {

@@ -39,6 +39,32 @@ fn ranges_are_pythons() {
     }
 }
 
+/// A tuple in parentheses is the index of several axes; a list, and a tuple beside other items, are positions.
+#[test]
+fn tuples_are_pythons() {
+    let array = Array::new(&[2, 3], &[0_i32, 1, 2, 3, 4, 5]);
+    for (index, want) in [
+        ("(1, 0)", &[3][..]),
+        ("((1, 0))", &[3]),
+        ("(1,)", &[3, 4, 5]),
+        ("()", &[0, 1, 2, 3, 4, 5]),
+        ("(..., 0)", &[0, 3]),
+        ("(None, 1)", &[3, 4, 5]),
+        ("(-1, [2, 0])", &[5, 3]),
+        ("((1, 0), (2, 2))", &[5, 2]),
+        ("(1, 0),", &[3, 4, 5, 0, 1, 2]),
+        ("[1, 0]", &[3, 4, 5, 0, 1, 2]),
+        ("([1, 0])", &[3, 4, 5, 0, 1, 2]),
+        ("(1, 0), 2", &[5, 2]),
+    ] {
+        let want: Vec<f64> = want.iter().map(|value| f64::from(*value)).collect();
+        let text = format!("input x: i32[2, 3]\nx[{index}]");
+        assert_eq!(run(&text, std::slice::from_ref(&array)), want, "{index}");
+    }
+    let changed = run("input x: i32[2, 3]\nx.at[(1, 0)].set(9)", std::slice::from_ref(&array));
+    assert_eq!(changed, [0.0, 1.0, 2.0, 9.0, 4.0, 5.0]);
+}
+
 /// `x.at[r].set(v)` against assignment to a list.
 #[test]
 fn changes_are_pythons() {

@@ -302,6 +302,7 @@ fn all_elements_for_no_axis() {
     ] {
         refuses(expression, &[x()], "takes one axis: for all elements in one row, write `ravel(x)`");
     }
+    refuses("expand_dims(x, axis=None)", &[x()], "needs the axes of the result that have size 1");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use super::format::ColumnFormat;
 use super::sink::{Heads, Sink, bytes};
 use super::source::DAMAGED;
 use super::table::cells::{Cell, Reads};
+use super::table::dates::Instant;
 use super::table::reading::{Elements, Part};
 use super::table::{Described, Kind};
 use crate::failure::Failure;
@@ -310,34 +311,32 @@ fn texts_of(array: &ArrayRef) -> Box<dyn Iterator<Item = &str> + '_> {
 
 /// The dates of a column, read as numbers.
 fn dates_of(array: &ArrayRef, reads: Reads) -> Box<dyn Iterator<Item = Cell> + '_> {
-    const DAY: i64 = 86_400;
-    // Dates count units; the second argument is the number of units in a day.
     match array.data_type() {
-        DataType::Date32 => cells::<Date32Type>(array, 1, reads),
-        DataType::Date64 => cells::<Date64Type>(array, DAY * 1000, reads),
-        DataType::Timestamp(TimeUnit::Second, _) => cells::<TimestampSecondType>(array, DAY, reads),
+        DataType::Date32 => cells::<Date32Type>(array, reads, Instant::day),
+        DataType::Date64 => cells::<Date64Type>(array, reads, |count| Instant::at(count, 1000)),
+        DataType::Timestamp(TimeUnit::Second, _) => {
+            cells::<TimestampSecondType>(array, reads, |count| Instant::at(count, 1))
+        }
         DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            cells::<TimestampMillisecondType>(array, DAY * 1000, reads)
+            cells::<TimestampMillisecondType>(array, reads, |count| Instant::at(count, 1000))
         }
         DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            cells::<TimestampMicrosecondType>(array, DAY * 1_000_000, reads)
+            cells::<TimestampMicrosecondType>(array, reads, |count| Instant::at(count, 1_000_000))
         }
         DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-            cells::<TimestampNanosecondType>(array, DAY * 1_000_000_000, reads)
+            cells::<TimestampNanosecondType>(array, reads, |count| Instant::at(count, 1_000_000_000))
         }
         _ => Box::new(std::iter::empty()),
     }
 }
 
-fn cells<T: ArrowPrimitiveType<Native: Into<i64>>>(
+fn cells<T: ArrowPrimitiveType>(
     array: &ArrayRef,
-    per_day: i64,
     reads: Reads,
+    instant: fn(T::Native) -> Instant,
 ) -> Box<dyn Iterator<Item = Cell> + '_> {
-    Box::new(array.as_primitive::<T>().iter().map(move |units| match units {
-        Some(units) => reads.convert(units.into(), per_day),
-        None => Cell::Missing,
-    }))
+    let dates = array.as_primitive::<T>().iter();
+    Box::new(dates.map(move |date| date.map_or(Cell::Missing, |date| reads.at(instant(date)))))
 }
 
 /// A pass over the rows of a file.

@@ -1,6 +1,6 @@
 //! Cells of tables: numbers, truth values, missing values, dates, and text.
 
-use super::dates::{self, DAY};
+use super::dates::{self, Instant};
 use super::numbers::{self, Spelling};
 use std::borrow::Cow;
 
@@ -55,29 +55,17 @@ impl Reads {
                 (None, _) if numbers::dress(cell).is_some() => Cell::Dressed,
                 (None, _) => Cell::Text,
             },
-            Reads::Days => dates::instant(cell).map_or(Cell::Text, |(days, _)| Cell::Int(days)),
-            Reads::Seconds => dates::instant(cell).map_or(Cell::Text, |(days, of_day)| {
-                let seconds = days as f64 * DAY as f64 + of_day;
-                if seconds == seconds.trunc() { Cell::Int(seconds as i64) } else { Cell::Float(seconds) }
-            }),
+            Reads::Days | Reads::Seconds => {
+                dates::instant(cell).map_or(Cell::Text, |instant| self.at(instant))
+            }
         }
     }
 
-    /// Converts a date given as a number of units since 1970-01-01, with `per_day` units in a day.
-    #[cfg(feature = "arrow")]
-    pub fn convert(self, units: i64, per_day: i64) -> Cell {
-        let (days, rest) = (units.div_euclid(per_day), units.rem_euclid(per_day));
+    /// Returns an instant as days or as seconds.
+    pub fn at(self, instant: Instant) -> Cell {
         match self {
-            Reads::Numbers => Cell::Int(units),
-            Reads::Days => Cell::Int(days),
-            Reads::Seconds if per_day < DAY => days.checked_mul(DAY).map_or(Cell::Missing, Cell::Int),
-            Reads::Seconds => {
-                let per_second = per_day / DAY;
-                match units.rem_euclid(per_second) {
-                    0 => Cell::Int(units.div_euclid(per_second)),
-                    _ => Cell::Float(days as f64 * DAY as f64 + rest as f64 / per_second as f64),
-                }
-            }
+            Reads::Days => Cell::Int(instant.days()),
+            Reads::Numbers | Reads::Seconds => instant.seconds(),
         }
     }
 

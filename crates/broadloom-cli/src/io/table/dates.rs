@@ -1,17 +1,60 @@
 //! Dates in cells, as in ISO 8601.
 
-/// The seconds of a day.
-pub const DAY: i64 = 86_400;
+use super::cells::Cell;
 
-/// Reads a date, `2024-05-31` with an optional time after `T` or a space. Returns the instant in UTC: days since
-/// 1970-01-01, and seconds of that day.
-pub fn instant(cell: &str) -> Option<(i64, f64)> {
+/// The seconds of a day.
+const DAY: i64 = 86_400;
+/// Nanoseconds, the units of times in cells: as many digits as `number` reads.
+const UNITS: i64 = 1_000_000_000;
+
+/// An instant in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Instant {
+    /// Whole seconds since 1970-01-01, before the instant.
+    seconds: i64,
+    /// A part of a second, as a count of units.
+    rest: i64,
+    /// The number of units in a second.
+    units: i64,
+}
+
+impl Instant {
+    /// Returns the instant at a number of days since 1970-01-01.
+    #[cfg(feature = "arrow")]
+    pub fn day(days: i32) -> Instant {
+        Instant { seconds: i64::from(days) * DAY, rest: 0, units: 1 }
+    }
+
+    /// Returns the instant at a number of units since 1970-01-01, of which a second has `units`.
+    #[cfg(feature = "arrow")]
+    pub fn at(count: i64, units: i64) -> Instant {
+        Instant { seconds: count.div_euclid(units), rest: count.rem_euclid(units), units }
+    }
+
+    /// The days since 1970-01-01.
+    pub fn days(self) -> i64 {
+        self.seconds.div_euclid(DAY)
+    }
+
+    /// The seconds since 1970-01-01.
+    pub fn seconds(self) -> Cell {
+        let Instant { seconds, rest, units } = self;
+        // Both parts have one sign, so that a difference loses no digits.
+        let (whole, part) = if seconds < 0 { (seconds + 1, rest - units) } else { (seconds, rest) };
+        match rest {
+            0 => Cell::Int(seconds),
+            _ => Cell::Float(whole as f64 + part as f64 / units as f64),
+        }
+    }
+}
+
+/// Reads a date, `2024-05-31` with an optional time after `T` or a space.
+pub fn instant(cell: &str) -> Option<Instant> {
     let (date, time) =
         cell.split_once(['T', 't', ' ']).map_or((cell, None), |(date, time)| (date, Some(time)));
-    let seconds = time.map_or(Some(0.0), seconds)?;
     // An offset may move the time to the day before or after.
-    let day = (seconds / DAY as f64).floor();
-    Some((days(date)? + day as i64, seconds - day * DAY as f64))
+    let (seconds, rest) = time.map_or(Some((0, 0)), seconds)?;
+    Some(Instant { seconds: days(date)? * DAY + seconds, rest, units: UNITS })
 }
 
 /// Reads `2024-05-31`, as days since 1970-01-01.
@@ -32,49 +75,52 @@ fn days(date: &str) -> Option<i64> {
     Some((year - 1970) * 365 + leaps(year) - leaps(1970) + i64::from(before + day - 1))
 }
 
-/// Reads `12:30`, `12:30:00` or `12:30:00.25`, with `Z`, `UTC` or an offset after it. Returns seconds of the day in UTC,
-/// which may be negative or more than a day has.
-fn seconds(time: &str) -> Option<f64> {
+/// Reads `12:30`, `12:30:00` or `12:30:00.25`, with `Z`, `UTC` or an offset after it. Returns whole seconds of the day in
+/// UTC, which may be negative or more than a day has, and units after them.
+fn seconds(time: &str) -> Option<(i64, i64)> {
     let utc = ["Z", "z", "UTC"].iter().find_map(|end| time.strip_suffix(end));
     let (time, offset) = match (utc, time.rfind(['+', '-'])) {
-        (Some(time), _) => (time, 0.0),
+        (Some(time), _) => (time, 0),
         (None, Some(at)) => {
             let (time, offset) = time.split_at_checked(at)?;
-            let sign = if offset.starts_with('-') { -1.0 } else { 1.0 };
+            let sign = if offset.starts_with('-') { -1 } else { 1 };
             (time, sign * self::offset(offset.get(1..)?)?)
         }
-        (None, None) => (time, 0.0),
+        (None, None) => (time, 0),
     };
-    Some(clock(time.trim_end())? - offset)
+    let (seconds, rest) = clock(time.trim_end())?;
+    Some((seconds - offset, rest))
 }
 
 /// Reads `02`, `0200` or `02:00`, as seconds.
-fn offset(text: &str) -> Option<f64> {
-    match (text.len(), text.is_ascii()) {
+fn offset(text: &str) -> Option<i64> {
+    let (seconds, rest) = match (text.len(), text.is_ascii()) {
         (2, true) => clock(&format!("{text}:00")),
         (4, true) => {
             let (hours, minutes) = text.split_at_checked(2)?;
             clock(&format!("{hours}:{minutes}"))
         }
         _ => clock(text),
-    }
+    }?;
+    (rest == 0).then_some(seconds)
 }
 
-fn clock(time: &str) -> Option<f64> {
+/// Reads a time as seconds and units after them.
+fn clock(time: &str) -> Option<(i64, i64)> {
     let mut parts = time.split(':');
     let [hours, minutes] =
         [parts.next()?, parts.next()?].map(|part| Some(part).filter(|part| part.len() == 2).and_then(number));
     let (hours, minutes) = (hours.filter(|hours| *hours < 24)?, minutes.filter(|minutes| *minutes < 60)?);
-    let seconds = match parts.next() {
-        None => 0.0,
+    let (seconds, rest) = match parts.next() {
+        None => (0, 0),
         Some(seconds) => {
             let (whole, fraction) = seconds.split_once(['.', ',']).unwrap_or((seconds, "0"));
-            number(fraction)?;
-            let is_plain = whole.len() == 2 && number(whole)? < 60;
-            is_plain.then(|| format!("{whole}.{fraction}").parse().ok())??
+            let rest = number(&format!("{fraction:0<9}")).filter(|_| !fraction.is_empty())?;
+            let whole = number(whole).filter(|seconds| whole.len() == 2 && *seconds < 60)?;
+            (whole, i64::from(rest))
         }
     };
-    parts.next().is_none().then_some(f64::from(hours * 3600 + minutes * 60) + seconds)
+    parts.next().is_none().then_some((i64::from(hours * 3600 + minutes * 60 + seconds), rest))
 }
 
 /// Reads digits only.
@@ -112,10 +158,25 @@ mod tests {
             ("2024-05-31T01:00+02", 1_717_110_000.0),
             ("0001-01-01", -62_135_596_800.0),
             ("9999-12-31", 253_402_214_400.0),
+            // The float next to the decimal number, before 1970 too.
+            ("1969-12-31T23:59:59.999999Z", -1e-6),
+            ("1969-12-31T23:59:59.999999999Z", -1e-9),
+            ("1969-12-31T23:59:58.5Z", -1.5),
+            ("1970-01-01T00:00:00.1", 0.1),
+            ("1970-01-01T00:00:00,000000001", 1e-9),
+            ("1970-01-01T02:00:00.1+02", 0.1),
+            ("1970-01-01T01:00:00.999999+01:00:01", -1e-6),
+            ("2024-05-31T12:00:00.123456Z", 1_717_156_800.123456),
+            ("0001-01-01T00:00:00.5Z", -62_135_596_799.5),
         ] {
-            let (days, of_day) = instant(cell).unwrap_or_else(|| panic!("{cell}"));
-            assert_eq!(days as f64 * 86_400.0 + of_day, seconds, "{cell}");
-            assert!((0.0..86_400.0).contains(&of_day), "{cell}: {of_day}");
+            let instant = instant(cell).unwrap_or_else(|| panic!("{cell}"));
+            let read = match instant.seconds() {
+                Cell::Int(seconds) => seconds as f64,
+                Cell::Float(seconds) => seconds,
+                other => panic!("{cell}: {other:?}"),
+            };
+            assert_eq!(read, seconds, "{cell}");
+            assert_eq!(instant.days(), (seconds / 86_400.0).floor() as i64, "{cell}");
         }
         for cell in [
             "2024-5-31",
@@ -132,6 +193,9 @@ mod tests {
             "2024-05-31T12:30+020",
             "2024-05-31T12:30+25",
             "2024-05-31T12:30+",
+            "2024-05-31T12:30:00.",
+            "2024-05-31T12:30:00.1234567890",
+            "2024-05-31T12:30:00+01:00:00.5",
             "2024-05-31T12:30+é",
             "31.05.2024",
             "2024-05-31-01",

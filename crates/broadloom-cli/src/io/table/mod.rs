@@ -4,7 +4,7 @@
 //! large file is read row by row, for all of its inputs together.
 
 pub mod cells;
-mod dates;
+pub mod dates;
 pub mod numbers;
 mod profile;
 mod quotes;
