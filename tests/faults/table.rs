@@ -172,7 +172,7 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "tensors without elements are read, before loops that do not run",
         file: "crates/broadloom-loops/src/flat.rs",
-        place: "node if ⟦shape.iter().any(Dim::is_zero)⟧ &&",
+        place: "node if ⟦shape.iter().any(Dim::is_zero)⟧",
         new: "false",
         test: EMPTY,
     },

@@ -382,7 +382,7 @@ impl Graph {
     }
 
     /// Returns the shape of an expression for a caller that makes other sizes of it. The size of `x[-4:]` is 4 only where `x`
-    /// has four elements and more: the conditions of the expression hold from now on, also if no output needs its elements.
+    /// has four elements and more: such bounds of the expression hold from now on, also if no output needs its elements.
     pub fn measure(&mut self, expr: ExprId) -> Shape {
         self.measured.insert(expr);
         self.shape(expr)

@@ -275,12 +275,18 @@ impl<'a> Printer<'a> {
                 facts.push(format!("likely({name}) == {likely}"));
             }
         }
+        // Bounds come first: a text with the same facts prints as itself, whichever of them were declared and whichever follow
+        // from sizes that were handed out.
+        let mut equalities = Vec::new();
         for obligation in graph.obligations().iter().filter(|obligation| obligation.origin.is_none()) {
-            facts.push(match &obligation.demand {
-                Demand::Equal(left, right) => format!("{} == {}", self.declared(left), self.declared(right)),
-                Demand::NonNegative(dim) => format!("{} >= 0", self.declared(dim)),
-            });
+            match &obligation.demand {
+                Demand::Equal(left, right) => {
+                    equalities.push(format!("{} == {}", self.declared(left), self.declared(right)));
+                }
+                Demand::NonNegative(dim) => facts.push(format!("{} >= 0", self.declared(dim))),
+            }
         }
+        facts.extend(equalities);
         for fact in facts {
             self.line(&format!("assume {fact}"));
         }

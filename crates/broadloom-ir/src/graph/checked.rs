@@ -108,11 +108,15 @@ impl Graph {
             solutions,
         };
         let measured = self.reached(self.measured.iter().copied());
+        // Without a bound, a size that was handed out is wrong. Of two sizes that should be equal, the other is not needed.
+        let bounds_size = |obligation: &Obligation, origin: ExprId| {
+            measured[origin.index()] && matches!(obligation.demand, super::Demand::NonNegative(_))
+        };
         for obligation in self.declarations.iter().chain(&self.obligations) {
             let origin = match obligation.origin {
                 Some(origin) => match number.get(origin.index()).copied().flatten() {
                     Some(origin) => Some(origin),
-                    None if measured[origin.index()] => None,
+                    None if bounds_size(obligation, origin) => None,
                     None => continue,
                 },
                 None => None,

@@ -4,7 +4,7 @@ use crate::support::{assert_round_trip, graph};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::graph::{
-    CheckedGraph, Graph, InputDim, Literal, Node, Norm, SegmentOp, Site, SliceSpec, View,
+    CheckedGraph, Graph, IndexItem, InputDim, Literal, Node, Norm, SegmentOp, Site, SliceSpec, View,
 };
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
@@ -214,6 +214,11 @@ impl Random<'_, '_> {
                     _ => self.graph.size_value(size, site),
                 }
             }
+            25 if keepdims => {
+                let indices = self.graph.cast(y, DType::I64, site);
+                let value = self.graph.cast(z, dtype, site);
+                self.graph.set_index(x, &[IndexItem::Positions(indices)], value, site)
+            }
             25 | 26 => {
                 let shape = self.graph.shape(x);
                 let count = self.choices.below(3) + 1;
@@ -359,7 +364,7 @@ fn random_graphs() {
     });
     result.unwrap_or_else(|error| panic!("{error}"));
     // Every kind of node but poison, and every kind of view.
-    assert!(met.len() == 19 && met.values().all(|count| *count >= 20), "{met:#?}");
+    assert!(met.len() == 20 && met.values().all(|count| *count >= 20), "{met:#?}");
 }
 
 /// Programs as people write them, and what is printed of them.

@@ -141,7 +141,11 @@ pub fn canonical(graph: &CheckedGraph) -> String {
     let mut met = HashSet::new();
     demands.retain(|(_, demand)| met.insert(demand.clone()));
     lines.extend(demands.into_iter().map(|(origin, demand)| format!("{origin} {demand}")));
-    lines.join("\n")
+    // A size that is inferred gets a name in the text (`?x.0` is `x_0` there) if a condition mentions it.
+    let text = lines.join("\n");
+    let mut parts = text.split('?');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |named, part| named + &part.replacen('.', "_", 1))
 }
 
 /// A line of a graph's text with other numbers of expressions.
