@@ -79,6 +79,10 @@ Examples:
   broadloom completions bash > ~/.local/share/bash-completion/completions/broadloom
   broadloom completions zsh > ~/.zfunc/_broadloom";
 
+const MAN: &str = "\
+Examples:
+  broadloom man ~/.local/share/man/man1";
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Eval(EvalArgs),
@@ -89,6 +93,7 @@ pub enum Command {
     Ops(OpsArgs),
     Help(HelpArgs),
     Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 /// Compute an expression or a program on files.
@@ -234,6 +239,15 @@ pub struct HelpArgs {
 #[command(after_help = COMPLETIONS)]
 pub struct CompletionsArgs {
     pub shell: Shell,
+}
+
+/// Write man pages into a folder.
+#[derive(Debug, Args)]
+#[command(after_help = MAN)]
+pub struct ManArgs {
+    /// The folder, which is made if it does not exist
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 #[cfg(test)]

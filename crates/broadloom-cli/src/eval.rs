@@ -2,6 +2,7 @@
 
 use crate::args::EvalArgs;
 use crate::failure::Failure;
+use crate::io::content::memory_of_machine;
 use crate::io::destinations::Destinations;
 use crate::io::memory::Array;
 use crate::labels::Labels;
@@ -10,7 +11,8 @@ use crate::program;
 use crate::stream::Stream;
 use crate::terminal::Terminal;
 use crate::threads::threads;
-use broadloom::{AnyArray, CheckedGraph, CompileOptions, Executable, Inputs, IntoArrayView, Outputs};
+use broadloom::{AnyArray, Bound, CheckedGraph, CompileOptions, Executable, Inputs, IntoArrayView, Outputs};
+use indicatif::BinaryBytes;
 use std::time::{Duration, Instant};
 
 /// The time that each step took.
@@ -87,7 +89,7 @@ pub fn run(args: &EvalArgs, terminal: &Terminal) -> Result<(), Failure> {
         }
     }
     clock.step("read");
-    let outputs = compute(&kernel, &arrays, args)?;
+    let outputs = compute(&kernel, &arrays, args, terminal)?;
     clock.step("run");
     if destinations.has_files() {
         let mut files = destinations.open()?;
@@ -116,7 +118,12 @@ fn refuse_assignments(graph: &CheckedGraph) -> Result<(), Failure> {
     }
 }
 
-fn compute(kernel: &Executable, arrays: &[(&str, Array)], args: &EvalArgs) -> Result<Outputs, Failure> {
+fn compute(
+    kernel: &Executable,
+    arrays: &[(&str, Array)],
+    args: &EvalArgs,
+    terminal: &Terminal,
+) -> Result<Outputs, Failure> {
     let mut inputs = Inputs::new();
     for (name, array) in arrays {
         let view = array.view().map_err(|what| Failure::data(format!("input {name:?}: {what}")))?;
@@ -125,7 +132,35 @@ fn compute(kernel: &Executable, arrays: &[(&str, Array)], args: &EvalArgs) -> Re
     for (name, size) in args.program.sizes() {
         inputs = inputs.with_size(name, size);
     }
-    Ok(kernel.run(inputs)?)
+    let bound = kernel.bind(inputs)?;
+    announce(&bound, terminal)?;
+    Ok(bound.run()?)
+}
+
+/// Says before a run how much memory it takes beside its inputs and results, if that is much: results have the sizes that the
+/// program shows, and temporaries do not.
+///
+/// # Errors
+/// Returns an error if this machine has less memory.
+fn announce(bound: &Bound<'_>, terminal: &Terminal) -> Result<(), Failure> {
+    const MUCH: u64 = 512 << 20;
+    const STORED: &str = "to see what is stored, write `broadloom explain` in place of `broadloom eval`";
+    let temporaries = bound.temporary_bytes() as u64;
+    let results = bound.outputs().iter().fold(0, |sum: u64, output| sum.saturating_add(output.bytes as u64));
+    let (needed, memory) = (results.saturating_add(temporaries), memory_of_machine());
+    let (shown, results) = (BinaryBytes(temporaries), BinaryBytes(results));
+    if needed > memory {
+        return Err(Failure::data(format!(
+            "the run needs {results} for results and {shown} for temporaries, and this machine has {}",
+            BinaryBytes(memory)
+        ))
+        .help("compute a part of the rows or columns at a time, as in `x[:, :100]`")
+        .help(STORED));
+    }
+    if temporaries >= MUCH {
+        terminal.warn(format!("the run takes {shown} of memory for temporaries"), Some(STORED));
+    }
+    Ok(())
 }
 
 fn show(outputs: &Outputs, labels: &Labels, terminal: &Terminal) -> Result<(), Failure> {

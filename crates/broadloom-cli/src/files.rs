@@ -122,6 +122,12 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     written.and_then(|()| partial.persist()).map_err(|error| unwritable(path, &error))
 }
 
+/// Returns whether a path is one that systems have for standard output. The program writes files under other names first,
+/// which these folders do not allow.
+pub fn is_stdout(path: &Path) -> bool {
+    cfg!(unix) && ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
 /// Returns the folder of a file.
 pub fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))

@@ -20,8 +20,8 @@ pub fn run(args: &GraphArgs, terminal: &Terminal) -> Result<(), Failure> {
         PictureFormat::Dot => broadloom_picture::dot(&explanation),
     };
     match &args.output {
-        Some(file) => files::write(file, picture.as_bytes()),
-        None => terminal.print(picture),
+        Some(file) if !files::is_stdout(file) => files::write(file, picture.as_bytes()),
+        _ => terminal.print(picture),
     }
 }
 
@@ -30,7 +30,9 @@ fn format(args: &GraphArgs) -> Result<PictureFormat, Failure> {
     if let Some(format) = args.format {
         return Ok(format);
     }
-    let Some(file) = &args.output else { return Ok(PictureFormat::Dot) };
+    let Some(file) = args.output.as_deref().filter(|file| !files::is_stdout(file)) else {
+        return Ok(PictureFormat::Dot);
+    };
     let extension = file.extension().unwrap_or_default().to_ascii_lowercase();
     match extension.to_str() {
         Some("svg") => Ok(PictureFormat::Svg),

@@ -23,6 +23,7 @@ mod help;
 mod interrupt;
 mod io;
 mod labels;
+mod man;
 mod ops;
 mod print;
 mod program;
@@ -55,5 +56,6 @@ fn run(command: &Command, terminal: &Terminal) -> Result<(), Failure> {
         Command::Ops(args) => ops::run(args, terminal),
         Command::Help(args) => help::run(args, terminal),
         Command::Completions(args) => completions::run(args, terminal),
+        Command::Man(args) => man::run(args),
     }
 }

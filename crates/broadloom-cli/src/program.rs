@@ -249,7 +249,9 @@ fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure
         add(&mut inputs, files.open(argument, &is_wanted)?)?;
     }
     let mut reading = start.elapsed();
-    for name in inputs.iter().map(|input| &input.name).filter(|name| constants.contains(&name.as_str())) {
+    let is_number =
+        |name: &&String| constants.contains(&name.as_str()) && broadloom_text::dtype(name).is_none();
+    for name in inputs.iter().map(|input| &input.name).filter(is_number) {
         let help = format!("rename the input to use the constant `{name}`");
         terminal.warn(format!("`{name}` refers to the input of that name, not to the constant"), Some(&help));
     }

@@ -18,8 +18,8 @@ pub fn instead(name: &str) -> String {
 }
 
 /// Returns the function that a name was probably meant to be. Most short names are similar to each other by chance,
-/// so a short name counts as a slip only if its letters differ in order or case, or by one letter too many or too
-/// few.
+/// so a short name counts as a slip only if its letters differ in order or case, by one letter too many or too few, or
+/// in vowels.
 fn meant(name: &str) -> Option<&'static str> {
     /// The longest name that counts as short.
     const SHORT: usize = 4;
@@ -29,9 +29,15 @@ fn meant(name: &str) -> Option<&'static str> {
         letters.sort_unstable();
         letters
     };
+    let is_vowel = |letter: char| "aeiou".contains(letter);
+    let sounds_alike = |candidate: &str| {
+        let mut pairs = lower.chars().zip(candidate.chars());
+        length == SHORT && pairs.all(|(own, other)| own == other || is_vowel(own) && is_vowel(other))
+    };
     let is_likely = |candidate: &&str| {
         let begins_alike = lower.chars().next() == candidate.chars().next();
-        let is_no_other_word = length > SHORT || length != candidate.chars().count();
+        let is_no_other_word =
+            length > SHORT || length != candidate.chars().count() || sounds_alike(candidate);
         begins_alike && is_no_other_word || sorted(&lower) == sorted(candidate)
     };
     nearest(name, functions().filter(is_likely))
@@ -50,6 +56,8 @@ mod tests {
             ("summ", Some("sum")),
             ("sinn", Some("sin")),
             ("sofmax", Some("softmax")),
+            ("meen", Some("mean")),
+            ("coth", None),
             ("concatenat", Some("concatenate")),
             ("xamax", None),
             ("cox", None),

@@ -351,8 +351,8 @@ fn spell_out(mistake: &mut Mistake, places: &TextPlaces) {
         let operand = operands.iter().find(|operand| *operand.name == *role)?;
         let part = match &operand.made {
             Made::Input(name) => return name.chars().all(is_letter).then(|| name.to_string()),
-            Made::Op { .. } => places.sites.span(operand.site)?,
-            Made::Constant(_) | Made::Wanted | Made::Result => return None,
+            Made::Op { .. } | Made::Constant(_) => places.sites.span(operand.site)?,
+            Made::Wanted | Made::Result => return None,
         };
         // A conversion that belongs to the operation has the same place as the operation.
         let is_part = span.start <= part.start && part.end <= span.end && part != *span;
@@ -414,8 +414,10 @@ fn in_text(help: Help, transposed: &str) -> Option<Help> {
         code = format!("{op}({left}, {right}, axis={axis})");
     }
     code = code.replace(".t()", transposed);
-    if let Some((left, right)) = code.strip_suffix(')').and_then(|code| code.split_once(".matmul(")) {
-        code = format!("{left} @ {right}");
+    for (method, operator) in [(".matmul(", "@"), (".pow(", "**")] {
+        if let Some((left, right)) = code.strip_suffix(')').and_then(|code| code.split_once(method)) {
+            code = format!("{left} {operator} {right}");
+        }
     }
     // This fact would come too late.
     if code.starts_with("let ") && code.contains("g.symbol(") {

@@ -412,12 +412,13 @@ impl Program {
         names
     }
 
-    /// Returns the constants that the program uses, such as `pi` and `e`, in order. A given input with the name of
-    /// a constant replaces it.
+    /// Returns the names with a meaning of their own that the program uses as values, in order: constants, such as `pi`
+    /// and `e`, and dtypes, such as `u8`. A given input of that name replaces the meaning, but for dtypes only where a
+    /// function takes none.
     ///
     /// ```
-    /// let program = broadloom_text::Program::parse("example", "e + x * nan")?;
-    /// assert_eq!((program.missing_inputs(), program.constants()), (vec!["x"], vec!["e", "nan"]));
+    /// let program = broadloom_text::Program::parse("example", "e + x.astype(u8) * nan + f16")?;
+    /// assert_eq!((program.missing_inputs(), program.constants()), (vec!["x"], vec!["e", "nan", "f16"]));
     /// # Ok::<(), broadloom_text::Mistakes>(())
     /// ```
     pub fn constants(&self) -> Vec<&str> {

@@ -389,13 +389,9 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Whether a name means anything.
+    /// Whether the program or its inputs give a name a meaning.
     fn is_known(&self, text: &str) -> bool {
-        self.names.contains_key(text)
-            || self.symbols.contains_key(text)
-            || self.broken.contains(text)
-            || names::constant(text).is_some()
-            || names::dtype(text).is_some()
+        self.names.contains_key(text) || self.symbols.contains_key(text) || self.broken.contains(text)
     }
 
     fn name(&mut self, name: &Name, takes_sizes: bool) -> Outcome<Value> {

@@ -8,7 +8,7 @@ use broadloom_ir::graph::Literal;
 use std::ops::Range;
 
 /// An expression of a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Id(pub u32);
 
 /// A name and its place.

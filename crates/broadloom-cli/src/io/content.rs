@@ -132,7 +132,7 @@ impl Content {
 }
 
 /// The bytes of memory of the machine; a large default if the system does not report it.
-fn memory_of_machine() -> u64 {
+pub fn memory_of_machine() -> u64 {
     const UNKNOWN: u64 = 1 << 36;
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));

@@ -7,7 +7,7 @@ use super::format::{Format, NAMES, TableFormat};
 use super::sink::{Heads, Npy, NpyFile, Npz, Picture, Raw, Sink, Table};
 use super::table::Names;
 use crate::failure::Failure;
-use crate::files::{Partial, folder, unwritable};
+use crate::files::{Partial, folder, is_stdout, unwritable};
 use crate::labels::{Label, Labels};
 use crate::terminal::Terminal;
 use broadloom::{AnyArray, ArrayInfo, DType};
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub struct OutputArgs {
     /// Where results go, instead of being printed: a file for the only result, an .npz for all, or NAME=FILE for one of
-    /// several; `-` is standard output
+    /// several; `-` is standard output, as is /dev/stdout
     #[arg(short, long, value_name = "[NAME=]FILE")]
     output: Vec<OsString>,
     /// Format to write when no file name says it, as for standard output
@@ -273,6 +273,7 @@ fn target(argument: &OsStr, results: &[ArrayInfo], stated: Option<Format>) -> Re
         },
         None => (argument.into(), (0..results.len()).collect()),
     };
+    let path = if is_stdout(&path) { STDIO.into() } else { path };
     let is_stdout = path == Path::new(STDIO);
     let shown = if is_stdout { STDOUT.to_owned() } else { path.display().to_string() };
     if let (true, None) = (is_stdout, stated) {

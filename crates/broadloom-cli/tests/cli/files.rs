@@ -54,6 +54,26 @@ mod unix {
     }
 
     #[test]
+    fn the_systems_names_of_standard_output_are_known() {
+        let folder = folder();
+        for name in ["/dev/stdout", "/dev/fd/1"] {
+            let piped = folder.run(&["eval", "x", "x=x.npy", "-o", "-", "--format", "csv"]);
+            let named = folder.run(&["eval", "x", "x=x.npy", "-o", name, "--format", "csv"]);
+            assert_eq!((named.code, &named.stdout, &named.stderr), (Some(0), &piped.stdout, &piped.stderr));
+            let unknown = folder.run(&["eval", "x", "x=x.npy", "-o", name]);
+            assert!(
+                unknown.code == Some(2) && unknown.stderr.contains("-o - --format csv"),
+                "{}",
+                unknown.stderr
+            );
+        }
+        let twice = folder.run(&["eval", "x", "x=x.npy", "-o", "-", "-o", "/dev/stdout", "--format", "csv"]);
+        assert!(twice.code == Some(2) && twice.stderr.contains("takes only one file"), "{}", twice.stderr);
+        let picture = folder.output(&["graph", "x", "x:f32[n]", "-o", "/dev/stdout", "--format", "svg"]);
+        assert!(picture.starts_with("<svg"), "{picture}");
+    }
+
+    #[test]
     fn what_is_no_regular_file_is_not_replaced() {
         let folder = folder();
         assert!(Command::new("mkfifo").arg(folder.path().join("pipe.bin")).status().unwrap().success());

@@ -202,9 +202,24 @@ fn completions_name_the_commands() {
 }
 
 #[test]
+fn man_pages_name_the_options() {
+    let folder = Folder::new();
+    assert_eq!(folder.output(&["man", "share/man1"]), "");
+    let page = |name: &str| String::from_utf8(folder.read(&format!("share/man1/{name}.1"))).unwrap();
+    assert!(page("broadloom").contains("broadloom\\-eval(1)"), "{}", page("broadloom"));
+    assert!(page("broadloom-eval").contains("threads"), "{}", page("broadloom-eval"));
+    // Each example keeps its line.
+    let examples = page("broadloom-ops");
+    assert!(examples.contains("\n  broadloom ops\n"), "{examples}");
+    folder.write("file", "");
+    let done = folder.run(&["man", "file"]);
+    assert!(done.code == Some(1) && done.stderr.contains("cannot be written"), "{}", done.stderr);
+}
+
+#[test]
 fn every_command_has_a_help() {
     let folder = Folder::new();
-    for command in ["eval", "check", "explain", "graph", "bench", "ops", "help", "completions"] {
+    for command in ["eval", "check", "explain", "graph", "bench", "ops", "help", "completions", "man"] {
         assert!(folder.output(&[command, "--help"]).contains("Usage: broadloom"), "{command}");
     }
 }

@@ -42,6 +42,35 @@ fn stray_quotation_marks_swallow_no_rows() {
 }
 
 #[test]
+fn columns_may_have_names_of_dtypes() {
+    let folder = Folder::new();
+    folder.write("t.csv", "u8,f16,int,x\n1,2.5,a,4\n2,3.5,b,5\n");
+    for (expression, expected) in [
+        ("u8 + f16", "[3.5 5.5]\n"),
+        ("(x * 64).astype(u8)", "[ 0 64]\n"),
+        ("u8.astype(u8) * 100", "[100 200]\n"),
+        ("int == \"b\"", "[False  True]\n"),
+    ] {
+        assert_eq!(folder.output(&["eval", expression, "t.csv"]), expected, "{expression}");
+    }
+    assert_eq!(folder.output(&["eval", "u8 * 2", "u8=t.csv:u8"]), "[2 4]\n");
+    // Texts in double quotes, whatever else has that name.
+    folder.write("k.csv", "k\nint\ne\n");
+    assert_eq!(folder.output(&["eval", "k == \"int\"", "k.csv"]), "[ True False]\n");
+    assert_eq!(folder.output(&["eval", "k == \"e\"", "k.csv"]), "[False  True]\n");
+}
+
+/// Some terabytes, which no machine has.
+#[test]
+fn memory_is_known_before_a_run() {
+    let message = refused(&Folder::new(), &["median(sin(arange(274877906944)))"]);
+    says(
+        &message,
+        &["the run needs 8 B for results", "TiB for temporaries", "this machine has", "broadloom explain"],
+    );
+}
+
+#[test]
 fn zeros_keep_their_sign_among_floats() {
     let folder = Folder::new();
     folder.write("z.csv", "x,n,g\n-0,-0,-0\n1.5,2,\n");

@@ -76,6 +76,12 @@ fn convert(
             if let ("negative", [DType::Bool], [operand]) = (op, &*dtypes, described) {
                 helps.push(certain("to swap true and false:", Some(format!("!{}", operand.name))));
             }
+            if let ("bitwise_xor", [left, right]) = (op, described)
+                && Op::Pow.operand_dtype(&dtypes).is_some()
+            {
+                let code = format!("{}.pow({})", left.name, right.name);
+                helps.push(certain("to raise to a power:", Some(code)));
+            }
             let Some(boolean) = dtypes.iter().position(|dtype| *dtype == DType::Bool) else { return };
             dtypes[boolean] = DType::I64;
             if Op::from_name(op).is_some_and(|op| op.operand_dtype(&dtypes).is_some())

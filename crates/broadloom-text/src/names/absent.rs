@@ -245,7 +245,22 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
         &["groupby", "aggregate", "agg", "pivot_table"],
         "write `segment_mean(x, ids, groups)`, or `segment_sum`, `segment_min`, `segment_max` or `segment_count`",
     ),
-    (&["value_counts"], "write `segment_count(ids, groups)`"),
+    (&["value_counts", "segment_size"], "write `segment_count(ids, groups)`"),
+    (
+        &["segment_var"],
+        "write `segment_mean((x - segment_mean(x, ids, groups)[ids])**2, ids, groups)`; for a column of text, index by `ids.astype(i64)`, and leave out `groups`",
+    ),
+    (
+        &["segment_std"],
+        "write `sqrt(segment_mean((x - segment_mean(x, ids, groups)[ids])**2, ids, groups))`; for a column of text, index by `ids.astype(i64)`, and leave out `groups`",
+    ),
+    (&["segment_prod"], "for positive elements, write `exp(segment_sum(log(x), ids, groups))`"),
+    (&["segment_any"], "write `segment_max(x, ids, groups)`"),
+    (&["segment_all"], "write `segment_min(x, ids, groups)`"),
+    (
+        &["segment_median", "segment_quantile"],
+        "use SQL: `broadloom-sql \"SELECT k, broadloom_agg('median(x)', x) FROM t GROUP BY k\" t=FILE`",
+    ),
     (&["fillna"], "write `where(isnan(x), 0, x)`"),
     (&["isna", "isnull"], "write `isnan(x)`"),
     (&["notna", "notnull"], "write `~isnan(x)`"),

@@ -1,7 +1,7 @@
 //! The order in which statements are resolved, and the names that a program leaves undefined.
 
 use crate::names;
-use crate::syntax::{Action, Id, Infix, Kind, Statement, Tree};
+use crate::syntax::{Action, Expr, Id, Infix, Kind, Statement, Tree};
 use std::collections::HashSet;
 
 /// Returns the statements in order, except that among adjacent facts those about a single symbol come first. Their
@@ -24,19 +24,24 @@ pub(super) fn in_order(tree: &Tree) -> Vec<&Statement> {
     order
 }
 
-/// Returns the names that are used but neither declared nor defined, in order, and whether each is a constant.
+/// Returns the names that are used as values but neither declared nor defined, in order, and whether each has a meaning
+/// of its own: constants and dtypes.
 pub(crate) fn undefined(tree: &Tree) -> impl Iterator<Item = (&str, bool)> {
     let mut known: HashSet<&str> = HashSet::from(["_", "newaxis"]);
     let mut undefined = Vec::new();
     for statement in &tree.statements {
         let takes_sizes = matches!(statement.action, Action::Input { .. } | Action::Assume(_));
         let exprs = &tree.exprs[statement.exprs.start as usize..statement.exprs.end as usize];
-        for expr in exprs {
+        let dtypes: HashSet<Id> = exprs.iter().flat_map(dtype_arguments).collect();
+        for (id, expr) in (statement.exprs.start..).map(Id).zip(exprs) {
             let Kind::Name { text: name, is_quoted } = &expr.kind else { continue };
             if takes_sizes {
                 known.insert(name);
-            } else if names::dtype(name).is_none() && known.insert(name) {
-                undefined.push((&**name, !is_quoted && names::constant(name).is_some()));
+                continue;
+            }
+            let is_dtype = names::dtype(name).is_some();
+            if !(is_dtype && dtypes.contains(&id)) && known.insert(name) {
+                undefined.push((&**name, !is_quoted && (is_dtype || names::constant(name).is_some())));
             }
         }
         match &statement.action {
@@ -51,4 +56,25 @@ pub(crate) fn undefined(tree: &Tree) -> impl Iterator<Item = (&str, bool)> {
         }
     }
     undefined.into_iter()
+}
+
+/// Returns the arguments of a call that stand where a function takes a dtype, in the language's order or in NumPy's.
+fn dtype_arguments(expr: &Expr) -> Vec<Id> {
+    const DTYPE: &str = "dtype";
+    let Kind::Call { name, receiver, arguments } = &expr.kind else { return Vec::new() };
+    let Some((function, own, parameters)) = names::function(&name.text) else { return Vec::new() };
+    let by_position = parameters.iter().filter(|parameter| !parameter.contains('='));
+    let orders = [
+        Some(by_position.copied().map(names::bare).collect()),
+        names::numpy_order(function, own, &parameters),
+    ];
+    let is_dtype =
+        |position: usize| orders.iter().flatten().any(|order: &Vec<_>| order.get(position) == Some(&DTYPE));
+    let by_keyword = arguments.iter().filter(|argument| {
+        argument.keyword.as_ref().is_some_and(|keyword| names::keyword(&keyword.text) == DTYPE)
+    });
+    let positional = arguments.iter().filter(|argument| argument.keyword.is_none());
+    let positional = receiver.iter().copied().chain(positional.map(|argument| argument.value));
+    let at_position = positional.enumerate().filter(|(position, _)| is_dtype(*position)).map(|(_, id)| id);
+    at_position.chain(by_keyword.map(|argument| argument.value)).collect()
 }

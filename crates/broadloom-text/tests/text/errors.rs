@@ -64,6 +64,9 @@ const PROGRAMS: &[&str] = &[
     "input x: f32[n]\nassign xx = x",
     "input x: f32[n]\noutput y = divmod(x, 2)",
     "input x: f32[n]\noutput y = fillna(x, 2)",
+    "input x: f32[n]\noutput y = np.meen(x)",
+    "input x: f32[n]\noutput y = segment_std(x, x)",
+    "input x: f32[n]\noutput y = x + u8",
     "input x: f32[n]\noutput y = sum",
     "input x: f32[n]\noutput y = x.sum",
     // P006
@@ -154,6 +157,7 @@ const PROGRAMS: &[&str] = &[
     "input x: u8[n]\noutput y = x + 300",
     "u8(300)",
     "input x: i32[n]\noutput y = x ** -2",
+    "input x: f32[n]\noutput y = x ^ 2",
     "input x: f32[n]\noutput y = x[x]",
     "input x: i32[n]\nassign x = x + 0.5",
     // Positions.
@@ -275,6 +279,11 @@ fn helps_can_be_pasted() {
         ("input a: f32[n, 3]", "a.squeeze(0)"),
         ("input a: bool[n]", "-a"),
         ("input a: f32[n]\ninput b: f32[n]", "take(a, b)"),
+        ("input a: f32[n]", "a ^ 2"),
+        ("input a: f32[n]", "1.5 ^ (a + 1)"),
+        ("input a: f32[n]\ninput b: i64[n]", "(a + 1) ^ -b"),
+        ("input a: bool[n]", "a - True"),
+        ("input a: bool[n]", "True - a"),
     ] {
         let text = format!("symbols n, m\n{declarations}\noutput y = {expression}");
         let mistakes = Program::parse("t", &text).unwrap().resolve().unwrap_err();
@@ -289,5 +298,40 @@ fn helps_can_be_pasted() {
             assert!(result.is_ok(), "{text}\n{mended}\n{:#}", result.unwrap_err());
         }
     }
-    assert!(tried >= 14, "{tried}");
+    assert!(tried >= 20, "{tried}");
+}
+
+/// What stands in for statistics of groups is text of the language.
+#[test]
+fn groups_have_other_statistics() {
+    for name in ["segment_var", "segment_std", "segment_prod", "segment_any", "segment_all", "segment_size"] {
+        let help = broadloom_text::instead(name);
+        let code = help.split('`').nth(1).unwrap();
+        let text =
+            format!("symbols n\nparameters groups\ninput x: f64[n]\ninput ids: i64[n]\noutput y = {code}");
+        let result = Program::parse("t", &text).and_then(|program| program.resolve());
+        assert!(result.is_ok(), "{text}\n{:#}", result.unwrap_err());
+    }
+}
+
+/// A column may have the name of a dtype: it counts wherever no dtype can stand.
+#[test]
+fn given_inputs_may_have_names_of_dtypes() {
+    let given = |name| Given { name, dtype: DType::F64, shape: &[3], rows: None, names: None };
+    for (text, used, signature) in [
+        ("u8 + 1", &["u8"][..], "result: f64[3]\n"),
+        ("sum(f16)", &["f16"], "result: f64[]\n"),
+        ("int.astype(f32)", &["int"], "result: f32[3]\n"),
+        ("astype(x, dtype=u8)", &[], "result: u8[3]\n"),
+        ("zeros(3, u64) + x.astype(u64)", &[], "result: u64[3]\n"),
+        ("sum(x, 0, f64) + u8.astype(u8) + add(x, 1, dtype=f64)", &["u8"], "result: f64[3]\n"),
+        ("u8(x)", &[], "result: u8[3]\n"),
+        ("\"u8\" * 2", &[], "result: f64[3]\n"),
+    ] {
+        let program = Program::parse("expression", text).unwrap();
+        assert_eq!(program.constants(), used, "{text}");
+        let graph = program.resolve_with(&[given("x"), given("u8"), given("f16"), given("int")]);
+        let graph = graph.unwrap_or_else(|mistakes| panic!("{text}\n{mistakes:#}"));
+        assert_eq!(broadloom_text::signature(&graph), signature, "{text}");
+    }
 }
