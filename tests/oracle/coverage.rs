@@ -425,7 +425,7 @@ const LOOPS: &[(&str, &[DType])] = &[
     ("cummax", FLOATS),
     ("scattered, vector", FLOATS),
     ("scattered, scalar", SUMS),
-    ("scatter", MAIN),
+    ("scatter", &[Bool, I64, F32, F64]),
     ("segment_sum", &[I64, F64]),
     ("compensated segment_sum", &[F64]),
     ("segment_min", FLOATS),
