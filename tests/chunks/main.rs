@@ -327,7 +327,7 @@ fn what_needs_other_rows_is_refused() {
         (
             "output a = x.at[0].set(0)",
             "`set`",
-            "changes rows at fixed positions",
+            "changes rows by their position",
             "with a condition on an input",
         ),
         ("output a = x.reshape(n * 3)", "`reshape`", "mixes rows", "keep the rows as the leading axis"),

@@ -43,7 +43,7 @@ pub enum Refusal {
     Reshape,
     /// Some rows are cut out, or their order changes.
     Slice,
-    /// Rows at fixed positions change.
+    /// Rows change by their position.
     Set,
     /// Rows are looked up by number.
     Take,

@@ -156,7 +156,8 @@ impl fmt::Display for BindError {
                 let EmptyTable { axis, indices, call, .. } = &**table;
                 match axis {
                     Some(axis) => {
-                        write!(f, "`{call}` has {indices} indices into axis {axis}, which is empty")
+                        let noun = if *indices == 1 { "index" } else { "indices" };
+                        write!(f, "`{call}` has {indices} {noun} into axis {axis}, which is empty")
                     }
                     None => write!(f, "`{call}` has {indices} rows, but no segments"),
                 }

@@ -1,6 +1,7 @@
 //! A flat list of steps that solves and checks sizes when arrays are bound. It is made once per executable;
 //! `check.rs` executes it.
 
+use broadloom_ir::diagnostics::Requirement;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{CheckedGraph, Node, Site, SymbolKind, View, symbol_named};
 use broadloom_ir::shape::Shape;
@@ -78,7 +79,11 @@ impl SizeRules {
                 Node::Scatter { base, indices, .. } => takes.push(Take {
                     size: graph.shape(*base)[0].clone(),
                     indices: graph.shape(*indices).clone(),
-                    axis: Some(0),
+                    // The axis of the positions goes to the front.
+                    axis: Some(match graph.node(*base) {
+                        Node::View { view: View::Permute(axes), .. } => axes.first().copied().unwrap_or(0),
+                        _ => 0,
+                    }),
                     expr,
                     site: graph.site(expr),
                 }),
@@ -105,7 +110,10 @@ impl SizeRules {
                 | Node::Poison => {}
             }
         }
-        let demands = graph.obligations().iter().filter(|obligation| obligation.origin.is_some());
+        // Declarations may mention sizes that nothing determines.
+        let demands = graph.obligations().iter().filter(|obligation| {
+            !matches!(obligation.requirement, Requirement::Declared | Requirement::Range)
+        });
         needed.extend(demands.flat_map(|obligation| obligation.demand.symbols()));
         let mut required = read;
         let (mut steps, mut solved) = solve(graph, &required, HashSet::new());

@@ -227,7 +227,7 @@ fn reason(rows: &str, refusal: Refusal) -> String {
         Refusal::OtherSize => format!("its result has a size that depends on `{rows}` in another way"),
         Refusal::Reshape => "it mixes rows with another axis".to_owned(),
         Refusal::Slice => "it cuts out rows, or changes their order".to_owned(),
-        Refusal::Set => "it changes rows at fixed positions".to_owned(),
+        Refusal::Set => "it changes rows by their position".to_owned(),
         Refusal::Take => "it looks up rows by their position".to_owned(),
         Refusal::Sort => "it sorts all rows".to_owned(),
         Refusal::Search => "it searches among all rows".to_owned(),

@@ -8,7 +8,7 @@ const DAY: i64 = 86_400;
 const UNITS: i64 = 1_000_000_000;
 
 /// An instant in UTC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Instant {
     /// Whole seconds since 1970-01-01, before the instant.
     seconds: i64,
