@@ -1,7 +1,6 @@
 //! A flat list of steps that solves and checks sizes when arrays are bound. It is made once per executable;
 //! `check.rs` executes it.
 
-use broadloom_ir::diagnostics::Requirement;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{CheckedGraph, Node, Site, SymbolKind, View, symbol_named};
 use broadloom_ir::shape::Shape;
@@ -110,10 +109,7 @@ impl SizeRules {
                 | Node::Poison => {}
             }
         }
-        // Declarations may mention sizes that nothing determines.
-        let demands = graph.obligations().iter().filter(|obligation| {
-            !matches!(obligation.requirement, Requirement::Declared | Requirement::Range)
-        });
+        let demands = graph.obligations().iter().filter(|obligation| obligation.origin.is_some());
         needed.extend(demands.flat_map(|obligation| obligation.demand.symbols()));
         let mut required = read;
         let (mut steps, mut solved) = solve(graph, &required, HashSet::new());
