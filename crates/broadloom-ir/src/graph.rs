@@ -160,6 +160,9 @@ pub struct Obligation {
     pub requirement: Requirement,
     /// The function that the user called; `None` for a declaration.
     pub call: Option<Arc<str>>,
+    /// Whether a size that was handed out is right only under this condition (see [`Graph::measure`]): then it is checked also
+    /// where nothing else needs the sizes that it mentions.
+    pub bounds_size: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -489,7 +492,14 @@ impl Graph {
             if self.obliged.insert((origin, dim.clone())) {
                 let demand = Demand::NonNegative(dim);
                 let origin = Some(origin);
-                self.obligations.push(Obligation { demand, origin, site, requirement, call: None });
+                self.obligations.push(Obligation {
+                    demand,
+                    origin,
+                    site,
+                    requirement,
+                    call: None,
+                    bounds_size: false,
+                });
             }
         }
     }

@@ -27,7 +27,7 @@ mod views;
 
 use reduced::{Reduced, reduced};
 pub use reductions::{is_few, most_unrolled};
-pub(crate) use scattered::Scattered;
+pub(crate) use scattered::{Before, Scattered, Tables};
 pub(crate) use set::{Range, Region, Replaced, Side};
 pub(crate) use views::{merged_axes, runs};
 

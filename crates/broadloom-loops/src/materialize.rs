@@ -11,10 +11,11 @@
 //! extend the plan later, see [`Reason::Loops`] and [`Reason::Large`].
 
 mod estimate;
+mod scattered;
 mod sections;
 
 use crate::cost;
-use crate::flat::{Flat, FlatId, Kind, Reduction, Replaced, Scattered, dense_strides};
+use crate::flat::{Flat, FlatId, Kind, Reduction, Replaced, dense_strides};
 use crate::kernel::{Assumption, AxisId, BufferId, Specialisation};
 use crate::nest::{AffineIndex, AffineMap};
 use crate::plan::{Choice, Planned, Reason};
@@ -26,10 +27,9 @@ use crate::thresholds::{
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::TopK;
-use broadloom_ir::reduce::SEGMENT_BLOCK;
 use estimate::{Estimate, estimates};
 use sections::Sections;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -512,34 +512,7 @@ impl Planner<'_> {
             }
             return self.propagate(id, &map);
         };
-        // The rows of each table, block by block, and the axes of a row.
-        let Scattered { initial, indices, values, ref tables, row, .. } = scattered;
-        let table = self.free_axis(&space, None, &tables.clone().unwrap_or(Dim::ONE), &sizes);
-        if let Some(initial) = initial {
-            let skipped = usize::from(tables.is_some());
-            let along = tables.iter().map(|_| AffineIndex::along(table));
-            let mut map: AffineMap = along.collect();
-            map.extend(self.chain(&space, Some(table), &node.shape[skipped..], &sizes));
-            self.demand(initial, map);
-        }
-        let indexed = &flat.node(indices).shape;
-        let mut of_values: AffineMap = match scattered.taken {
-            Some(_) => {
-                let rows = &indexed[0];
-                let blocks = rows.ceil_div(SEGMENT_BLOCK as i64)?;
-                let block = self.free_axis(&space, Some(table), &blocks, &sizes);
-                let along = self.free_axis(&space, Some(block), rows, &sizes);
-                self.axes[along.index()].counters = smallvec![block, table];
-                smallvec![AffineIndex::along(along)]
-            }
-            None => self.chain(&space, Some(table), indexed, &sizes),
-        };
-        let last = of_values.iter().rev().find_map(|index| index.axis).unwrap_or(table);
-        let of_indices = of_values.clone();
-        of_values.extend(self.chain(&space, Some(last), &node.shape[row..], &sizes));
-        self.demand(indices, of_indices);
-        self.demand(values, of_values);
-        Ok(())
+        self.demand_scattered(id, &scattered, &space, &sizes)
     }
 
     /// Passes the demand for a node on to its operands.

@@ -5,7 +5,7 @@
 
 use super::infer::{self, StretchError};
 use super::{CheckedGraph, Graph, Node, Site};
-use crate::dtype::{Class, DType, Scalar};
+use crate::dtype::{Class, DType};
 use crate::ids::{ExprId, InputId};
 use crate::ops::Op;
 use crate::problem::Problem;
@@ -105,30 +105,15 @@ impl CheckedGraph {
     /// Returns whether the graph may have no result for some data: an index or a segment out of range, or an
     /// integer raised to a negative exponent.
     pub fn can_fail(&self) -> bool {
-        self.exprs().any(|expr| match self.node(expr) {
-            Node::Take { .. } | Node::Scatter { .. } | Node::Segment { .. } => true,
-            Node::Elementwise { op, operands } => {
-                let dtype = operands.first().map(|operand| self.dtype(*operand));
-                let exponent = operands.last().map(|operand| self.node(*operand));
-                let is_safe =
-                    matches!(exponent, Some(Node::Constant(value)) if !Scalar::is_negative_integer(*value));
-                dtype.is_some_and(|dtype| op.can_fail(dtype)) && !is_safe
-            }
-            Node::Input(_)
-            | Node::Constant(_)
-            | Node::Select { .. }
-            | Node::Cast(_)
-            | Node::Reduce { .. }
-            | Node::View { .. }
-            | Node::Iota
-            | Node::Size(_)
-            | Node::Concat { .. }
-            | Node::Set { .. }
-            | Node::TopK { .. }
-            | Node::Sort { .. }
-            | Node::Search { .. }
-            | Node::Scan { .. }
-            | Node::Poison => false,
+        self.exprs().any(|expr| {
+            let node = self.node(expr);
+            let is_safe_power = match node {
+                Node::Elementwise { operands, .. } => operands.last().is_some_and(|exponent| {
+                    matches!(self.node(*exponent), Node::Constant(value) if !value.is_negative_integer())
+                }),
+                _ => false,
+            };
+            node.can_fail(|operand| self.dtype(operand)) && !is_safe_power
         })
     }
 }

@@ -108,21 +108,16 @@ impl Graph {
             solutions,
         };
         let measured = self.reached(self.measured.iter().copied());
-        // Without a bound, a size that was handed out is wrong. Of two sizes that should be equal, the other is not needed.
-        let bounds_size = |obligation: &Obligation, origin: ExprId| {
-            measured[origin.index()] && matches!(obligation.demand, super::Demand::NonNegative(_))
-        };
         for obligation in self.declarations.iter().chain(&self.obligations) {
-            let origin = match obligation.origin {
-                Some(origin) => match number.get(origin.index()).copied().flatten() {
-                    Some(origin) => Some(origin),
-                    None if bounds_size(obligation, origin) => None,
-                    None => continue,
-                },
-                None => None,
-            };
+            let origin = obligation.origin.and_then(|origin| number.get(origin.index()).copied().flatten());
+            // Without a bound, a size that was handed out is wrong. Of two sizes that should be equal, the other is not needed.
+            let bounds_size = obligation.origin.is_some_and(|origin| measured[origin.index()])
+                && matches!(obligation.demand, super::Demand::NonNegative(_));
+            if obligation.origin.is_some() && origin.is_none() && !bounds_size {
+                continue;
+            }
             let demand = obligation.demand.map(&mut |dim| found.apply(dim));
-            match self.decide(&Obligation { demand, origin, ..obligation.clone() }) {
+            match self.decide(&Obligation { demand, origin, bounds_size, ..obligation.clone() }) {
                 Ok(Some(left)) => checked.obligations.push(left),
                 Ok(None) => {}
                 Err(mistake) => mistakes.push(*mistake),
@@ -134,7 +129,8 @@ impl Graph {
             let Entry { site, ref call, .. } = self.entries[index];
             let (demand, origin) = (super::Demand::NonNegative(found.apply(&size)), number[index]);
             let (requirement, call) = (Requirement::Size, call.clone());
-            checked.obligations.push(Obligation { demand, origin, site, requirement, call });
+            let bounds_size = false;
+            checked.obligations.push(Obligation { demand, origin, site, requirement, call, bounds_size });
         }
         mistakes.extend(checked.unsolved(known).into_iter().map(|(symbol, site)| {
             let symbol = self.symbols()[symbol.index()].name.clone();

@@ -343,7 +343,14 @@ impl Graph {
         }
         let demand = super::Demand::Equal(left, right);
         let requirement = Requirement::Declared;
-        self.declarations.push(Obligation { demand, origin: None, site, requirement, call: None });
+        self.declarations.push(Obligation {
+            demand,
+            origin: None,
+            site,
+            requirement,
+            call: None,
+            bounds_size: false,
+        });
         Ok(Declared::Checked)
     }
 
@@ -363,7 +370,14 @@ impl Graph {
             }
             if interval.lower < 0 {
                 let (demand, requirement) = (super::Demand::NonNegative(demand), Requirement::Range);
-                self.declarations.push(Obligation { demand, origin: None, site, requirement, call: None });
+                self.declarations.push(Obligation {
+                    demand,
+                    origin: None,
+                    site,
+                    requirement,
+                    call: None,
+                    bounds_size: false,
+                });
             }
         }
         value.scale(unit).map_err(Problem::Size)?;

@@ -61,8 +61,12 @@ impl CheckedGraph {
         holds: impl Fn(&Demand) -> bool,
     ) -> CheckedGraph {
         let conditions = other.obligations().iter().filter(|obligation| holds(&obligation.demand));
-        // The expressions that demand them are those of the other graph.
-        let conditions = conditions.map(|obligation| Obligation { origin: None, ..obligation.clone() });
+        // The expressions that demand them are those of the other graph, and so are the arrays that determine their sizes.
+        let conditions = conditions.map(|obligation| Obligation {
+            origin: None,
+            bounds_size: false,
+            ..obligation.clone()
+        });
         self.edited(|_, obligations| obligations.extend(conditions))
     }
 

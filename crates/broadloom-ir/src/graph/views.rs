@@ -185,7 +185,8 @@ impl Graph {
         let expr = self.insert_view(View::Rebind, operand, shape, Vec::new(), site)?;
         let requirement = Requirement::Rebound;
         let origin = Some(expr);
-        let obligation = |demand| Obligation { demand, origin, site, requirement, call: None };
+        let obligation =
+            |demand| Obligation { demand, origin, site, requirement, call: None, bounds_size: false };
         self.obligations.extend(demands.into_iter().map(obligation));
         Ok(expr)
     }

@@ -1,9 +1,9 @@
-//! Concatenation, and the tables of segmented reductions.
+//! Concatenation, tables of segmented reductions, and rows that replace others.
 
 use super::Array;
 use super::error::{Fault, Rule};
 use super::reduce::apply;
-use super::view::{element_count, with_room};
+use super::view::{self, element_count, with_room};
 use crate::dim::Dim;
 use crate::dtype::Scalar;
 use crate::ops::Op;
@@ -126,9 +126,7 @@ pub(super) fn scatter(base: &Array, indices: &Array, values: &Array) -> Result<A
     let mut elements = base.elements.clone();
     for (position, index) in indices.elements.iter().enumerate() {
         let Scalar::I64(value) = *index else { return Err(Fault::Unsound(Rule::Types)) };
-        let row = if value < 0 { i128::from(value) + size as i128 } else { i128::from(value) };
-        let row = usize::try_from(row).ok().filter(|row| *row < size);
-        let row = row.ok_or(Fault::Index { position, value, size })?;
+        let row = view::row(value, size).ok_or(Fault::Index { position, value, size })?;
         let (to, from) = (row * width, position * width);
         elements[to..to + width].copy_from_slice(&values.elements[from..from + width]);
     }

@@ -239,6 +239,12 @@ pub(super) fn windows(array: &Array, axis: usize, width: usize) -> Result<Array,
     Ok(Array { dtype: array.dtype, shape, elements })
 }
 
+/// Returns the row of `size` that an index names; negative ones count from the end.
+pub(super) fn row(index: i64, size: usize) -> Option<usize> {
+    let row = if index < 0 { i128::from(index) + size as i128 } else { i128::from(index) };
+    usize::try_from(row).ok().filter(|row| *row < size)
+}
+
 /// Indexes `table` along `axis`: the axes of `indices` replace the axis. Negative indices count from the end.
 pub(super) fn take(table: &Array, indices: &Array, axis: usize) -> Result<Array, Fault> {
     let &size = table.shape.get(axis).ok_or(Fault::Unsound(Rule::Axes))?;
@@ -246,11 +252,7 @@ pub(super) fn take(table: &Array, indices: &Array, axis: usize) -> Result<Array,
     let mut rows = Vec::with_capacity(indices.elements.len());
     for (position, index) in indices.elements.iter().enumerate() {
         let Scalar::I64(value) = *index else { return Err(Fault::Unsound(Rule::Types)) };
-        let row = if value < 0 { i128::from(value) + size as i128 } else { i128::from(value) };
-        match usize::try_from(row) {
-            Ok(row) if row < size => rows.push(row),
-            Ok(_) | Err(_) => return Err(Fault::Index { position, value, size }),
-        }
+        rows.push(row(value, size).ok_or(Fault::Index { position, value, size })?);
     }
     let shape = [before, &indices.shape, after].concat();
     let mut elements = with_room(&shape)?;

@@ -12,14 +12,32 @@ pub(crate) struct Scattered {
     pub compensated: bool,
     pub values: FlatId,
     pub indices: FlatId,
-    /// What the rows are before; the identity of the op if there is nothing.
-    pub initial: Option<FlatId>,
-    /// The number of tables, along the leading axis; `None` if there is only one, without such an axis.
-    pub tables: Option<Dim>,
-    /// The number of rows that a table takes in each block; `None` if it takes all of them in turn.
-    pub taken: Option<Dim>,
+    pub before: Before,
+    /// `None` if there is a single table, without an axis that counts them.
+    pub tables: Option<Tables>,
     /// The first axis of a row.
     pub row: usize,
+}
+
+/// What the rows are before.
+#[derive(Clone, Copy)]
+pub(crate) enum Before {
+    Array(FlatId),
+    Identity(ReduceOp),
+}
+
+/// Tables that share the indices, along the leading axis.
+pub(crate) struct Tables {
+    pub count: Dim,
+    /// The number of indices that each takes in a block of them.
+    pub taken: Dim,
+}
+
+impl Scattered {
+    /// The axis of the rows.
+    pub fn axis(&self) -> usize {
+        usize::from(self.tables.is_some())
+    }
 }
 
 impl Flat {
@@ -32,9 +50,8 @@ impl Flat {
                 compensated,
                 values,
                 indices: ids,
-                initial,
-                tables: Some(node.shape[0].clone()),
-                taken: Some(taken.clone()),
+                before: initial.map_or(Before::Identity(op), Before::Array),
+                tables: Some(Tables { count: node.shape[0].clone(), taken: taken.clone() }),
                 row: 2 + usize::from(compensated),
             },
             Kind::Scatter { base, indices, values } => Scattered {
@@ -42,9 +59,8 @@ impl Flat {
                 compensated: false,
                 values,
                 indices,
-                initial: Some(base),
+                before: Before::Array(base),
                 tables: None,
-                taken: None,
                 row: 1,
             },
             _ => return None,

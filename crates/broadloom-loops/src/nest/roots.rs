@@ -2,7 +2,7 @@
 
 use super::{AffineIndex, AffineMap, Nest, NestAxis, NestScatter, NestStore, bit};
 use crate::LowerError;
-use crate::flat::{Flat, FlatId, Kind, Range, Scattered, dense_strides, merged_axes};
+use crate::flat::{Before, Flat, FlatId, Kind, Range, Scattered, Tables, dense_strides, merged_axes};
 use crate::kernel::*;
 use crate::pieces::Piece;
 use crate::thresholds::{MAX_UNROLLED_RIGHT_SIDES, MAX_UNROLLED_TRAILING};
@@ -170,7 +170,7 @@ impl<'a> Nest<'a> {
     /// }
     /// ```
     ///
-    /// Rows that are replaced have a single table, and no blocks.
+    /// Rows that are replaced have neither tables nor blocks: a loop over the array, and one over the indices.
     pub fn of_scattered(
         flat: &'a Flat,
         stored: &'a HashMap<FlatId, BufferId>,
@@ -180,66 +180,48 @@ impl<'a> Nest<'a> {
         let mut nest = Nest::empty(flat, stored, roots, narrow);
         let mut shared = Shared::new();
         let Some(first) = flat.scattered(roots[0].0) else { return Ok(nest) };
-        let skipped = usize::from(first.tables.is_some());
-        let segments = flat.node(roots[0].0).shape[skipped].clone();
-        let table = nest.free_axis(None, first.tables.clone().unwrap_or(Dim::ONE))?;
+        let rows = first.axis();
+        let table = match &first.tables {
+            Some(tables) => Some(nest.free_axis(None, tables.count.clone())?),
+            None => None,
+        };
+        let in_table: AffineMap = table.iter().map(|table| AffineIndex::along(*table)).collect();
         for (root, targets) in roots {
             let node = flat.node(*root);
-            let Some(Scattered { op, initial, .. }) = flat.scattered(*root) else { continue };
-            // The axis of segments has a loop even for a single segment: the rows come after it.
-            let axes: Vec<(usize, &Dim)> = node
-                .shape
-                .iter()
-                .enumerate()
-                .skip(skipped)
-                .filter(|(axis, dim)| *axis == skipped || !dim.is_one())
-                .collect();
+            let Some(Scattered { before, .. }) = flat.scattered(*root) else { continue };
+            // The axis of rows has a loop even for a single one: the indices come after it.
+            let mut along = in_table.clone();
             // Separate loops can merge.
-            let (level, indices) = nest.chain(Some(table), &axes, &mut Shared::new())?;
-            let mut map: AffineMap = smallvec![AffineIndex::at(0); node.shape.rank()];
-            if first.tables.is_some() {
-                map[0] = AffineIndex::along(table);
-            }
-            for ((axis, _), index) in axes.iter().zip(indices) {
-                map[*axis] = index;
-            }
-            let value = match (initial, op) {
-                (Some(initial), _) => nest.instantiate(initial, map.clone())?,
-                (None, Some(op)) => nest.constant(op.identity(node.dtype), *root),
-                (None, None) => continue,
+            let level = nest.along(table, &node.shape[rows..], 1, &mut Shared::new(), &mut along)?;
+            let value = match before {
+                Before::Array(before) => nest.instantiate(before, along.clone())?,
+                Before::Identity(op) => nest.constant(op.identity(node.dtype), *root),
             };
             for &target in targets {
-                let (access, delta) = nest.address(target, &map)?;
+                let (access, delta) = nest.address(target, &along)?;
                 nest.stores.push(NestStore { access, delta, value, level, scatter: None });
             }
         }
         let indexed = &flat.node(first.indices).shape;
-        let (around, along): (AxisId, AffineMap) = match &first.taken {
-            Some(taken) => {
+        let mut along = AffineMap::new();
+        let around = match (&first.tables, table) {
+            (Some(Tables { taken, .. }), Some(table)) => {
                 let block = nest.free_axis(Some(table), indexed[0].ceil_div(SEGMENT_BLOCK as i64)?)?;
                 let row = nest.free_axis(Some(block), indexed[0].clone())?;
                 let length = Dim::constant(SEGMENT_BLOCK as i64);
                 nest.axes[row.index()].groups = smallvec![(block, length), (table, taken.clone())];
-                (row, smallvec![AffineIndex::along(row)])
+                along.push(AffineIndex::along(row));
+                Some(row)
             }
-            None => {
-                let axes: Vec<(usize, &Dim)> =
-                    indexed.iter().enumerate().filter(|(_, dim)| !dim.is_one()).collect();
-                let (level, indices) = nest.chain(Some(table), &axes, &mut Shared::new())?;
-                let mut along: AffineMap = smallvec![AffineIndex::at(0); indexed.rank()];
-                for ((axis, _), index) in axes.iter().zip(indices) {
-                    along[*axis] = index;
-                }
-                (level.unwrap_or(table), along)
-            }
+            _ => nest.along(None, indexed, 0, &mut Shared::new(), &mut along)?,
         };
         let id = nest.instantiate(first.indices, along.clone())?;
         let position = nest.position(indexed, &along)?;
-        let size = nest.extent(&segments);
+        let size = nest.extent(&flat.node(roots[0].0).shape[rows].clone());
         let index = nest.value(
             Def::Checked { index: id, size, wraps: first.op.is_none(), position },
             DType::I64,
-            nest.depends[id.index()] | bit(around),
+            nest.depends[id.index()] | around.map_or(0, bit),
             roots[0].0,
         );
         for (root, targets) in roots {
@@ -251,12 +233,10 @@ impl<'a> Nest<'a> {
                 node.shape.iter().enumerate().skip(row).filter(|(_, dim)| !dim.is_one()).collect();
             let unrolled = unrolled(&axes, MAX_UNROLLED_TRAILING, true);
             let looped = &axes[..axes.len() - usize::from(unrolled.is_some())];
-            let (level, indices) = nest.chain(Some(around), looped, &mut shared)?;
+            let (level, indices) = nest.chain(around, looped, &mut shared)?;
             for last in 0..unrolled.unwrap_or(1) {
-                let mut map: AffineMap = smallvec![AffineIndex::at(0); node.shape.rank()];
-                if first.tables.is_some() {
-                    map[0] = AffineIndex::along(table);
-                }
+                let mut map = in_table.clone();
+                map.resize(node.shape.rank(), AffineIndex::at(0));
                 let indices = indices.iter().cloned().chain(unrolled.map(|_| AffineIndex::at(last)));
                 for ((axis, _), index) in axes.iter().zip(indices) {
                     map[*axis] = index;
@@ -264,7 +244,7 @@ impl<'a> Nest<'a> {
                 let of_values: AffineMap = along.iter().chain(&map[row..]).cloned().collect();
                 let value = nest.instantiate(values, of_values)?;
                 for &target in targets {
-                    let stride = flat.strides(target)?[skipped].clone();
+                    let stride = flat.strides(target)?[rows].clone();
                     let stride = nest.stride(&stride);
                     let (access, delta) = nest.address(target, &map)?;
                     let lost = match compensated {
@@ -281,6 +261,27 @@ impl<'a> Nest<'a> {
             }
         }
         Ok(nest)
+    }
+
+    /// Nests loops for sizes and appends the indices along them to a map: 0 for the literal size 1, from the first `kept` sizes
+    /// on. Returns the innermost loop.
+    fn along(
+        &mut self,
+        around: Option<AxisId>,
+        sizes: &[Dim],
+        kept: usize,
+        shared: &mut Shared,
+        map: &mut AffineMap,
+    ) -> Result<Option<AxisId>, LowerError> {
+        let has_loop = |(of, size): &(usize, &Dim)| *of < kept || !size.is_one();
+        let axes: Vec<(usize, &Dim)> = sizes.iter().enumerate().filter(has_loop).collect();
+        let (level, indices) = self.chain(around, &axes, shared)?;
+        let first = map.len();
+        map.resize(first + sizes.len(), AffineIndex::at(0));
+        for ((of, _), index) in axes.into_iter().zip(indices) {
+            map[first + of] = index;
+        }
+        Ok(level)
     }
 
     /// Returns the sizes of the loops along each range of a piece. If the piece is a whole tensor, these are the

@@ -165,7 +165,7 @@ fn on_sizes(
         (Err(InterpretError::TooLarge { .. }), _) => Ok(false),
         // What sizes forbid is refused before anything runs.
         (Err(error), Err(CallError::Bind(_))) if is_of_sizes(&error) => Ok(false),
-        (Err(_), Err(CallError::Run(_))) if fails_by_data(graph) => Ok(true),
+        (Err(_), Err(CallError::Run(_))) if graph.can_fail() => Ok(true),
         (Err(InterpretError::Index { .. } | InterpretError::NegativeExponent { .. }), Ok(()))
             if may_discard(graph, values) =>
         {
@@ -191,15 +191,6 @@ fn is_known_elsewhere(graph: &CheckedGraph, dim: &Dim) -> bool {
             let mut axes = input.shape.iter().enumerate();
             axes.any(|(axis, dim)| dim.as_symbol() == Some(symbol) && !input.may_be_one.contains(&axis))
         })
-    })
-}
-
-/// Whether a graph has what may fail because of the elements.
-fn fails_by_data(graph: &CheckedGraph) -> bool {
-    graph.exprs().any(|expr| match graph.node(expr) {
-        Node::Take { .. } | Node::Scatter { .. } | Node::Segment { .. } => true,
-        Node::Elementwise { op, .. } => *op == broadloom::Op::Pow,
-        _ => false,
     })
 }
 

@@ -109,7 +109,11 @@ impl SizeRules {
                 | Node::Poison => {}
             }
         }
-        let demands = graph.obligations().iter().filter(|obligation| obligation.origin.is_some());
+        // Declarations may mention sizes that nothing determines.
+        let demands = graph
+            .obligations()
+            .iter()
+            .filter(|obligation| obligation.origin.is_some() || obligation.bounds_size);
         needed.extend(demands.flat_map(|obligation| obligation.demand.symbols()));
         let mut required = read;
         let (mut steps, mut solved) = solve(graph, &required, HashSet::new());

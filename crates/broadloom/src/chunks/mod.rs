@@ -123,7 +123,10 @@ impl Executable {
         };
         let split = split(graph, broadloom_ir::SymbolId::new(position))
             .map_err(|(expr, refusal)| ChunkError::refused(graph, rows, expr, refusal))?;
-        let of_chunk = SizeRules::new(&split.of_chunk);
+        let mut of_chunk = SizeRules::new(&split.of_chunk);
+        // The conditions of the whole graph are checked at the end, also those on the number of all rows.
+        let of_whole = self.inner().rules.required.iter();
+        of_chunk.required.iter_mut().zip(of_whole).for_each(|(required, whole)| *required |= whole);
         let length = Dim::symbol(split.rows);
         for ((input, required), streamed) in
             graph.inputs().iter().zip(&of_chunk.required).zip(&split.streamed)

@@ -157,6 +157,20 @@ fn demands_on_sizes_of_slices() {
         }
         kernel.run(&[0.0f32; 5]).unwrap();
     }
+    // No kernel reads the input, whose size the condition is of.
+    let g = Graph::new();
+    let x = g.input::<f32>("rows", shape![g.symbol("k"), g.symbol("m")]);
+    let tail = x.slice(slice![-4..]);
+    for kernel in [tail.zeros_like(), g.full(tail.shape(), 1.0f32), g.iota(tail.shape()[0])] {
+        let kernel = kernel.compile().unwrap();
+        for rows in [0, 1, 3] {
+            let array = vec![0.0f32; rows * 5];
+            let error = bind_error(kernel.run(ArrayView::new(&array, &[rows, 5]).unwrap()));
+            let BindError::Obligation(missed) = &error else { panic!("{error}") };
+            assert_eq!(missed.have, format!("k is {rows}"));
+        }
+        kernel.run(ArrayView::new(&[0.0f32; 20], &[4, 5]).unwrap()).unwrap();
+    }
 }
 
 #[test]
