@@ -8,7 +8,7 @@ mod scans;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::graph::{CheckedGraph, Graph, Norm, SegmentOp, Site};
+use broadloom_ir::graph::{CheckedGraph, Graph, IndexItem, Norm, SegmentOp, Site};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 pub use builder::Builder;
@@ -331,6 +331,24 @@ pub const JOINS: &[(&str, Build)] = &[
             b.segment(SegmentOp::Min, square, by_size, k.clone()),
             b.op(Op::Add, &[maxima, offsets]),
         ]
+    }),
+    ("positions", |b| {
+        let (table, x) = (b.input("offsets", F32, &["k", "m"]), b.input("x", F32, &["n", "m"]));
+        let (ids, size) = (b.input("ids", DType::I64, &["n"]), b.dim("k"));
+        let size = b.graph.size_value(size, Site::caller());
+        let rows = b.op(Op::Remainder, &[ids, size]);
+        let e = b.op(Op::Exp, &[table]);
+        let one = b.graph.set_index(e, &[IndexItem::Positions(rows)], x, Site::caller());
+        // Some of what replaces rows is read of them.
+        let same = b.graph.take(one, rows, 0, Site::caller());
+        let sum = b.op(Op::Add, &[same, x]);
+        let two = b.graph.set_index(one, &[IndexItem::Positions(rows)], sum, Site::caller());
+        let width = b.dim("m");
+        let width = b.graph.size_value(width, Site::caller());
+        let places = [rows, b.op(Op::Remainder, &[ids, width])].map(IndexItem::Positions);
+        let sums = b.reduce(ReduceOp::Sum, x, &[1], false);
+        let elements = b.graph.set_index(table, &places, sums, Site::caller());
+        vec![two, elements]
     }),
     ("k means", |b| {
         let (obs, codes) = (b.input("obs", F32, &["n", "3"]), b.input("codes", F32, &["4", "3"]));

@@ -33,12 +33,14 @@ fn run(
             }
         })
         .collect();
+    // Versions of an array share memory.
+    let last_versions = schedule.last_versions();
     for (index, kernel) in schedule.kernels.iter().enumerate() {
         let mut args: Vec<u64> =
             kernel.params.iter().map(|param| host.evaluate(param).cast_unsigned()).collect();
         for access in &kernel.accesses {
             if let Some(buffer) = access.buffer {
-                let base = memory[buffer.index()].as_mut_ptr();
+                let base = memory[last_versions[buffer.index()].index()].as_mut_ptr();
                 let offset = host.evaluate(&access.offset) * access.dtype.size() as i64;
                 args.push(base.wrapping_offset(offset as isize) as u64);
             }

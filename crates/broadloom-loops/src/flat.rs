@@ -44,8 +44,8 @@ use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::{SmallVec, smallvec};
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 define_ids! {
     /// A node of the flat graph.
@@ -258,6 +258,8 @@ pub(crate) struct Flat {
     apart: Vec<Shape>,
     /// Symbols of the strides of arrays that are not dense.
     strides: HashMap<(BufferId, usize), SymbolId>,
+    /// Changes of arrays of the caller, which must keep their elements if an index is out of range.
+    in_place: HashSet<ExprId>,
     memo: HashMap<ExprId, FlatId>,
     /// How reductions read expressions.
     reduced: HashMap<ExprId, Reduced>,
@@ -301,6 +303,23 @@ fn conditions(graph: &CheckedGraph) -> Vec<Demand> {
     conditions
 }
 
+/// Returns the changes that make assigned values of the inputs that these replace.
+fn changes_in_place(graph: &CheckedGraph) -> HashSet<ExprId> {
+    let mut changes = HashSet::new();
+    for output in graph.outputs() {
+        let mut expr = output.expr;
+        let mut chain = Vec::new();
+        while let Node::Set { base, .. } | Node::Scatter { base, .. } = graph.node(expr) {
+            chain.push(expr);
+            expr = *base;
+        }
+        if output.assigned.is_some_and(|input| matches!(graph.node(expr), Node::Input(of) if *of == input)) {
+            changes.extend(chain);
+        }
+    }
+    changes
+}
+
 /// Replaces some symbols in shapes by numbers.
 fn with_sizes(shapes: &[Shape], sizes: &[(SymbolId, i64)]) -> Result<Vec<Shape>, LowerError> {
     let put = |dim: &Dim| {
@@ -326,6 +345,7 @@ impl Flat {
             stored: Vec::new(),
             replacements: Vec::new(),
             overwritten: HashMap::new(),
+            in_place: changes_in_place(graph),
             packs: HashMap::new(),
             fused: options.fused,
             long_rows: options.long_rows,
@@ -566,9 +586,21 @@ impl Flat {
             }
             Node::Scatter { base, indices, values } => {
                 let [base, indices, values] = [base, indices, values].map(|operand| self.memo[operand]);
-                let scattered = self.push(Kind::Scatter { base, indices, values }, dtype, shape, expr);
-                self.store(scattered);
-                return Ok(scattered);
+                // They may read rows that are replaced before them.
+                for read in [indices, values] {
+                    let is_array = matches!(self.node(read).kind, Kind::Buffer(_));
+                    if !is_array && self.below([read]).contains(base) {
+                        self.replacements.push(read);
+                        self.store(read);
+                    }
+                }
+                let indices = match self.in_place.contains(&expr) {
+                    true => self.checked(indices, &shape[0], expr),
+                    false => indices,
+                };
+                return Ok(
+                    self.over(base, |base| (Kind::Scatter { base, indices, values }, dtype, shape, expr))
+                );
             }
             Node::Segment { op, compensated, elements, values, ids, initial } => {
                 let values = self.widened(self.memo[values]);

@@ -49,6 +49,7 @@
 mod alias;
 mod band;
 mod cost;
+mod fails;
 mod flat;
 mod fuse;
 pub mod kernel;
@@ -68,6 +69,7 @@ mod update;
 mod verify;
 
 pub use alias::{Hazard, in_place};
+pub use fails::fails_late;
 pub use flat::{is_few, most_unrolled};
 pub use fuse::lower;
 pub use target::Target;

@@ -254,6 +254,7 @@ impl Planner<'_> {
                 Kind::TopK { .. } => Reason::Best,
                 Kind::Sort { .. } => Reason::Sorted,
                 Kind::Reduce(reduction) if reduction.group.is_some() => Reason::Partials,
+                Kind::Take { table, .. } if matches!(flat.node(*table).kind, Kind::Iota) => Reason::Checked,
                 _ if flat.replacements.contains(&id) => Reason::Replaces,
                 _ => Reason::Nested,
             });

@@ -67,11 +67,13 @@ pub enum Reason {
     Nested,
     /// It replaces elements of an array from which it is computed, in another order.
     Replaces,
+    /// Indices of an array that is changed in place.
+    Checked,
     /// Which of its elements a change replaces depends on sizes.
     Changed,
     /// It is reduced across rows that its reader reduces along.
     Across,
-    /// A change of elements that lie between others is written over it.
+    /// Elements that lie between others, or that data choose, are replaced in it.
     Overwritten,
     /// The loops of its reader, in the order that suits memory, would recompute it repeatedly.
     Loops,
@@ -117,9 +119,10 @@ impl fmt::Display for Reason {
             Reason::Scanned => f.write_str("running results that are read in another order"),
             Reason::Nested => f.write_str("reductions are nested too deeply"),
             Reason::Replaces => f.write_str("all of it is computed before it replaces elements of its input"),
+            Reason::Checked => f.write_str("checked before any element is replaced"),
             Reason::Changed => f.write_str("sizes decide which of its elements are changed"),
             Reason::Across => f.write_str("reduced across the rows that its reader goes along"),
-            Reason::Overwritten => f.write_str("a change of every few elements is written over it"),
+            Reason::Overwritten => f.write_str("some of its elements are replaced"),
             Reason::Loops => f.write_str("the loops that read it would recompute it"),
             Reason::Contracted => f.write_str("computed in strips of the axis that its reader reduces"),
             Reason::Large => f.write_str("the kernel would be too large"),

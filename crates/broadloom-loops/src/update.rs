@@ -11,7 +11,7 @@
 
 use crate::LowerError;
 use crate::alias::hazards;
-use crate::flat::{Flat, FlatId, Kind};
+use crate::flat::{Flat, FlatId, FlatNode, Kind};
 use crate::kernel::{AxisId, BufferId, KernelId, Role, Schedule};
 use crate::pieces::Piece;
 use crate::verify::{Broken, Fault};
@@ -94,7 +94,10 @@ impl Flat {
         let of = |(input, output): &(BufferId, BufferId)| {
             let Role::Output(index) = self.buffers[output.index()].role else { return None };
             let node = self.outputs[index];
-            (self.node(node).joins && updates.allows(node)).then_some((node, *input))
+            let is_change = self.node(node).joins
+                || self.overwritten.contains_key(&node)
+                || self.in_same_order(node).is_some();
+            (is_change && updates.allows(node)).then_some((node, *input))
         };
         assigned.iter().filter_map(of).collect()
     }
@@ -129,8 +132,39 @@ impl Flat {
         }
     }
 
-    /// Returns the array from which a node is made by changes of regions.
+    /// Returns the tensor of another shape that has the elements of a node in the same row-major order.
+    fn in_same_order(&self, node: FlatId) -> Option<FlatId> {
+        let FlatNode { kind, shape, .. } = self.node(node);
+        match kind {
+            Kind::Reshape(operand) => Some(*operand),
+            Kind::Reindex { operand, axes } if axes.len() != shape.rank() => {
+                let from = &self.node(*operand).shape;
+                let places = from.iter().zip(axes).filter(|(size, _)| !size.is_one()).map(|(_, axis)| *axis);
+                let wide = (0..shape.rank()).filter(|axis| !shape[*axis].is_one()).map(Some);
+                places.eq(wide).then_some(*operand)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the array that a node is in another shape.
+    pub fn reshaped(&self, node: FlatId, stored: &dyn Fn(FlatId) -> Option<BufferId>) -> Option<BufferId> {
+        let mut id = node;
+        loop {
+            id = self.in_same_order(id)?;
+            match self.node(id).kind {
+                Kind::Buffer(buffer) => return Some(buffer),
+                _ if let Some(buffer) = stored(id) => return Some(buffer),
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns the array from which a node is made by changes of regions, or that it is in another shape.
     pub fn base(&self, node: FlatId, stored: &dyn Fn(FlatId) -> Option<BufferId>) -> Option<BufferId> {
+        if let Some(array) = self.reshaped(node, stored) {
+            return Some(array);
+        }
         let mut id = node;
         loop {
             id = match self.node(id).kind {
@@ -138,8 +172,9 @@ impl Flat {
                 _ if let Some(buffer) = stored(id).filter(|_| id != node) => return Some(buffer),
                 // What is written over its base starts as all of it.
                 Kind::Set { .. } if id != node && self.overwritten.contains_key(&node) => return None,
-                Kind::Set { base, .. } => base,
+                Kind::Set { base, .. } | Kind::Scatter { base, .. } => base,
                 Kind::Reindex { operand, .. } if self.overwritten.get(&node) == Some(&id) => operand,
+                _ if self.overwritten.contains_key(&node) => self.in_same_order(id)?,
                 _ => return None,
             };
         }

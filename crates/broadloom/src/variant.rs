@@ -6,7 +6,7 @@ use broadloom_ir::diagnostics::Diagnostics;
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::transform::Rewritten;
 use broadloom_jit::{JitOptions, Module};
-use broadloom_loops::kernel::Schedule;
+use broadloom_loops::kernel::{KernelId, Schedule};
 use broadloom_loops::{Hazard, Layout, LowerError, LowerOptions};
 use std::fmt;
 use std::sync::Arc;
@@ -19,6 +19,8 @@ pub(crate) struct Variant {
     pub(crate) facts: LowerOptions,
     /// For each output: if it is assigned to an input but not written over it, the reason.
     pub(crate) asides: Vec<Option<Aside>>,
+    /// The last kernel that may find data without a result.
+    pub(crate) last_failing: Option<KernelId>,
     pub(crate) schedule: Schedule,
     pub(crate) module: Module,
     pub(crate) compile_time: Duration,
@@ -36,13 +38,17 @@ impl Variant {
         let mut schedule = broadloom_loops::lower(graph, facts)?;
         name_as_written(&mut schedule, prepared);
         let module = broadloom_jit::compile(&schedule, options)?;
+        // The graph knows of powers that cannot fail.
+        let last_failing = schedule.last_failing().filter(|_| graph.can_fail());
         let asides = graph.outputs().iter().enumerate().map(|(index, output)| match output.assigned {
-            Some(_) if graph.can_fail() => Some(Aside::CanFail),
+            Some(_) if last_failing.is_some() && broadloom_loops::fails_late(&schedule, index) => {
+                Some(Aside::CanFail)
+            }
             Some(input) => broadloom_loops::in_place(&schedule, index, input).err().map(Aside::Hazard),
             None => None,
         });
         let (asides, facts) = (asides.collect(), facts.clone());
-        Ok(Variant { facts, asides, schedule, module, compile_time: start.elapsed() })
+        Ok(Variant { facts, asides, last_failing, schedule, module, compile_time: start.elapsed() })
     }
 }
 
@@ -164,7 +170,7 @@ fn is_sized(facts: &LowerOptions) -> bool {
 /// The reason why an assigned value is not written directly to its array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Aside {
-    /// The data may have no result, and then the array must keep its values.
+    /// That data have no result may be found too late: the array must keep its values.
     CanFail,
     /// An element would be overwritten before it is read.
     Hazard(Hazard),
@@ -173,7 +179,7 @@ pub(crate) enum Aside {
 impl fmt::Display for Aside {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Aside::CanFail => f.write_str("the graph may fail on data"),
+            Aside::CanFail => f.write_str("the data may fail after elements of it are written"),
             Aside::Hazard(hazard) => fmt::Display::fmt(hazard, f),
         }
     }

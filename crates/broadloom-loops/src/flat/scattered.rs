@@ -1,7 +1,9 @@
 //! Arrays whose elements data choose: tables of segments, and arrays with rows replaced.
 
 use super::{Flat, FlatId, Kind};
+use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
+use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::ReduceOp;
 
 /// How values go to rows that indices choose.
@@ -41,6 +43,15 @@ impl Scattered {
 }
 
 impl Flat {
+    /// Stores indices of an axis, counted from its start, before anything that needs them is written.
+    pub(super) fn checked(&mut self, indices: FlatId, size: &Dim, origin: ExprId) -> FlatId {
+        let table = self.push(Kind::Iota, DType::I64, [size.clone()].into_iter().collect(), origin);
+        let shape = self.node(indices).shape.clone();
+        let checked = self.push(Kind::Take { table, indices, axis: 0 }, DType::I64, shape, origin);
+        self.store(checked);
+        checked
+    }
+
     /// Returns how the elements of an array are chosen, if data choose them.
     pub fn scattered(&self, id: FlatId) -> Option<Scattered> {
         let node = self.node(id);

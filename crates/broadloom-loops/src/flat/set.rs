@@ -13,7 +13,9 @@ use crate::nest::{AffineIndex, AffineMap};
 use crate::thresholds::MAX_STEP_IN_PIECES;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
+use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{SliceAxis, View};
+use broadloom_ir::shape::Shape;
 use smallvec::SmallVec;
 
 /// Elements of an axis: `length` elements from `start` on, `step` apart.
@@ -126,11 +128,22 @@ impl Flat {
             return Ok(self.push(Kind::Set { base, value, region }, dtype, whole, origin));
         }
         // Lines of memory have elements of both: all of the base is written, and then the region over it.
+        Ok(self.over(base, |base| (Kind::Set { base, value, region }, dtype, whole, origin)))
+    }
+
+    /// Adds a node that is written over its base: all of it is there, in the same memory.
+    pub(super) fn over(
+        &mut self,
+        base: FlatId,
+        change: impl FnOnce(FlatId) -> (Kind, DType, Shape, ExprId),
+    ) -> FlatId {
+        // The base itself, if nothing else needs it.
         let base = self.copy_of(base);
-        let changed = self.push(Kind::Set { base, value, region }, dtype, whole, origin);
+        let (kind, dtype, shape, origin) = change(base);
+        let changed = self.push(kind, dtype, shape, origin);
         self.overwritten.insert(changed, base);
         self.store(changed);
-        Ok(changed)
+        changed
     }
 
     /// Returns what a change of a region reads under a map. Chains of changes are followed through many bases, so that case

@@ -3,6 +3,7 @@
 use super::{Fusion, InPart};
 use crate::LowerError;
 use crate::band::{Finder, Known, turn};
+use crate::fails::can_fail;
 use crate::flat::FlatId;
 use crate::kernel::*;
 use crate::verify::has_examples;
@@ -65,14 +66,20 @@ impl Fusion<'_> {
                 }
             }
         }
-        // An assigned input is overwritten after it has been read, if possible.
-        for (input, written) in assigned(graph, &self.flat.buffers) {
-            let to = writers.get(&written);
+        // An assigned input is overwritten after it has been read, and after all that can fail, if possible.
+        let assigned_to = assigned(graph, &self.flat.buffers);
+        let can_fail =
+            |kernel| !assigned_to.is_empty() && can_fail(&self.kernels, &self.flat.buffers, kernel);
+        let fails: Vec<bool> = self.kernels.iter().map(can_fail).collect();
+        for (input, written) in assigned_to {
+            // Versions are written one after the other.
+            let to = self.versions(written).filter_map(|version| writers.get(&version)).last();
             for (to, from) in to.into_iter().flatten().flat_map(|to| (0..nodes.len()).map(|from| (*to, from)))
             {
                 let reads = self.kernels[from].accesses.iter().any(|access| access.buffer == Some(input));
+                let comes_first = reads || fails[from];
                 let (to, from) = (nodes[to], nodes[from]);
-                if reads && to != from && !petgraph::algo::has_path_connecting(&dag, to, from, None) {
+                if comes_first && to != from && !petgraph::algo::has_path_connecting(&dag, to, from, None) {
                     dag.add_edge(from, to, input);
                 }
             }

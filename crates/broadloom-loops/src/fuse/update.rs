@@ -50,7 +50,9 @@ impl Fusion<'_> {
             }),
             Role::Output(_) => false,
         };
-        match may_share && is_dense(source) && is_dense(target) {
+        let elements = |array: BufferId| self.flat.buffers[array.index()].shape.elements().ok();
+        let is_alike = elements(source).is_some() && elements(source) == elements(target);
+        match may_share && is_alike && is_dense(source) && is_dense(target) {
             true => Some((target, source)),
             false => own,
         }
@@ -67,7 +69,7 @@ impl Fusion<'_> {
         roots.iter().filter(|root| self.updated(**root).is_none()).find_map(|root| {
             let copy = *self.flat.overwritten.get(root)?;
             let base = self.flat.node(copy).kind.operands()[0];
-            let is_change = matches!(self.flat.node(base).kind, Kind::Set { .. });
+            let is_change = matches!(self.flat.node(base).kind, Kind::Set { .. } | Kind::Scatter { .. });
             Some(if is_change && !self.stored.contains_key(&base) { base } else { copy })
         })
     }
@@ -125,9 +127,11 @@ impl Fusion<'_> {
         if let Some((_, array)) = self.updated(root) {
             let stored = |node: FlatId| self.stored.get(&node).copied();
             let mut changed = Vec::with_capacity(all);
-            for piece in computed {
-                if !self.flat.is_piece_of(root, array, &piece, &stored)? {
-                    changed.push(piece);
+            if self.flat.reshaped(root, &stored) != Some(array) {
+                for piece in computed {
+                    if !self.flat.is_piece_of(root, array, &piece, &stored)? {
+                        changed.push(piece);
+                    }
                 }
             }
             computed = changed;

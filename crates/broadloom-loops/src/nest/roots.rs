@@ -170,7 +170,8 @@ impl<'a> Nest<'a> {
     /// }
     /// ```
     ///
-    /// Rows that are replaced have neither tables nor blocks: a loop over the array, and one over the indices.
+    /// Rows that are replaced have neither tables nor blocks: the array starts as what they replace, and the only loop is the one
+    /// over the indices.
     pub fn of_scattered(
         flat: &'a Flat,
         stored: &'a HashMap<FlatId, BufferId>,
@@ -189,6 +190,9 @@ impl<'a> Nest<'a> {
         for (root, targets) in roots {
             let node = flat.node(*root);
             let Some(Scattered { before, .. }) = flat.scattered(*root) else { continue };
+            if flat.overwritten.contains_key(root) {
+                continue;
+            }
             // The axis of rows has a loop even for a single one: the indices come after it.
             let mut along = in_table.clone();
             // Separate loops can merge.

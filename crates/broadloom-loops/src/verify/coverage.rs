@@ -10,22 +10,26 @@ use crate::kernel::*;
 /// Checks that kernels write all of each array, or a part of one that starts as another.
 pub(super) fn coverage(schedule: &Schedule) -> Result<(), Broken> {
     let examples = Example::sized(schedule);
-    let mut writes: Vec<Vec<(KernelId, AccessId)>> = vec![Vec::new(); schedule.buffers.len()];
+    let mut writes: Vec<Vec<(KernelId, Option<AccessId>)>> = vec![Vec::new(); schedule.buffers.len()];
     let mut is_counted = vec![true; schedule.buffers.len()];
     for (index, kernel) in schedule.kernels.iter().enumerate() {
         for stmt in kernel.statements() {
             for (access, _) in stmt.accesses(&kernel.values).into_iter().filter(|(_, used)| used.writes()) {
                 let Some(buffer) = kernel.accesses[access.index()].buffer else { continue };
+                // What data choose is written already.
+                let access = Some(access).filter(|_| !matches!(stmt, Stmt::Scatter { .. }));
                 writes[buffer.index()].push((KernelId::new(index), access));
-                // Others write rows, or where the data say.
-                is_counted[buffer.index()] &= matches!(stmt, Stmt::Store { .. });
+                // Others write rows.
+                is_counted[buffer.index()] &= matches!(stmt, Stmt::Store { .. } | Stmt::Scatter { .. });
             }
         }
     }
     let mut starts = vec![false; schedule.buffers.len()];
     for (index, buffer) in schedule.buffers.iter().enumerate() {
         let Some(before) = buffer.starts_as else { continue };
-        let is_alike = |source: &&Buffer| (source.dtype, &source.shape) == (buffer.dtype, &buffer.shape);
+        let elements = |of: &Buffer| of.shape.elements().ok();
+        let is_alike =
+            |source: &&Buffer| source.dtype == buffer.dtype && elements(source) == elements(buffer);
         let source = schedule.buffers.get(before.index()).filter(is_alike);
         let is_sound = match source.map(|source| source.role) {
             Some(Role::Temporary) => !std::mem::replace(&mut starts[before.index()], true),
@@ -46,9 +50,9 @@ pub(super) fn coverage(schedule: &Schedule) -> Result<(), Broken> {
         }
         for example in &examples {
             let elements = buffer.shape.elements().ok().and_then(|elements| example.size(&elements));
-            let counts = writes[index]
-                .iter()
-                .map(|(kernel, access)| written(&schedule.kernels[kernel.index()], *access, example));
+            let counts = writes[index].iter().map(|(kernel, access)| {
+                access.map_or(Some(0), |access| written(&schedule.kernels[kernel.index()], access, example))
+            });
             let count = counts.sum::<Option<i64>>();
             let (Some(elements), Some(count)) = (elements, count) else { continue };
             if count > elements || count < elements && buffer.starts_as.is_none() {

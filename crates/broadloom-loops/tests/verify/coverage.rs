@@ -24,6 +24,12 @@ pub const COVERAGE: &[(&str, &str, Break)] = &[
         assert_eq!(output.dtype, dtype);
         output.starts_as = Some(BufferId::new(0));
     }),
+    // Rows that data choose, in an array of which nothing else is there.
+    ("Coverage", "positions", |schedule| {
+        for buffer in &mut schedule.buffers {
+            buffer.starts_as = None;
+        }
+    }),
     ("Start", "bias", |schedule| output(schedule).starts_as = Some(BufferId::new(99))),
     ("Start", "bias", |schedule| {
         let index =

@@ -27,6 +27,9 @@ pub(crate) struct Binding {
     /// The outputs, in the order of the graph.
     pub(crate) outputs: Vec<BoundOutput>,
     pub(crate) launches: Vec<Launch>,
+    /// The launches after which no data can fail. Only later ones write arrays of the caller that must keep their elements if
+    /// data fail.
+    pub(crate) failing: usize,
     /// The copies to make after the kernels have run and no data has failed.
     pub(crate) copies: Vec<CopyBack>,
     /// The number of bytes of all temporaries alive at one time.
@@ -150,7 +153,20 @@ pub(crate) fn bind(
     let memory = schedule.last_versions().into_iter().zip(temporaries);
     let buffers: Vec<Base> = schedule.buffers.iter().zip(memory).map(base).collect();
     let launches = launches_of(schedule, &values, &buffers, &turns, division)?;
+    let can_fail =
+        |launch: &Launch| launch.calls.iter().any(|call| Some(call.kernel) <= variant.last_failing);
+    let failing = launches.iter().rposition(can_fail).map_or(0, |last| last + 1);
     let (arena_bytes, work) = (arena.bytes, work_of(schedule, &values)?);
     limits.check_call(arena_bytes, work)?;
-    Ok(Binding { key, variant: variant.clone(), values, outputs, launches, copies, arena_bytes, work })
+    Ok(Binding {
+        key,
+        variant: variant.clone(),
+        values,
+        outputs,
+        launches,
+        failing,
+        copies,
+        arena_bytes,
+        work,
+    })
 }

@@ -69,8 +69,11 @@ fn run(
             unsafe { copy_from_array(source, target, &copy.geometry) };
         }
         let mut failure = Failure::default();
-        for launch in &binding.launches {
+        for (index, launch) in binding.launches.iter().enumerate() {
             options.check()?;
+            if let Some(failure) = failure.first.as_ref().filter(|_| index == binding.failing) {
+                return Err(RunError::new(&inner.graph, binding, failure));
+            }
             let arguments = launch.calls.iter().map(|call| {
                 let mut arguments: Arguments = SmallVec::from_slice(&call.arguments);
                 let params = arguments.len() - call.bases.len();

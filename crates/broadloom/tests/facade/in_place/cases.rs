@@ -449,6 +449,19 @@ pub const CASES: &[Case] = &[
         None,
     ),
     (
+        "x[order of y] = x and x[order of x] = y",
+        true,
+        |g, x| {
+            let y = matrix(g, "y", true);
+            let order = |of: Tensor| of.argsort(0).slice(slice![.., 0]);
+            let rows = x.at(order(y)).set(x * 2);
+            x.assign(rows.at(order(x)).set(y).at(order(y)).add(rows.slice(slice![..;-1])));
+            y.assign(y.at(order(x)).set(x));
+            vec![]
+        },
+        None,
+    ),
+    (
         "x[y > 0] = mean of rows",
         false,
         |g, x| {

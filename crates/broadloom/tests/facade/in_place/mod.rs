@@ -291,7 +291,10 @@ fn region(dice: &mut Dice, x: Tensor, change: impl FnOnce(broadloom::At, Tensor)
 fn expression(dice: &mut Dice, leaves: &[Tensor], depth: usize) -> Tensor {
     let x = if depth == 0 { leaves[dice.roll(leaves.len())] } else { expression(dice, leaves, depth - 1) };
     let y = leaves[dice.roll(leaves.len())];
-    match dice.roll(20) {
+    match dice.roll(22) {
+        // Rows that the data choose, among them those that are replaced.
+        20 => x.at(y.argsort(1).slice(slice![0])).set(x.slice(slice![..;-1])),
+        21 => x.at(x.argsort(0).slice(slice![.., -1])).add(y),
         15 | 16 => region(dice, x, |at, part| at.set(part)),
         17 => region(dice, x, |at, part| at.add(part)),
         18 => {
@@ -331,7 +334,13 @@ fn random_updates_equal_the_interpreter_on_copies() {
                 let depth = dice.roll(4);
                 let value = expression(&mut dice, &leaves, depth);
                 // Changes of the input itself, one after the other.
-                let value = match dice.roll(3) {
+                let value = match dice.roll(4) {
+                    // Positions of several changes, some of them among what is replaced.
+                    3 => (0..=dice.roll(3)).fold(*leaf, |x, _| {
+                        let places = leaves[dice.roll(3)].argsort(0).slice(slice![.., 0]);
+                        let rows = leaves[dice.roll(3)] + dice.roll(9) as i64;
+                        x.at(places).set(rows)
+                    }),
                     0 => (0..=dice.roll(5)).fold(*leaf, |x, _| region(&mut dice, x, |at, part| at.set(part))),
                     1 => region(&mut dice, *leaf, |at, part| at.set(value.mean(..) - part)),
                     _ => value,
@@ -507,7 +516,12 @@ fn targets_keep_their_values_when_the_data_have_no_result() {
     let ids = g.input::<i32>("ids", shape![n]);
     x.assign(x.take(ids, 0));
     let kernel = g.compile([]).unwrap();
-    assert!(kernel.explain().to_string().contains("x: computed aside: the graph may fail on data"));
+    assert!(
+        kernel
+            .explain()
+            .to_string()
+            .contains("x: computed aside: the data may fail after elements of it are written")
+    );
     let mut data = [5i64, 6, 7];
     let error = kernel.run((&mut data, &[2, 0, 3])).unwrap_err();
     assert!(matches!(error, CallError::Run(RunError::IndexOutOfRange { index: 3, .. })), "{error}");
@@ -542,6 +556,52 @@ fn targets_keep_their_values_when_the_data_have_no_result() {
         bind_error(kernel.run(inputs! { "sums" => &mut none, "ids" => &[0i64], "rows" => &[1.0f32] }));
     assert!(error.to_string().contains("1 rows, but no segments"), "{error}");
     kernel.run(inputs! { "sums" => &mut none, "ids" => &[0i64; 0], "rows" => &[0.0f32; 0] }).unwrap();
+}
+
+/// Positions are checked before the array is written: it keeps its elements, or has all of the new ones.
+#[test]
+fn positions_are_written_in_place() {
+    let explained = |change: fn(Tensor, Tensor, Tensor, Tensor) -> Tensor| {
+        let g = Graph::new();
+        let [n, k] = g.symbols(["n", "k"]);
+        let x = g.input::<f64>("x", shape![n]);
+        let [i, j] = ["i", "j"].map(|name| g.input::<i64>(name, shape![k]));
+        x.assign(change(x, i, j, g.input::<f64>("v", shape![k])));
+        let kernel = g.compile([]).unwrap();
+        let explanation = kernel.explain();
+        let text = explanation.to_string();
+        let in_place = explanation.in_place("x");
+        let bytes = explanation.materialized_bytes().to_string();
+        let v = [0.5, 1.5, 2.5];
+        let run = |i: [i64; 3], j: [i64; 3]| {
+            let mut data = [5.0, 6.0, 7.0, 8.0];
+            let inputs = inputs! { "x" => &mut data, "i" => &i, "j" => &j, "v" => &v };
+            let result = kernel.run(inputs).map(|_| ());
+            (data, result)
+        };
+        let (kept, error) = run([0, 1, 2], [0, 4, 1]);
+        let second_fails = matches!(error, Err(CallError::Run(RunError::IndexOutOfRange { index: 4, .. })));
+        let (also_kept, error) = run([0, -5, 2], [0, 1, 2]);
+        assert!(matches!(error, Err(CallError::Run(RunError::IndexOutOfRange { index: -5, .. }))), "{text}");
+        assert_eq!(also_kept, [5.0, 6.0, 7.0, 8.0], "{text}");
+        assert_eq!(kept == also_kept, second_fails, "{text}");
+        let (data, result) = run([3, -1, 0], [1, 1, -4]);
+        result.unwrap();
+        (in_place, bytes, text.matches("load x").count(), data)
+    };
+    let set = explained(|x, i, _, v| x.at(i).set(v));
+    assert_eq!(set, (Some(true), "8*k".into(), 0, [2.5, 6.0, 7.0, 1.5]));
+    let chain = explained(|x, i, j, v| x.at(i).set(v).at(j).set(v * 2));
+    assert_eq!(chain, (Some(true), "16*k".into(), 0, [5.0, 3.0, 7.0, 1.5]));
+    // What is read of elements that are replaced is stored first.
+    let own = explained(|x, i, j, v| x.at(i).set(x.take(j, 0) + v));
+    assert_eq!(own, (Some(true), "16*k".into(), 0, [7.5, 6.0, 7.0, 7.5]));
+    // Later positions that depend on earlier changes cannot be checked before these.
+    let late = explained(|x, i, j, v| {
+        let x = x.at(i).set(v);
+        x.at(x.take(j, 0).minimum(3).cast_to(DType::I64)).set(v)
+    });
+    assert_eq!((late.0, late.3), (Some(false), [2.5, 6.0, 2.5, 1.5]));
 }
 
 /// Views of raw pointers may share memory; then a run computes aside, or refuses.
