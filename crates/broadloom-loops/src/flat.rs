@@ -37,7 +37,7 @@ use crate::thresholds::MAX_NESTED_REDUCTIONS;
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::graph::{CheckedGraph, Demand, Node, Sort, SymbolInfo, TopK};
+use broadloom_ir::graph::{CheckedGraph, Demand, Node, Sort, SymbolInfo, TopK, View};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::{ReduceOp, rows_of_table, segment_tables};
 use broadloom_ir::shape::Shape;
@@ -309,7 +309,10 @@ fn changes_in_place(graph: &CheckedGraph) -> HashSet<ExprId> {
     for output in graph.outputs() {
         let mut expr = output.expr;
         let mut chain = Vec::new();
-        while let Node::Set { base, .. } | Node::Scatter { base, .. } = graph.node(expr) {
+        while let Node::Set { base, .. }
+        | Node::Scatter { base, .. }
+        | Node::View { view: View::Reshape, operand: base } = graph.node(expr)
+        {
             chain.push(expr);
             expr = *base;
         }

@@ -462,6 +462,18 @@ pub const CASES: &[Case] = &[
         None,
     ),
     (
+        "x[i, j] = means and x[j, i] += y",
+        true,
+        |g, x| {
+            let y = matrix(g, "y", true);
+            let [i, j] = [0, 1].map(|axis| y.argsort(axis).slice(slice![0]));
+            let changed = x.at(slice![i, j]).set(y.mean(1));
+            x.assign(changed.at(slice![j, i]).set(changed.slice(slice![j, i]) + y.max(0)));
+            vec![]
+        },
+        None,
+    ),
+    (
         "x[y > 0] = mean of rows",
         false,
         |g, x| {

@@ -596,6 +596,22 @@ fn positions_are_written_in_place() {
     // What is read of elements that are replaced is stored first.
     let own = explained(|x, i, j, v| x.at(i).set(x.take(j, 0) + v));
     assert_eq!(own, (Some(true), "16*k".into(), 0, [7.5, 6.0, 7.0, 7.5]));
+    // Elements of a table, which has another shape meanwhile.
+    let g = Graph::new();
+    let x = matrix(&g, "x", false);
+    let [i, j] = ["i", "j"].map(|name| g.input::<i64>(name, shape![g.symbol("k")]));
+    x.assign(x.at(slice![i, j]).set(1.5));
+    let kernel = g.compile([]).unwrap();
+    assert_eq!(kernel.explain().in_place("x"), Some(true), "{}", kernel.explain());
+    let mut data = [0.0f32; 6];
+    fn table(data: &mut [f32]) -> ArrayViewMut<'_> {
+        ArrayViewMut::new(data, &[2, 3]).unwrap()
+    }
+    kernel.run(inputs! { "x" => table(&mut data), "i" => &[1i64, -2], "j" => &[2i64, 1] }).unwrap();
+    assert_eq!(data, [0.0, 1.5, 0.0, 0.0, 0.0, 1.5]);
+    let refused = kernel.run(inputs! { "x" => table(&mut data), "i" => &[0i64, 1], "j" => &[0i64, 3] });
+    assert!(refused.is_err());
+    assert_eq!(data, [0.0, 1.5, 0.0, 0.0, 0.0, 1.5]);
     // Later positions that depend on earlier changes cannot be checked before these.
     let late = explained(|x, i, j, v| {
         let x = x.at(i).set(v);
