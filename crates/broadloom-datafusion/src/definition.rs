@@ -5,8 +5,10 @@ use crate::names::listed;
 use arrow_schema::DataType;
 use broadloom::{AnyArray, CheckedGraph, DType};
 use broadloom_arrow::{ColumnType, RowGraph, array_from_bytes, write_array};
+use broadloom_ir::graph::InputInfo;
 use broadloom_text::Program;
 use datafusion_common::{DataFusionError, Result, exec_err, plan_err};
+use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -110,14 +112,7 @@ impl Definition {
             let known = graph.inputs().iter().map(|input| &*input.name);
             return plan_err!("the program has no input `{name}`; it has {}", listed(known));
         };
-        if input.dtype != array.dtype() || input.shape.rank() != array.shape().len() {
-            let (found, wanted) = (array.dtype(), input.dtype);
-            return plan_err!(
-                "`{name}` is declared as {wanted} with {} axes, but the array is {found} with {}",
-                input.shape.rank(),
-                array.shape().len()
-            );
-        }
+        check_constant(input, &array)?;
         let mut constants = self.constants.clone();
         constants.retain(|(known, _)| known != name);
         constants.push((name.to_owned(), array));
@@ -197,6 +192,21 @@ impl Sent {
         writer.arguments(arguments);
         writer.0
     }
+}
+
+/// Checks that an array is one that an input may be bound to.
+fn check_constant(input: &InputInfo, array: &AnyArray) -> Result<()> {
+    if input.dtype == array.dtype() && input.shape.rank() == array.shape().len() {
+        return Ok(());
+    }
+    plan_err!(
+        "`{}` is declared as {} with {} axes, but the array is {} with {}",
+        input.name,
+        input.dtype,
+        input.shape.rank(),
+        array.dtype(),
+        array.shape().len()
+    )
 }
 
 fn damaged(what: &str) -> DataFusionError {
@@ -341,19 +351,28 @@ impl<'a> Reader<'a> {
             _ => return None,
         };
         let arguments = self.arguments()?;
+        let inputs: &[InputInfo] = match &source {
+            Source::Expression(_) => &[],
+            Source::Program { graph, .. } => graph.inputs(),
+        };
+        // Each input gets an array once, so that a reader of many constants takes time in proportion to their bytes.
+        let mut free: HashMap<&str, &InputInfo> = inputs.iter().map(|input| (&*input.name, input)).collect();
         let count = self.count()?;
-        let mut definition = Definition::new(source, Vec::new(), arguments);
+        let mut constants = Vec::new();
         for _ in 0..count {
             let (name, dtype) = (self.text()?, self.text()?);
             let dtype = DType::ALL.iter().copied().find(|known| known.name() == dtype)?;
             let shape = self.numbers()?;
             let array = array_from_bytes(dtype, &shape, self.bytes()?)?;
-            definition = match definition.with_constant(name, array) {
-                Ok(definition) => definition,
-                Err(error) => return Some(Err(error)),
+            let Some(input) = free.remove(name) else {
+                return Some(Err(damaged(&format!("it has no input `{name}`, or binds it twice"))));
             };
+            if let Err(error) = check_constant(input, &array) {
+                return Some(Err(error));
+            }
+            constants.push((name.to_owned(), array));
         }
-        Some(Ok(Sent::Definition(definition)))
+        Some(Ok(Sent::Definition(Definition::new(source, constants, arguments))))
     }
 }
 
@@ -404,6 +423,13 @@ mod tests {
                     assert_ne!(other, nearest(), "bit {bit} of byte {position}");
                 }
             }
+        }
+        // A constant that is bound twice, or to no input.
+        let twice = [nearest().constants, nearest().constants].concat();
+        for constants in [twice, vec![("other".to_owned(), nearest().constants[0].1.clone())]] {
+            let bytes = written(&nearest().source, &constants, None);
+            let error = Definition::read(&bytes).unwrap_err().to_string();
+            assert!(error.contains("binds it twice"), "{error}");
         }
         let mut other = good;
         other[7] += 1;

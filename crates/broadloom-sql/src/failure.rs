@@ -48,7 +48,11 @@ impl Failure {
         if self.0.strip_backtrace().contains(NO_CODEC) {
             return format!("error: {MADE_HERE}");
         }
+        if self.0.strip_backtrace().contains(NO_SUCH_CALL) {
+            return format!("error: {NO_SCHEDULER}");
+        }
         let text = match self.0.find_root() {
+            DataFusionError::Internal(text) if text.contains(NOT_FINISHED) => NOT_WRITTEN.to_owned(),
             DataFusionError::Plan(text) | DataFusionError::Execution(text) => text.clone(),
             DataFusionError::SQL(error, _) => match error.as_ref() {
                 ParserError::TokenizerError(text) | ParserError::ParserError(text) => {
@@ -76,9 +80,26 @@ const NO_CODEC: &str = "LogicalExtensionCodec is not provided";
 const MADE_HERE: &str = "a table that a query makes, such as that of generate_series, cannot be sent to a cluster: write it to a \
                          file in one process first, with -o";
 
+/// What a server says that has no such calls, as Rust prints it for debugging.
+const NO_SUCH_CALL: &str = "Status { code: Unimplemented";
+const NO_SCHEDULER: &str = "what answers at the address of --cluster is no scheduler, perhaps an executor: give the address that \
+                            `broadloom-sql scheduler` prints";
+
+/// What an engine says when it cannot close a file, without its reason.
+const NOT_FINISHED: &str = "Error encountered while finalizing writes";
+const NOT_WRITTEN: &str = "a file of COPY could not be written to its end, and a part of it may be left: look whether its disk is \
+                           full";
+
 /// Variants of errors whose text is for users, as Rust prints them for debugging.
-const SHOWN: [&str; 6] =
-    ["Plan(\"", "Execution(\"", "ResourcesExhausted(\"", "Internal(\"", "NotImplemented(\"", "\"error["];
+const SHOWN: [&str; 7] = [
+    "Plan(\"",
+    "Execution(\"",
+    "ResourcesExhausted(\"",
+    "Internal(\"",
+    "NotImplemented(\"",
+    "message: \"",
+    "\"error[",
+];
 
 /// Returns the message inside of another one: clusters report errors of tasks as Rust prints them for debugging.
 fn quoted(text: &str) -> Option<String> {
@@ -113,6 +134,14 @@ mod tests {
         let shared =
             r#"Job 1 failed: DataFusionError(Shared(External(DataFusionError(Execution("a \"b\": c")))))"#;
         assert_eq!(Failure(DataFusionError::Execution(shared.to_owned())).text(), "error: a \"b\": c");
+        let status = |text: &str| Failure(DataFusionError::Execution(text.to_owned())).text();
+        assert_eq!(
+            status(r#"Status { code: Internal, message: "no job \"a\"", source: None }"#),
+            "error: no job \"a\""
+        );
+        assert!(status("Status { code: Unimplemented, metadata: {} }").contains("is no scheduler"));
+        let full = format!("{NOT_FINISHED}! Partial results may have been written to ObjectStore!.");
+        assert!(Failure(DataFusionError::Internal(full)).text().ends_with("is full"));
         let lost = DataFusionError::Execution("Job 1 failed: no executor".to_owned());
         assert_eq!(Failure(lost).text(), "error: Job 1 failed: no executor");
     }

@@ -3,7 +3,7 @@
 //! A plan from a client names files, also in `COPY .. TO` and in external tables. Engines open all of them through an object
 //! store, so a server gets one that resolves links and `..` first, and looks whether a stated folder holds what is left.
 
-use datafusion::common::{DataFusionError, Result as QueryResult};
+use datafusion::common::{DataFusionError, Result as QueryResult, exec_err};
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::object_store::local::LocalFileSystem;
@@ -16,7 +16,7 @@ use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use std::ffi::OsString;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// The folders whose files a server may read and write for clients.
@@ -79,6 +79,14 @@ impl Folders {
         let url = ObjectStoreUrl::local_filesystem();
         let store = Fence { files: LocalFileSystem::new(), folders: self.clone() };
         runtime.register_object_store(url.as_ref(), Arc::new(store));
+    }
+}
+
+/// Refuses a name of a query that is more than a name. Executors keep results in a folder of this name.
+pub(crate) fn check_job(job: &str) -> QueryResult<()> {
+    match Path::new(job).components().next() {
+        Some(Component::Normal(name)) if name == job => Ok(()),
+        _ => exec_err!("`{job}` is no name of a query"),
     }
 }
 

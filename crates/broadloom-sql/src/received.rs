@@ -66,6 +66,9 @@ impl AsLogicalPlan for Received {
 }
 
 #[cfg(test)]
+mod fuzz;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::codec::LogicalCodec;

@@ -140,6 +140,7 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
 }
 
 pub(crate) fn man(args: &ManArgs) -> Result<ExitCode, Failure> {
+    std::fs::create_dir_all(&args.folder)?;
     clap_mangen::generate_to(Cli::command(), &args.folder)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -16,6 +16,8 @@ use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::{Expr, cast, lit, when};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_proto::logical_plan::LogicalExtensionCodec;
+use futures::FutureExt;
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -95,7 +97,7 @@ pub async fn add_table(context: &SessionContext, name: &str, path: impl AsRef<Pa
     let options = ListingOptions::new(format).with_file_extension(format!(".{extension}"));
     let files = if path.is_dir() { files_of(path)? } else { vec![path.to_owned()] };
     check_not_empty(&files, &example)?;
-    let schema = match options.infer_schema(&state, &url).await {
+    let schema = match schema_of(&options, &state, &url).await {
         Ok(schema) => schema,
         Err(error) => return Err(damaged(&state, &options, path, &files, &error).await),
     };
@@ -104,7 +106,7 @@ pub async fn add_table(context: &SessionContext, name: &str, path: impl AsRef<Pa
             let words = format!("^({})$", MISSING.join("|"));
             let numbers = CsvFormat::default().with_has_header(true).with_null_regex(Some(words));
             let options = ListingOptions::new(Arc::new(numbers)).with_file_extension(format!(".{extension}"));
-            options.infer_schema(&state, &url).await.map_err(|error| unreadable(path, &error))?
+            schema_of(&options, &state, &url).await.map_err(|error| unreadable(path, &error))?
         }
         Format::Parquet | Format::Ipc => schema.clone(),
     };
@@ -115,6 +117,16 @@ pub async fn add_table(context: &SessionContext, name: &str, path: impl AsRef<Pa
     // A bare reference keeps the case of the name, and dots in it.
     context.register_table(TableReference::bare(name), table)?;
     Ok(())
+}
+
+/// Returns the schema of files. What reads them panics at some that are damaged.
+async fn schema_of(
+    options: &ListingOptions,
+    state: &SessionState,
+    url: &ListingTableUrl,
+) -> Result<SchemaRef> {
+    let schema = AssertUnwindSafe(options.infer_schema(state, url)).catch_unwind().await;
+    schema.unwrap_or_else(|_| exec_err!("its header or footer is damaged"))
 }
 
 /// Returns a view of a table of CSV in which columns of numbers and words for nothing are numbers and nulls. The engine finds such
@@ -162,7 +174,7 @@ async fn damaged(
     for file in files {
         let url = file.to_str().and_then(|file| ListingTableUrl::parse(file).ok());
         if let Some(url) = url
-            && let Err(error) = options.infer_schema(state, &url).await
+            && let Err(error) = schema_of(options, state, &url).await
         {
             return unreadable(file, &error);
         }

@@ -3,9 +3,10 @@
 //! Ballista aborts a task by waking it on the thread that computes it (`Executor::cancel_task` of ballista-executor 55.0),
 //! which a kernel keeps busy. So tasks compute on other threads, and those of Ballista only wait: they notice the abort.
 
-use crate::fence::Folders;
+use crate::fence::{Folders, check_job};
 use crate::stop::{Stop, stoppable};
 use ballista_core::JobId;
+use ballista_core::execution_plans::{RangeShuffleReaderExec, ShuffleReaderExec};
 use ballista_core::serde::protobuf::{
     RuntimeStatsReport, ShuffleWritePartition, TaskColumnStats, WindowStateReport,
 };
@@ -115,8 +116,10 @@ impl ExecutionEngine for Engine {
         directory: &str,
         config: &SessionConfig,
     ) -> Result<Arc<dyn QueryStageExecutor>> {
+        check_job(job.as_str())?;
         plan.apply(|node| {
             check_written(node.as_ref(), &self.folders)?;
+            check_read(node.as_ref())?;
             Ok(TreeNodeRecursion::Continue)
         })?;
         let stop = Stop::new(self.limit, 1);
@@ -140,6 +143,14 @@ fn check_written(node: &dyn ExecutionPlan, folders: &Folders) -> Result<()> {
         folders.check_write(path.prefix())?;
     }
     Ok(())
+}
+
+/// Refuses to read results of what is no query: they would be files outside of the executor's folder.
+fn check_read(node: &dyn ExecutionPlan) -> Result<()> {
+    let parts = (node.downcast_ref::<ShuffleReaderExec>().map(|read| &read.partition))
+        .or_else(|| node.downcast_ref::<RangeShuffleReaderExec>().map(|read| &read.partition));
+    let mut parts = parts.into_iter().flatten().flatten();
+    parts.try_for_each(|part| check_job(part.partition_id.job_id.as_str()))
 }
 
 /// A task on an executor.

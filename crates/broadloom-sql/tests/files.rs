@@ -90,9 +90,14 @@ fn mistakes_in_arguments_and_files() {
         let found = message(&query(&["SELECT 1", &format!("t={table}")]), 2);
         assert!(found.contains(expected), "{found}");
     }
-    std::fs::write(at("damaged.parquet"), "PAR1 and no more").unwrap();
-    let found = message(&query(&["SELECT * FROM t", &format!("t={}", at("damaged.parquet"))]), 1);
-    assert!(found.contains("cannot read") && found.contains("damaged.parquet"), "{found}");
+    // The second has a footer that says that it is larger than the file.
+    for (name, bytes) in
+        [("damaged.parquet", "PAR1 and no more"), ("footer.parquet", "PAR1xxxxxxxxxxxxxxxxPAR1")]
+    {
+        std::fs::write(at(name), bytes).unwrap();
+        let found = message(&query(&["SELECT * FROM t", &format!("t={}", at(name))]), 1);
+        assert!(found.contains("cannot read") && found.contains(name), "{found}");
+    }
     let found = message(&query(&["SELECT 1", "-o", &at("r.txt")]), 2);
     assert!(found.contains("use .parquet, .csv or .arrow"), "{found}");
     let found = message(&query(&["SELECT [1, 2] AS v", "-o", &at("r.csv")]), 1);
@@ -100,7 +105,7 @@ fn mistakes_in_arguments_and_files() {
     let found = message(&query(&["SELECT 1", "--cluster", "localhost"]), 2);
     assert!(found.contains("like 127.0.0.1:50050"), "{found}");
     // Nothing of a result that failed is left.
-    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
 }
 
 #[test]

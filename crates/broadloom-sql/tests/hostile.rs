@@ -5,6 +5,7 @@
 mod common;
 
 use common::{Cluster, Options, PROGRAM, Process, ended_within, message, points, printed, query};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -208,6 +209,45 @@ fn silent_connections_keep_nobody_out() {
     let said = log.lock().unwrap().clone();
     assert!(said.contains("no more connections can be taken"), "{said}");
     drop(silent);
+}
+
+#[test]
+fn executors_close_silent_connections_for_results() {
+    let (_scheduler, line) = Process::server(&["scheduler", "--port", "0"]);
+    let address = line.trim().strip_prefix("scheduler listening on ").expect(&line).to_owned();
+    let work = tempfile::tempdir().unwrap();
+    let shell = "ulimit -n 128; exec \"$0\" \"$@\"";
+    let port = two_ports().to_string();
+    let server = ["executor", "--threads", "1", "--scheduler", &address, "--port", &port, "--work-dir"];
+    let command = &mut Command::new("sh");
+    command.args(["-c", shell, PROGRAM]).args(server).arg(work.path());
+    let (_executor, line, log) = Process::logged(command);
+    assert!(line.starts_with("executor with 1 threads"), "{line}");
+    let results = format!("127.0.0.1:{port}");
+    let mut silent: Vec<_> = (0..150).map(|_| std::net::TcpStream::connect(&results).unwrap()).collect();
+    silent[0].set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    // The end, or the news that the executor has closed it.
+    let heard = silent[0].read(&mut [0; 16]);
+    assert!(
+        matches!(&heard, Ok(0)) || matches!(&heard, Err(error) if error.kind() == ErrorKind::ConnectionReset),
+        "{heard:?}"
+    );
+    eventually(40, "queries are answered", || {
+        query(&["--cluster", &address, "SELECT 40 + 2 AS a"]).status.success()
+    });
+    let said = log.lock().unwrap().clone();
+    assert!(said.contains("executor: no more connections can be taken"), "{said}");
+    drop(silent);
+}
+
+/// Returns a free port that another one follows.
+fn two_ports() -> u16 {
+    loop {
+        let first = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        if first < u16::MAX && std::net::TcpListener::bind(("127.0.0.1", first + 1)).is_ok() {
+            return first;
+        }
+    }
 }
 
 #[test]

@@ -1,36 +1,41 @@
-//! Connections of a scheduler: those that stay silent are closed, so that they do not keep others out.
+//! Connections of servers: those that stay silent are closed, so that they do not keep others out.
 
+use super::Say;
 use axum::serve::Listener;
 use std::io::{self, Error, ErrorKind};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
-/// The time in which a connection has to say something. Its requests have times of their own.
+/// The time in which a new connection has to say something.
 const SILENT: Duration = Duration::from_secs(5);
+/// The time in which one has to say something again. Those of Ballista send a sign of life every five minutes.
+const IDLE: Duration = Duration::from_secs(15 * 60);
 /// The time between two attempts to take a connection, after one that failed.
 const PAUSE: Duration = Duration::from_millis(200);
 /// The time between two lines about connections that fail.
 const COMPLAINT: Duration = Duration::from_secs(60);
 
 /// A listener that closes silent connections, and says when it cannot take any.
-pub(super) struct Door<S> {
+pub(super) struct Door {
     listener: TcpListener,
-    say: S,
+    /// What the server is, for lines of its log.
+    server: &'static str,
+    say: Say,
     said: Option<Instant>,
 }
 
-impl<S> Door<S> {
-    pub(super) fn new(listener: TcpListener, say: S) -> Door<S> {
-        Door { listener, say, said: None }
+impl Door {
+    pub(super) fn new(listener: TcpListener, server: &'static str, say: Say) -> Door {
+        Door { listener, server, say, said: None }
     }
 }
 
-impl<S: FnMut(&str) + Send + 'static> Listener for Door<S> {
+impl Listener for Door {
     type Io = Guest;
     type Addr = SocketAddr;
 
@@ -40,7 +45,7 @@ impl<S: FnMut(&str) + Send + 'static> Listener for Door<S> {
                 Ok((stream, address)) => {
                     // Small messages go at once. A connection that does not take the option works without it.
                     let _ = stream.set_nodelay(true);
-                    return (Guest { stream, silent: Some(Box::pin(tokio::time::sleep(SILENT))) }, address);
+                    return (Guest { stream, silence: Box::pin(tokio::time::sleep(SILENT)) }, address);
                 }
                 Err(error) => error,
             };
@@ -50,7 +55,7 @@ impl<S: FnMut(&str) + Send + 'static> Listener for Door<S> {
             }
             if self.said.is_none_or(|said| said.elapsed() > COMPLAINT) {
                 self.said = Some(Instant::now());
-                (self.say)(&format!("scheduler: no more connections can be taken: {error}"));
+                (self.say)(&format!("{}: no more connections can be taken: {error}", self.server));
             }
             tokio::time::sleep(PAUSE).await;
         }
@@ -64,8 +69,8 @@ impl<S: FnMut(&str) + Send + 'static> Listener for Door<S> {
 /// A connection.
 pub(super) struct Guest {
     stream: TcpStream,
-    /// Runs until the first bytes.
-    silent: Option<Pin<Box<Sleep>>>,
+    /// Ends when it has been silent for too long.
+    silence: Pin<Box<Sleep>>,
 }
 
 impl AsyncRead for Guest {
@@ -75,13 +80,11 @@ impl AsyncRead for Guest {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let guest = self.get_mut();
-        if let Some(silent) = &mut guest.silent
-            && silent.as_mut().poll(context).is_ready()
-        {
+        if guest.silence.as_mut().poll(context).is_ready() {
             return Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "the connection said nothing")));
         }
         ready!(Pin::new(&mut guest.stream).poll_read(context, buffer))?;
-        guest.silent = None;
+        guest.silence.as_mut().reset(Instant::now() + IDLE);
         Poll::Ready(Ok(()))
     }
 }

@@ -1,7 +1,7 @@
 //! Executors.
 
 use super::work::Work;
-use super::{HEARTBEAT_SECONDS, LOST_SECONDS, POLL, check_bind, taken};
+use super::{HEARTBEAT_SECONDS, LOST_SECONDS, POLL, Say, check_bind, results, taken};
 use crate::codec::{LogicalCodec, PhysicalCodec};
 use crate::fence::Folders;
 use crate::memory::Memory;
@@ -75,8 +75,13 @@ impl Executor {
     /// # Errors
     /// Returns an error if no scheduler answers for as long as the executor is patient, if a port is taken, or if it is to
     /// bind to an address that other machines reach.
-    pub async fn run(&self, mut ready: impl FnMut(), mut say: impl FnMut(&str)) -> Result<()> {
+    pub async fn run(
+        &self,
+        mut ready: impl FnMut(),
+        say: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<()> {
         check_bind(self.bind, self.insecure)?;
+        let say: Say = Arc::new(say);
         let work = Work::new(&self.work)?;
         let pool = Arc::new(Pool::new(self.threads)?);
         let ends = Arc::new(AtomicBool::new(false));
@@ -86,8 +91,8 @@ impl Executor {
             told.store(true, Ordering::Release);
         });
         loop {
-            if !self.find_scheduler(&ends, &mut say).await?
-                || self.serve(&work, &pool, &ends, &mut ready).await?
+            if !self.find_scheduler(&ends, &say).await?
+                || self.serve(&work, &pool, &ends, &mut ready, &say).await?
             {
                 return Ok(());
             }
@@ -100,7 +105,7 @@ impl Executor {
     }
 
     /// Waits until the scheduler answers, or the process is to end: then returns false.
-    async fn find_scheduler(&self, ends: &AtomicBool, say: &mut impl FnMut(&str)) -> Result<bool> {
+    async fn find_scheduler(&self, ends: &AtomicBool, say: &Say) -> Result<bool> {
         let start = Instant::now();
         let mut is_said = false;
         while let Err(error) = self.scheduler.has_executors().await {
@@ -127,12 +132,13 @@ impl Executor {
         pool: &Arc<Pool>,
         ends: &AtomicBool,
         ready: &mut impl FnMut(),
+        say: &Say,
     ) -> Result<bool> {
         // It is set when an executor ends, and this one begins anew.
         TERMINATING.store(false, Ordering::Release);
         let engine = Engine::new(pool.clone(), self.time_limit, self.folders.clone());
         let running = engine.running();
-        let config = self.config(work, engine)?;
+        let config = self.config(work, engine, say)?;
         let health = config.health.clone();
         let mut serving = pin!(start_executor_process(Arc::new(config)));
         let known = async {
@@ -156,10 +162,11 @@ impl Executor {
         Ok(ends.load(Ordering::Acquire) || health.is_ready())
     }
 
-    fn config(&self, work: &Work, engine: Engine) -> Result<ExecutorProcessConfig> {
+    fn config(&self, work: &Work, engine: Engine, say: &Say) -> Result<ExecutorProcessConfig> {
         let (port, grpc_port) = self.ports()?;
         let directory = work.jobs()?.to_string_lossy().into_owned();
         let (folders, spills) = (self.folders.clone(), directory.clone());
+        let say = say.clone();
         Ok(ExecutorProcessConfig {
             bind_host: self.bind.to_string(),
             external_host: Some(self.host.clone()),
@@ -178,6 +185,9 @@ impl Executor {
             override_physical_codec: Some(Arc::new(PhysicalCodec::default())),
             override_config_producer: Some(Arc::new(cluster_config)),
             override_execution_engine: Some(Arc::new(engine)),
+            override_arrow_flight_service: Some(Arc::new(move |folder, address, end, _| {
+                tokio::spawn(results::serve(folder, address, end, say.clone()))
+            })),
             override_runtime_producer: Some(Arc::new(move |_| {
                 let runtime = RuntimeEnvBuilder::new().with_temp_file_path(spills.clone()).build_arc()?;
                 folders.enclose(&runtime);

@@ -2,6 +2,7 @@
 
 mod door;
 mod executor;
+mod results;
 mod scheduler;
 mod work;
 
@@ -10,6 +11,7 @@ pub use scheduler::Scheduler;
 
 use ballista_core::error::{BallistaError, Result};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The time between two signs of life of an executor.
@@ -26,6 +28,9 @@ const JOB_DATA_SECONDS: u64 = 3600;
 
 /// The time between two looks at whether something has changed.
 const POLL: Duration = Duration::from_millis(50);
+
+/// What writes the lines of a server's log.
+type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
 fn taken(bind: IpAddr, port: u16, error: &std::io::Error) -> BallistaError {
     BallistaError::Configuration(format!("cannot listen on {bind}:{port}: {error}; choose another --port"))

@@ -52,7 +52,7 @@ impl Scheduler {
     pub async fn run(
         &self,
         listening: impl FnOnce(&Address),
-        say: impl FnMut(&str) + Send + 'static,
+        say: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<()> {
         let Scheduler { bind, port, .. } = *self;
         check_bind(bind, self.insecure)?;
@@ -95,6 +95,6 @@ impl Scheduler {
         let routes = Routes::new(service).into_axum_router();
         let routes = routes.merge(Router::new().route("/readyz", get(readiness)));
         listening(&Address { host: bind.to_string(), port });
-        Ok(axum::serve(Door::new(listener, say), routes).await?)
+        Ok(axum::serve(Door::new(listener, "scheduler", Arc::new(say)), routes).await?)
     }
 }
