@@ -197,7 +197,10 @@ fn npy(content: &Rc<Content>, part: Option<&str>) -> Result<Elements, Failure> {
 
 fn raw(name: &str, content: &Rc<Content>, part: Option<&str>) -> Result<Elements, Failure> {
     let file = content.path().display();
-    let Some(part) = part else {
+    // A column of a file of an unknown kind is not a layout.
+    let end = content.path().extension().and_then(|end| end.to_str()).unwrap_or_default();
+    let is_known = Format::of_name(&end.to_ascii_lowercase()).is_some();
+    let Some(part) = part.filter(|part| is_known || part.contains('[')) else {
         let failure = match content.is_piped() {
             true => content.wrong("its contents are not a .npy, an .npz, a table or a picture"),
             false => foreign(name, content),

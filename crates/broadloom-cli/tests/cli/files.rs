@@ -218,8 +218,10 @@ fn formats_that_are_not_known_name_what_converts_them() {
         ("x.wav", "soundfile"),
     ] {
         folder.write(file, "something");
-        let done = folder.run(&["eval", "x", &format!("x={file}")]);
-        assert!(done.code == Some(1) && done.stderr.contains(expected), "{file}: {}", done.stderr);
+        for part in ["", ":column"] {
+            let done = folder.run(&["eval", "x", &format!("x={file}{part}")]);
+            assert!(done.code == Some(1) && done.stderr.contains(expected), "{file}{part}: {}", done.stderr);
+        }
     }
 }
 
