@@ -422,7 +422,7 @@ impl Function {
                 .ok()
                 .filter(|_| matches!(leaf, Leaf::Array(array) if !array.is_scalar()));
             if let Some(value) = value {
-                value.get().let_change();
+                value.get().become_argument();
             }
             values.push(value.cloned());
             Ok(made)

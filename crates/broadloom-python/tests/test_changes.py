@@ -426,6 +426,60 @@ def test_masks():
     check(masked_view, A, m)
 
 
+def masks_of_inner_axes(x, m, r):
+    column = np.arange(5.0)[:, None]
+    x[:, m] = column
+    x[..., m] += 2.5
+    x[1:3, m] = -x[1:3, m]
+    x[:, m] = x[:, m] * 2 + x[:, m]
+    x[:2][:, m] = 9
+    x.T[m] -= 1
+    x[r] = np.arange(6.0)
+    return x[:, m].max(), x[:, m].min()
+
+
+def masks_of_the_last_axes(x, m):
+    x[:, m] = np.arange(2.0)[:, None]
+    x[:, m] += 1
+
+
+def positions_of_masks(x, r):
+    x[np.where(x > 15)] = 0
+    x[np.nonzero(x > 7)] += 1
+    np.add.at(x, np.where(x > 9), 2)
+    i = np.flatnonzero(r)
+    x[i, 2] = 5
+    i, j = (x > 3).nonzero()
+    x[i, 0] = 4
+    j += 0
+    x[i, j] *= 2
+    return x[i, j].sum(), i.max(), j.size, i.sum()
+
+
+def test_masks_beside_ranges_and_their_positions():
+    m, rows = np.array([True, False, True, True, False, False]), np.array([False, True, False, False, True])
+    for r in rows, ~rows, rows | True:
+        check(masks_of_inner_axes, A, m, r)
+        check(positions_of_masks, A, r)
+    check(masks_of_the_last_axes, np.stack([A, A + 1]), A % 3 == 0)
+    check(positions_of_masks, A[:3], m[:3])
+
+
+def another_shape(x):
+    y = x * 2
+    y.shape = (-1, 1)
+    y[3] = 7
+    z = y.copy()
+    z.shape = 30
+    z[4:] -= 1
+    x.flat[2:20:3] = np.arange(6)
+    return y, z
+
+
+def test_another_shape():
+    check(another_shape, A)
+
+
 def masks_beside_positions(x, m):
     x[m, 0] = 5
     x[m, 1:3] += 1

@@ -145,6 +145,12 @@ def test_changes_that_are_refused():
     def reshape(x):
         x.shape = (6, 5)
 
+    def of_view(x):
+        y = x * 2
+        z = y[1:]
+        y.shape = -1
+        return z
+
     def scatter(x):
         np.hypot.at(x, np.array([0, 0]), 1)
 
@@ -152,8 +158,11 @@ def test_changes_that_are_refused():
         np.add(x, 1, out=A)
 
     for function, args, text in [
-        (reshape, [A], "x = x.reshape"),
+        (reshape, [A], "caller's array keeps its shape"),
         (scatter, [V], "np.hypot"),
+        (of_view, [A], "that has views, or is one"),
+        (lambda x, m: x.__setitem__((slice(None), m), np.arange(3.0)), [A, A[0] > 1], "whose number is not known"),
+        (lambda x, m: x.__setitem__((slice(None), m), x[m]), [array(4, 4), array(4) > 1], "both sides need the same mask"),
         (lambda x: np.place(x, x > 3, [1, 2]), [V], "np.copyto"),
         (outside, [B], "pass the array as an argument"),
         (lambda x: np.einsum("ii->i", x).fill(0), [array(4, 4)], "copy"),
@@ -163,6 +172,16 @@ def test_changes_that_are_refused():
         with pytest.raises(bl.TracingError, match=text):
             bl.jit(function)(*args)
         same(args, before)
+
+
+def test_numbers_of_elements_that_data_decide():
+    for function, text in [
+        (lambda x: np.argwhere(x > 1), "np.count_nonzero"),
+        (lambda x: len(np.nonzero(x)[0]), "depends on the data"),
+        (lambda x: np.nonzero(x), "depends on the data"),
+    ]:
+        with pytest.raises(bl.ProgramError, match=text):
+            bl.jit(function)(A)
 
 
 def test_layouts_that_matter():

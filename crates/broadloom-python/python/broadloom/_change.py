@@ -14,7 +14,7 @@ from ._index import (
     at, cast, check_cast, converted, has_dots, has_lazy, is_array, is_basic, is_known, is_mask, positions, rank, stacked,
     without_leading, write_mask,
 )  # fmt: skip
-from ._special import check_order, lazy
+from ._special import check_order, lazy, reshape
 
 _MASKED = (
     "the size of `x[mask]` depends on the data: while a function is traced, apply functions of single elements "
@@ -28,13 +28,13 @@ class Changing(Value):
     __slots__ = ()
 
     def __getitem__(self, index):
-        if isinstance(index, tuple) and len(index) == 1:
-            index = index[0]
+        index = as_mask(index)
         if is_mask(index):
             return Masked(self.copy(), index)
         beside = _mask_beside(self, index)
         if beside is not None:
-            return beside[0][beside[1]]
+            part, mask, place = beside
+            return Masked(part.copy(), mask, place)
         if has_masked(index):
             return chosen_by_masked(self, index)
         if isinstance(index, tuple) and any(map(is_known, index)):
@@ -47,15 +47,14 @@ class Changing(Value):
         return made
 
     def __setitem__(self, index, value):
-        if isinstance(index, tuple) and len(index) == 1:
-            index = index[0]
+        index = as_mask(index)
         if is_mask(index):
             _set_masked(self, index, value)
             return
         beside = _mask_beside(self, index)
         if beside is not None:
-            part, mask = beside
-            part[mask] = value
+            part, mask, place = beside
+            _set_masked(part, mask, value, place)
             return
         if has_masked(index):
             write_chosen_by_masked(self, index, value)
@@ -76,7 +75,8 @@ class Changing(Value):
 
     def __setattr__(self, name, value):
         if name == "shape":
-            raise TracingError("the shape of a lazy array stays: write `x = x.reshape(shape)` instead of `x.shape = shape`")
+            self._reshape(reshape(self, (value,) if isinstance(value, (int, np.integer)) else tuple(value)))
+            return
         if name != "flat":
             raise AttributeError(f"the attribute {name!r} of a lazy array cannot be set")
         self.flat[:] = value
@@ -179,8 +179,7 @@ def ufunc_at(ufunc, array, index, *operands):
     """`np.add.at(x, i, v)`, which counts each of equal positions."""
     name = f"np.{ufunc.__name__}.at"
     _check_is_lazy(f"{ufunc.__name__}.at", array)
-    if isinstance(index, tuple) and len(index) == 1:
-        index = index[0]
+    index = as_mask(index)
     if not has_masked(index) and (is_mask(index) or is_basic(index)):
         made = ufunc(array[index], *operands)
         check_cast(made.dtype, array.dtype, name)
@@ -226,40 +225,68 @@ def write_out(out, compute, where=True, casting="same_kind"):
 # Masks ---------------------------------------------------------------------------------------------------------------
 
 
+def as_mask(index):
+    """An index in which a mask stands for its positions, `x[np.nonzero(mask)]`, and the only item for itself."""
+    items = index if isinstance(index, tuple) else (index,)
+    first = items[0] if items else None
+    if isinstance(first, Masked) and first.axis == 0:
+        found = items[: first.mask.ndim]
+        if all(isinstance(item, Masked) and (item.axis, item.name) == (axis, first.name) for axis, item in enumerate(found)):
+            items = (first.mask, *items[len(found) :])
+    return items[0] if len(items) == 1 else items
+
+
 def _mask_beside(array, index):
-    """For `x[mask, 0]` and `x[1, mask]`: the view that the other items choose, with the axes of the mask in front, and the
-    mask; `None` for other indices."""
-    if not isinstance(index, tuple) or sum(map(is_mask, index)) != 1 or Ellipsis in [i for i in index if not is_array(i)]:
+    """For `x[mask, 0]`, `x[1, mask]` and `x[:, mask]`: the view that the other items choose, with the axes of the mask in front,
+    the mask, and the number of axes in front of the elements that it chooses; `None` for other indices."""
+    if not isinstance(index, tuple) or sum(map(is_mask, index)) != 1:
         return None
+    others = [item for item in index if not is_mask(item)]
+    if not all(map(is_basic, others)):
+        return None
+    mask = next(item for item in index if is_mask(item))
+    if has_dots(tuple(others)):
+        # All other axes.
+        used = mask.ndim + sum(item is not None and item is not Ellipsis for item in others)
+        dots = next(number for number, item in enumerate(index) if item is Ellipsis)
+        index = (*index[:dots], *(slice(None),) * (array.ndim - used), *index[dots + 1 :])
     place = next(number for number, item in enumerate(index) if is_mask(item))
-    before, mask, after = index[:place], index[place], index[place + 1 :]
-    if not is_basic(before + after) or any(not isinstance(item, (int, np.integer)) for item in before):
+    before, after = index[:place], index[place + 1 :]
+    are_numbers = all(isinstance(item, (int, np.integer)) for item in before)
+    if not are_numbers and not all(isinstance(item, slice) for item in before + after):
         return None
-    return array[(*before, *(slice(None),) * mask.ndim, *after)], mask
+    part = array[(*before, *(slice(None),) * mask.ndim, *after)]
+    if are_numbers:
+        return part, mask, 0
+    axes = tuple(range(mask.ndim))
+    return np.moveaxis(part, tuple(place + axis for axis in axes), axes), mask, place
 
 
-def _set_masked(array, mask, value):
+def _set_masked(array, mask, value, place=0):
+    """Writes to the elements that a mask chooses, whose axis is the one at `place` of the value."""
     mask = lazy(array._trace, mask)
+    rank = array.ndim - mask.ndim
     if isinstance(value, Masked):
-        value.check_mask(mask)
+        value.check_mask(mask, place)
         made = value.elements
         if made.dtype != array.dtype:
             made = converted(made, array.dtype)
-        rank = array.ndim - mask.ndim
         wide = mask[(...,) + (None,) * rank] if rank else mask
         array._store(array._trace.call("where", (wide, made, array), {}))
         return
-    array._store(write_mask(array, mask, _same_for_all(cast(array, value), array.ndim - mask.ndim)))
+    array._store(write_mask(array, mask, _same_for_all(cast(array, value), rank, place)))
 
 
-def _same_for_all(value, rank):
-    """A value of which each element that a mask chooses gets the same, which has this many axes."""
-    if np.ndim(value) > rank and value.shape[0] != 1:
+def _same_for_all(value, rank, place=0):
+    """A value of which each element that a mask chooses gets the same, which has this many axes. The axis of these elements is
+    at `place` among them."""
+    own = np.ndim(value) - (rank - place) - 1
+    if own >= 0 and not (isinstance(value.shape[own], int) and value.shape[own] == 1):
         raise TracingError(
             "the values beside a mask are one for each element that it chooses, whose number is not known: write "
             "`x[mask] = y[mask]` with `y` in the shape of `x`, or `np.where(mask, y, x)`"
         )
-    return without_leading(value, rank)
+    return without_leading(value[(slice(None),) * own + (0,)] if own >= 0 else value, rank)
 
 
 class Masked(np.lib.mixins.NDArrayOperatorsMixin):
@@ -267,9 +294,13 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
 
     __array_priority__ = 2000
     _refused_result = _MASKED
+    # The axis along which these are the positions of the mask, if they are.
+    axis = None
 
-    def __init__(self, elements, mask):
+    def __init__(self, elements, mask, place=0):
         self.elements = elements
+        # The number of axes in front of that of the elements; the first axes of `elements` are those of the mask.
+        self.place = place
         self.mask = lazy(elements._trace, mask)
         self.name = self.mask._name()
         write_mask(elements, self.mask, elements.dtype.type(0).item())  # Checks that the shapes fit.
@@ -283,16 +314,16 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
     def _trace(self):
         return self.elements._trace
 
-    def check_mask(self, mask):
-        """Checks that another mask chooses the same elements."""
-        if mask._name() != self.name:
+    def check_mask(self, mask, place=0):
+        """Checks that another mask chooses the same elements, along the same axis."""
+        if mask._name() != self.name or place != self.place:
             raise TracingError(
                 "`x[mask]` is used beside another mask: both sides need the same mask, or write `np.where(mask, a, b)`"
             )
 
     def _with(self, elements):
         made = Masked.__new__(Masked)
-        made.elements, made.mask, made.name = elements, self.mask, self.name
+        made.elements, made.mask, made.name, made.place = elements, self.mask, self.name, self.place
         return made
 
     def astype(self, dtype, **kwargs):
@@ -305,9 +336,9 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _operand(self, other):
         if isinstance(other, Masked):
-            other.check_mask(self.mask)
+            other.check_mask(self.mask, self.place)
             return other.elements
-        if np.ndim(other) > self.elements.ndim - self.mask.ndim:
+        if np.ndim(other) > (0 if self.place else self.elements.ndim - self.mask.ndim):
             raise TracingError(
                 "an array is combined with `x[mask]`, whose number of elements is not known: index it by the same "
                 "mask, `y[mask]`, or write `np.where(mask, a, b)`"
@@ -325,7 +356,7 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
         if out is not None:
             # `x[mask] += v` changes the elements, which the same statement then writes to the mask.
             check_cast(made.dtype, self.dtype, f"np.{ufunc.__name__}")
-            self.elements = made.astype(self.dtype)
+            self.elements, self.axis = made.astype(self.dtype), None
             return self
         return tuple(map(self._with, made)) if isinstance(made, tuple) else self._with(made)
 
@@ -341,14 +372,15 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
         return self._reduced(function, *args[1:], **kwargs)
 
     def _reduced(self, function, axis=None, **kwargs):
-        rank = self.elements.ndim - self.mask.ndim
-        if axis is not None or kwargs or rank:
+        if axis is not None or kwargs:
             raise ProgramError(_MASKED)
         if function in (np.max, np.min):
             lowest = np.finfo(self.dtype) if self.dtype.kind == "f" else np.iinfo(self.dtype)
             limit = lowest.min if function is np.max else lowest.max
             kwargs["initial"] = (-np.inf if function is np.max else np.inf) if self.dtype.kind == "f" else int(limit)
-        return function(self.elements, where=self.mask, **kwargs)
+        rank = self.elements.ndim - self.mask.ndim
+        where = self.mask[(...,) + (None,) * rank] if rank else self.mask
+        return function(self.elements, where=where, **kwargs)
 
     @property
     def size(self):
@@ -455,8 +487,10 @@ class _Flat:
         return self.array[self._place(key)]
 
     def __setitem__(self, key, value):
-        if isinstance(key, slice) and key == slice(None):
-            self.array[...] = np.reshape(value, self.array.shape) if np.ndim(value) else value
+        if isinstance(key, slice):
+            flat = np.ravel(self.array).copy()
+            flat[key] = value
+            self.array[...] = reshape(flat, self.array.shape)
         elif is_array(key):
             put(self.array, key, value)
         else:

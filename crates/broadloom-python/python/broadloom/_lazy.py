@@ -9,6 +9,7 @@ from ._broadloom import Value
 from ._change import CHANGES, Changing, Masked, in_place
 from ._dispatch import apply_function, apply_ufunc, function_with_out, ufunc_with_out
 from ._errors import Error, TracingError
+from ._found import FOUND
 from ._special import check_casting, check_order, plain, ravel, reshape
 from ._views import arranged, as_view, opaque
 
@@ -228,6 +229,8 @@ class Array(Changing, _Arithmetic):
     def __array_function__(self, function, types, args, kwargs):
         if function in CHANGES:
             return CHANGES[function](*args, **kwargs)
+        if function in FOUND and len(args) == 1 and isinstance(args[0], Value):
+            return FOUND[function](args[0])
         # NumPy asks only some of the arguments, and not the indices of `take`.
         masked = next((item for item in args if isinstance(item, Masked)), None)
         if masked is not None:

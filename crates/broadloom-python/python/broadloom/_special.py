@@ -176,7 +176,7 @@ def _stacked(function):
 
 def _where(condition, x=None, y=None, /):
     if x is None or y is None:
-        return trace_of(condition).call("nonzero", (condition,), {})
+        raise ValueError("np.where takes both arrays to choose from, or none")
     return trace_of((condition, x, y)).call("where", (condition, x, y), {})
 
 

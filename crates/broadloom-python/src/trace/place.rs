@@ -5,6 +5,7 @@
 use super::{Trace, Value};
 use crate::array::reference_count;
 use crate::error::Class;
+use broadloom_text::Defined;
 use pyo3::prelude::*;
 use std::sync::{MutexGuard, PoisonError};
 
@@ -14,6 +15,12 @@ pub struct Place {
     /// The number of changes that `name` contains: those of the array, or of the one of which this is a view.
     version: u64,
     view: Option<View>,
+    /// Whether another array is, or was, a view of this one.
+    has_views: bool,
+    /// Whether it is the caller's array.
+    is_argument: bool,
+    /// Its dtype and sizes.
+    pub(super) defined: Defined,
     pub can_change: bool,
 }
 
@@ -26,13 +33,14 @@ struct View {
 }
 
 impl Place {
-    /// The name of elements that the array has or had, all of one shape.
+    /// The name of elements that the array has or had.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    pub fn new(name: &str, can_change: bool) -> Place {
-        Place { name: name.to_owned(), version: 0, view: None, can_change }
+    pub fn new(name: &str, defined: Defined, can_change: bool) -> Place {
+        let name = name.to_owned();
+        Place { name, version: 0, view: None, has_views: false, is_argument: false, defined, can_change }
     }
 }
 
@@ -63,8 +71,15 @@ impl Value {
         self.place().can_change = true;
     }
 
+    /// Marks the caller's array: it changes in place.
+    pub fn become_argument(&self) {
+        let mut place = self.place();
+        (place.is_argument, place.can_change) = (true, true);
+    }
+
     pub(super) fn become_view(&self, parent: &Bound<'_, Value>, read: String, write: String) {
         let version = parent.get().version(parent.py());
+        parent.get().place().has_views = true;
         let mut place = self.place();
         place.version = version;
         place.view = Some(View { parent: parent.clone().unbind(), read, write });
@@ -131,6 +146,27 @@ impl Value {
         let mut place = self.place();
         place.version = version;
         place.name = name;
+        Ok(())
+    }
+
+    /// Takes another shape, with the elements of a name. The caller's array cannot, and views would no longer know their elements.
+    pub(super) fn reshape(&self, py: Python<'_>, name: String, defined: Defined) -> PyResult<()> {
+        let is_alone = self.is_alone(py);
+        let mut place = self.place();
+        if place.is_argument || place.has_views || !is_alone {
+            let text = match place.is_argument {
+                true => {
+                    "the caller's array keeps its shape while a function is traced: write `x = x.reshape(shape)` instead of \
+                         `x.shape = shape`"
+                }
+                false => {
+                    "the shape of an array that has views, or is one, stays while a function is traced: write \
+                          `x = x.reshape(shape)` instead of `x.shape = shape`"
+                }
+            };
+            return Err(Class::Tracing.error(py, text));
+        }
+        (place.version, place.view, place.name, place.defined) = (place.version + 1, None, name, defined);
         Ok(())
     }
 }

@@ -20,7 +20,6 @@ use std::sync::Mutex;
 pub struct Value {
     pub trace: Py<Trace>,
     pub(super) place: Mutex<Place>,
-    pub(super) defined: Defined,
 }
 
 #[pymethods]
@@ -30,8 +29,8 @@ impl Value {
         let defined = root(trace).get().session(trace.py(), |session| session.get(name))?;
         let defined = defined.ok_or_else(|| PyRuntimeError::new_err(format!("there is no value {name}")))?;
         let can_change = matches!(&defined, Defined::Tensor { sizes, .. } if !sizes.is_empty());
-        let place = Mutex::new(Place::new(name, can_change));
-        Ok(Value { trace: trace.clone().unbind(), place, defined })
+        let place = Mutex::new(Place::new(name, defined, can_change));
+        Ok(Value { trace: trace.clone().unbind(), place })
     }
 
     /// The text of what is between the brackets of an index.
@@ -57,6 +56,13 @@ impl Value {
         self.store(&trace, name)
     }
 
+    /// Gives the array the shape of its elements in another one, `x.shape = ..`.
+    fn _reshape(&self, value: &Bound<'_, Value>) -> PyResult<()> {
+        let trace = root(self.trace.bind(value.py()));
+        let (name, defined) = (value.get().name_in(&trace)?, value.get().place().defined.clone());
+        self.reshape(value.py(), name, defined)
+    }
+
     /// The name of the elements that the array has now.
     fn _name(&self, py: Python<'_>) -> PyResult<String> {
         self.name_in(&root(self.trace.bind(py)))
@@ -71,7 +77,7 @@ impl Value {
     /// Whether this is a Python float, which takes the dtype of the other operand, or computed of such floats alone.
     #[getter(_is_number)]
     fn is_number(&self) -> bool {
-        matches!(self.defined, Defined::Number(_))
+        matches!(self.place().defined, Defined::Number(_))
     }
 
     /// Makes operations in place change the object, which has no axes.
@@ -87,9 +93,12 @@ impl Value {
     /// The sizes of the axes: numbers, and sizes that are known when the kernel is called.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let Defined::Tensor { sizes, .. } = &self.defined else { return Ok(PyTuple::empty(py)) };
+        let (name, defined) = {
+            let place = self.place();
+            (place.name().to_owned(), place.defined.clone())
+        };
+        let Defined::Tensor { sizes, .. } = &defined else { return Ok(PyTuple::empty(py)) };
         let trace = root(self.trace.bind(py));
-        let name = self.place().name().to_owned();
         // A trace that is over has its conditions already.
         trace.get().session(py, |session| session.measure(&name)).ok();
         shape(&trace, sizes)
@@ -104,7 +113,7 @@ impl Value {
     /// The number of axes.
     #[getter]
     fn ndim(&self) -> usize {
-        match &self.defined {
+        match &self.place().defined {
             Defined::Tensor { sizes, .. } => sizes.len(),
             _ => 0,
         }
@@ -112,15 +121,16 @@ impl Value {
 
     /// Whether two sizes are the same for all arrays.
     fn _is_same(&self, other: &Bound<'_, Value>) -> bool {
-        self.defined == other.get().defined
+        let defined = self.place().defined.clone();
+        defined == other.get().place().defined
     }
 
     /// The floats among the arguments of the function, if this is one of them or computed of them alone.
     #[getter]
     fn _numbers(&self, py: Python<'_>) -> Vec<String> {
-        match self.defined {
-            Defined::Number(_) => root(self.trace.bind(py)).get().with(py, |state| state.numbers.clone()),
-            _ => Vec::new(),
+        match self.is_number() {
+            true => root(self.trace.bind(py)).get().with(py, |state| state.numbers.clone()),
+            false => Vec::new(),
         }
     }
 
@@ -129,7 +139,8 @@ impl Value {
     fn _type(&self, py: Python<'_>) -> PyResult<String> {
         let trace = root(self.trace.bind(py));
         let show = |size: &Dim| trace.get().session(py, |session| session.show(size).to_string());
-        match &self.defined {
+        let defined = self.place().defined.clone();
+        match &defined {
             Defined::Tensor { dtype, sizes } => {
                 let sizes: Vec<String> = sizes.iter().map(show).collect::<PyResult<_>>()?;
                 Ok(format!("{dtype}[{}]", sizes.join(", ")))
@@ -142,7 +153,7 @@ impl Value {
 
 impl Value {
     fn own_dtype(&self) -> DType {
-        match &self.defined {
+        match &self.place().defined {
             Defined::Tensor { dtype, .. } | Defined::Number(dtype) => *dtype,
             _ => DType::I64,
         }
