@@ -31,6 +31,8 @@ const ZEROS: &[&str] = &["-p", "broadloom", "--test", "facade", "sums_of_sums::z
 const BANDS: &[&str] = &["-p", "broadloom", "--test", "facade", "bands::of_f32"];
 const BANDS_OF_OTHERS: &[&str] = &["-p", "broadloom", "--test", "facade", "bands::whole_arrays"];
 const UPDATES: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::random"];
+const KEPT: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::targets_keep"];
+const POSITIONS_IN_PLACE: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::positions"];
 const ASIDE: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::regions"];
 const NARROW_SUMS: &[&str] = &["-p", "broadloom", "--test", "facade", "narrow_sums::of_u8"];
 const RANKS: &[&str] = &["-p", "broadloom", "--test", "facade", "contractions::ranks_of_many_rows"];
@@ -287,6 +289,20 @@ pub const FAULTS: &[Fault] = &[
         place: "is_less(&below, &least) && ⟦is_less(&greatest, &above)⟧",
         new: "{ let _ = (&greatest, &above); true }",
         test: UPDATES,
+    },
+    Fault {
+        what: "an array is written in place although data may fail after that",
+        file: "crates/broadloom-loops/src/fails.rs",
+        place: "let is_early = ⟦index <= last.index()⟧",
+        new: "index > last.index()",
+        test: KEPT,
+    },
+    Fault {
+        what: "a run goes on to write in place after data have failed",
+        file: "crates/broadloom/src/run/launch.rs",
+        place: "filter(|_| ⟦index == binding.failing⟧)",
+        new: "index > binding.failing",
+        test: POSITIONS_IN_PLACE,
     },
     Fault {
         what: "a piece of a changed array counts as unchanged if other elements of the array are there",
