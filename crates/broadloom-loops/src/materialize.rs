@@ -256,6 +256,7 @@ impl Planner<'_> {
                 Kind::Reduce(reduction) if reduction.group.is_some() => Reason::Partials,
                 Kind::Take { table, .. } if matches!(flat.node(*table).kind, Kind::Iota) => Reason::Checked,
                 _ if flat.replacements.contains(&id) => Reason::Replaces,
+                _ if flat.overwritten.contains_key(&id) => Reason::Overwritten,
                 _ => Reason::Nested,
             });
         }
