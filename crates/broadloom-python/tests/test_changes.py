@@ -456,7 +456,18 @@ def positions_of_masks(x, r):
     return x[i, j].sum(), i.max(), j.size, i.sum()
 
 
+def positions_along_one_axis(x, y, v):
+    i, j = np.where(x > 15)
+    x[i] += 1
+    y[i] = 100
+    v[j] = -1
+    np.add.at(y, i, 1)
+    x[j % 5, 0] = 3
+    return y[i].sum(), v[i].max(), x[i, i].min()
+
+
 def test_masks_beside_ranges_and_their_positions():
+    check(positions_along_one_axis, A, np.ones((5, 3, 2)), np.arange(6.0))
     m, rows = np.array([True, False, True, True, False, False]), np.array([False, True, False, False, True])
     for r in rows, ~rows, rows | True:
         check(masks_of_inner_axes, A, m, r)
@@ -473,6 +484,8 @@ def another_shape(x):
     z.shape = 30
     z[4:] -= 1
     x.flat[2:20:3] = np.arange(6)
+    x.flat[20:24] = np.arange(4).reshape(2, 2)
+    y.flat = x * 2
     return y, z
 
 

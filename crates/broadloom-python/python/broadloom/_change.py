@@ -75,7 +75,7 @@ class Changing(Value):
 
     def __setattr__(self, name, value):
         if name == "shape":
-            self._reshape(reshape(self, (value,) if isinstance(value, (int, np.integer)) else tuple(value)))
+            self._reshape(reshape(self, tuple(value) if isinstance(value, (tuple, list)) else (value,)))
             return
         if name != "flat":
             raise AttributeError(f"the attribute {name!r} of a lazy array cannot be set")
@@ -231,7 +231,10 @@ def as_mask(index):
     first = items[0] if items else None
     if isinstance(first, Masked) and first.axis == 0:
         found = items[: first.mask.ndim]
-        if all(isinstance(item, Masked) and (item.axis, item.name) == (axis, first.name) for axis, item in enumerate(found)):
+        are_all = len(found) == first.mask.ndim
+        for axis, item in enumerate(found):
+            are_all = are_all and isinstance(item, Masked) and (item.axis, item.name) == (axis, first.name)
+        if are_all:
             items = (first.mask, *items[len(found) :])
     return items[0] if len(items) == 1 else items
 
@@ -489,7 +492,7 @@ class _Flat:
     def __setitem__(self, key, value):
         if isinstance(key, slice):
             flat = np.ravel(self.array).copy()
-            flat[key] = value
+            flat[key] = np.ravel(value) if np.ndim(value) > 1 else value
             self.array[...] = reshape(flat, self.array.shape)
         elif is_array(key):
             put(self.array, key, value)
