@@ -23,12 +23,15 @@ mod reduced;
 mod reductions;
 mod scattered;
 mod set;
+mod sizes;
 mod views;
 
 use reduced::{Reduced, reduced};
 pub use reductions::{is_few, most_unrolled};
+use scattered::changes_in_place;
 pub(crate) use scattered::{Before, Scattered, Tables};
 pub(crate) use set::{Range, Region, Replaced, Side};
+use sizes::{conditions, with_sizes};
 pub(crate) use views::{merged_axes, runs};
 
 use crate::band::Known;
@@ -37,14 +40,13 @@ use crate::thresholds::MAX_NESTED_REDUCTIONS;
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::graph::{CheckedGraph, Demand, Node, Sort, SymbolInfo, TopK, View};
+use broadloom_ir::graph::{CheckedGraph, Demand, Node, Sort, SymbolInfo, TopK};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::{ReduceOp, rows_of_table, segment_tables};
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::{SmallVec, smallvec};
 use std::cell::Cell;
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 define_ids! {
@@ -269,68 +271,6 @@ pub(crate) struct Flat {
     /// The number of values that may still be made.
     budget: Cell<usize>,
     max_values: usize,
-}
-
-/// Returns what each call of a graph checks, without what follows from other conditions: of `n >= 1` and `n >= 2`, the second.
-fn conditions(graph: &CheckedGraph) -> Vec<Demand> {
-    let mut conditions: Vec<Demand> = Vec::new();
-    // By what two numbers that differ by a constant have in common.
-    let mut known: HashMap<Dim, (usize, i64)> = HashMap::new();
-    for obligation in graph.obligations() {
-        let Demand::NonNegative(number) = &obligation.demand else {
-            conditions.push(obligation.demand.clone());
-            continue;
-        };
-        let constant = number.constant_term();
-        let Ok(common) = number.sub(&Dim::constant(constant)) else {
-            conditions.push(obligation.demand.clone());
-            continue;
-        };
-        match known.entry(common) {
-            Entry::Occupied(mut entry) => {
-                let (place, least) = entry.get_mut();
-                if constant < *least {
-                    *least = constant;
-                    conditions[*place] = obligation.demand.clone();
-                }
-            }
-            Entry::Vacant(entry) => {
-                entry.insert((conditions.len(), constant));
-                conditions.push(obligation.demand.clone());
-            }
-        }
-    }
-    conditions
-}
-
-/// Returns the changes that make assigned values of the inputs that these replace.
-fn changes_in_place(graph: &CheckedGraph) -> HashSet<ExprId> {
-    let mut changes = HashSet::new();
-    for output in graph.outputs() {
-        let mut expr = output.expr;
-        let mut chain = Vec::new();
-        while let Node::Set { base, .. }
-        | Node::Scatter { base, .. }
-        | Node::View { view: View::Reshape, operand: base } = graph.node(expr)
-        {
-            chain.push(expr);
-            expr = *base;
-        }
-        if output.assigned.is_some_and(|input| matches!(graph.node(expr), Node::Input(of) if *of == input)) {
-            changes.extend(chain);
-        }
-    }
-    changes
-}
-
-/// Replaces some symbols in shapes by numbers.
-fn with_sizes(shapes: &[Shape], sizes: &[(SymbolId, i64)]) -> Result<Vec<Shape>, LowerError> {
-    let put = |dim: &Dim| {
-        sizes
-            .iter()
-            .try_fold(dim.clone(), |dim, &(symbol, value)| dim.substitute(symbol, &Dim::constant(value)))
-    };
-    shapes.iter().map(|shape| Ok(shape.iter().map(put).collect::<Result<_, _>>()?)).collect()
 }
 
 impl Flat {
@@ -589,21 +529,7 @@ impl Flat {
             }
             Node::Scatter { base, indices, values } => {
                 let [base, indices, values] = [base, indices, values].map(|operand| self.memo[operand]);
-                // They may read rows that are replaced before them.
-                for read in [indices, values] {
-                    let is_array = matches!(self.node(read).kind, Kind::Buffer(_));
-                    if !is_array && self.below([read]).contains(base) {
-                        self.replacements.push(read);
-                        self.store(read);
-                    }
-                }
-                let indices = match self.in_place.contains(&expr) {
-                    true => self.checked(indices, &shape[0], expr),
-                    false => indices,
-                };
-                return Ok(
-                    self.over(base, |base| (Kind::Scatter { base, indices, values }, dtype, shape, expr))
-                );
+                return Ok(self.scatter(base, [indices, values], self.in_place.contains(&expr), expr));
             }
             Node::Segment { op, compensated, elements, values, ids, initial } => {
                 let values = self.widened(self.memo[values]);

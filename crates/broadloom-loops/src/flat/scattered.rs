@@ -1,10 +1,12 @@
 //! Arrays whose elements data choose: tables of segments, and arrays with rows replaced.
 
-use super::{Flat, FlatId, Kind};
+use super::{Flat, FlatId, FlatNode, Kind};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::{CheckedGraph, Node, View};
 use broadloom_ir::reduce::ReduceOp;
+use std::collections::HashSet;
 
 /// How values go to rows that indices choose.
 pub(crate) struct Scattered {
@@ -43,8 +45,30 @@ impl Scattered {
 }
 
 impl Flat {
+    /// Returns an array with rows replaced, written over its base. If this is the caller's array, which must keep its elements if an
+    /// index is out of range, all of them are checked first.
+    pub(super) fn scatter(
+        &mut self,
+        base: FlatId,
+        [indices, values]: [FlatId; 2],
+        is_of_caller: bool,
+        origin: ExprId,
+    ) -> FlatId {
+        // They may read rows that are replaced before them.
+        for read in [indices, values] {
+            let is_array = matches!(self.node(read).kind, Kind::Buffer(_));
+            if !is_array && self.below([read]).contains(base) {
+                self.replacements.push(read);
+                self.store(read);
+            }
+        }
+        let FlatNode { dtype, shape, .. } = self.node(base).clone();
+        let indices = if is_of_caller { self.checked(indices, &shape[0], origin) } else { indices };
+        self.over(base, |base| (Kind::Scatter { base, indices, values }, dtype, shape, origin))
+    }
+
     /// Stores indices of an axis, counted from its start, before anything that needs them is written.
-    pub(super) fn checked(&mut self, indices: FlatId, size: &Dim, origin: ExprId) -> FlatId {
+    fn checked(&mut self, indices: FlatId, size: &Dim, origin: ExprId) -> FlatId {
         let table = self.push(Kind::Iota, DType::I64, [size.clone()].into_iter().collect(), origin);
         let shape = self.node(indices).shape.clone();
         let checked = self.push(Kind::Take { table, indices, axis: 0 }, DType::I64, shape, origin);
@@ -77,4 +101,24 @@ impl Flat {
             _ => return None,
         })
     }
+}
+
+/// Returns the changes that make assigned values of the inputs that these replace.
+pub(super) fn changes_in_place(graph: &CheckedGraph) -> HashSet<ExprId> {
+    let mut changes = HashSet::new();
+    for output in graph.outputs() {
+        let mut expr = output.expr;
+        let mut chain = Vec::new();
+        while let Node::Set { base, .. }
+        | Node::Scatter { base, .. }
+        | Node::View { view: View::Reshape, operand: base } = graph.node(expr)
+        {
+            chain.push(expr);
+            expr = *base;
+        }
+        if output.assigned.is_some_and(|input| matches!(graph.node(expr), Node::Input(of) if *of == input)) {
+            changes.extend(chain);
+        }
+    }
+    changes
 }

@@ -229,13 +229,11 @@ def as_mask(index):
     """An index in which a mask stands for its positions, `x[np.nonzero(mask)]`, and the only item for itself."""
     items = index if isinstance(index, tuple) else (index,)
     first = items[0] if items else None
-    if isinstance(first, Masked) and first.axis == 0:
-        found = items[: first.mask.ndim]
-        are_all = len(found) == first.mask.ndim
-        for axis, item in enumerate(found):
-            are_all = are_all and isinstance(item, Masked) and (item.axis, item.name) == (axis, first.name)
-        if are_all:
-            items = (first.mask, *items[len(found) :])
+    if isinstance(first, Masked):
+        axes = range(first.mask.ndim)
+        found = [(item.axis, item.name) for item in items[: len(axes)] if isinstance(item, Masked)]
+        if found == [(axis, first.name) for axis in axes]:
+            items = (first.mask, *items[len(axes) :])
     return items[0] if len(items) == 1 else items
 
 
@@ -274,10 +272,14 @@ def _set_masked(array, mask, value, place=0):
         made = value.elements
         if made.dtype != array.dtype:
             made = converted(made, array.dtype)
-        wide = mask[(...,) + (None,) * rank] if rank else mask
-        array._store(array._trace.call("where", (wide, made, array), {}))
+        array._store(array._trace.call("where", (_wide(mask, rank), made, array), {}))
         return
     array._store(write_mask(array, mask, _same_for_all(cast(array, value), rank, place)))
+
+
+def _wide(mask, rank):
+    """A mask with as many axes of size 1 after its own."""
+    return mask[(...,) + (None,) * rank] if rank else mask
 
 
 def _same_for_all(value, rank, place=0):
@@ -381,9 +383,7 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
             lowest = np.finfo(self.dtype) if self.dtype.kind == "f" else np.iinfo(self.dtype)
             limit = lowest.min if function is np.max else lowest.max
             kwargs["initial"] = (-np.inf if function is np.max else np.inf) if self.dtype.kind == "f" else int(limit)
-        rank = self.elements.ndim - self.mask.ndim
-        where = self.mask[(...,) + (None,) * rank] if rank else self.mask
-        return function(self.elements, where=where, **kwargs)
+        return function(self.elements, where=_wide(self.mask, self.elements.ndim - self.mask.ndim), **kwargs)
 
     @property
     def size(self):

@@ -2,6 +2,8 @@
 //! copies, whatever the layout, the code and the threads.
 
 mod cases;
+mod positions;
+mod regions;
 
 use broadloom::prelude::*;
 use broadloom::{
@@ -361,97 +363,6 @@ fn random_updates_equal_the_interpreter_on_copies() {
     assert!(direct as u64 > cases / 4, "only {direct} values were written in place");
 }
 
-/// A call that can be stopped computes aside, and copies what does not change from the array.
-#[test]
-fn regions_of_calls_that_can_be_stopped() {
-    let g = Graph::new();
-    let [n, m] = g.symbols(["n", "m"]);
-    let x = g.input::<f32>("x", shape![n, m]);
-    x.assign(x.at(slice![1.., 0]).set(x.slice(slice![..-1, -1]) * 2));
-    let kernel = g.compile([]).unwrap();
-    let (flag, stopped) = (StopFlag::new(), StopFlag::new());
-    stopped.stop();
-    let before: Vec<f32> = (0..12).map(|number| number as f32).collect();
-    for strides in [[3, 1], [1, 4]] {
-        let at = |row: usize, column: usize| row * strides[0] as usize + column * strides[1] as usize;
-        let mut data = before.clone();
-        let inputs = ArrayViewMut::strided(&mut data, 0, &[4, 3], &strides).unwrap();
-        let refused = kernel.run_with(inputs, &RunOptions::new().stopped_by(&stopped));
-        assert!(refused.is_err() && data == before);
-        let inputs = ArrayViewMut::strided(&mut data, 0, &[4, 3], &strides).unwrap();
-        kernel.run_with(inputs, &RunOptions::new().stopped_by(&flag)).unwrap();
-        let mut want = before.clone();
-        for row in 1..4 {
-            want[at(row, 0)] = before[at(row - 1, 2)] * 2.0;
-        }
-        assert_eq!(data, want);
-    }
-}
-
-/// Only the region is written, and nothing else is read or stored.
-#[test]
-fn what_does_not_change_is_not_written() {
-    let written = |change: fn(Tensor) -> Tensor| {
-        let g = Graph::new();
-        let x = matrix(&g, "x", false);
-        x.assign(change(x));
-        let explanation = g.compile([]).unwrap().explain();
-        let text = explanation.to_string();
-        assert!(text.contains("output x: f32[n, m], starts as "), "{text}");
-        (
-            text.matches(" <- v").count(),
-            explanation.materialized_bytes().to_string(),
-            text.matches("load x").count(),
-        )
-    };
-    let none = || "0".to_owned();
-    assert_eq!(written(|x| x.at(slice![0]).set(0)), (1, none(), 0));
-    assert_eq!(written(|x| x.at(slice![1.., 2..]).multiply(2)), (1, none(), 1));
-    assert_eq!(written(|x| x.at(slice![0]).set(x.slice(slice![1]))), (1, none(), 1));
-    assert_eq!(written(|x| x.at(slice![.., 0]).set(x.slice(slice![.., 1]))), (1, none(), 1));
-    let stencil = |x: Tensor| {
-        let [left, right] = [slice![1..-1, ..-2], slice![1..-1, 2..]].map(|part| x.slice(part));
-        x.at(slice![1..-1, 1..-1]).set(left + right)
-    };
-    // Changes in turn, in an order that the call checks.
-    let two = |x: Tensor| x.at(slice![2]).set(1).at(slice![5]).set(2);
-    assert_eq!(written(two), (2, none(), 0));
-    // Elements that lie between others.
-    assert_eq!(written(|x| x.at(slice![..;2]).set(0)), (1, none(), 0));
-    assert_eq!(written(|x| x.at(slice![.., 1..;3]).set(0)), (1, none(), 0));
-    assert_eq!(written(|x| x.at(slice![..;1000000, ..;2]).multiply(2)), (1, none(), 1));
-    assert_eq!(written(|x| x.at(slice![1..;2]).set(x.slice(slice![..-1;2]))), (1, none(), 1));
-    // Regions that are the same for some sizes, and what one change reads of another.
-    assert_eq!(written(|x| x.at(slice![0]).set(1).at(slice![-1]).set(2)), (2, none(), 0));
-    let edges = |x: Tensor| {
-        let x = x.at(slice![.., 0]).set(x.slice(slice![.., 1]));
-        let x = x.at(slice![.., -1]).set(x.slice(slice![.., -2]));
-        x.at(slice![0]).set(0).at(slice![-1]).set(0)
-    };
-    assert_eq!(written(edges), (4, none(), 1));
-    let many = |x: Tensor| (0..100).fold(x, |x, row| x.at(slice![row]).multiply(row + 2));
-    assert_eq!(written(many), (100, none(), 100));
-    let running = |x: Tensor| (1..50).fold(x, |x, row| x.at(slice![row]).add(x.slice(slice![row - 1]) * 2));
-    // Rows that are read again are stored, but never all of the array.
-    let (_, stored, _) = written(running);
-    assert!(!stored.contains('n'), "{stored}");
-    // One kernel does not write what another array needs.
-    let g = Graph::new();
-    let (x, y) = (matrix(&g, "x", false), matrix(&g, "y", false));
-    x.assign(x.at(slice![0]).set(0));
-    y.assign(y.at(slice![1..]).set(0));
-    let text = g.compile([]).unwrap().explain().to_string();
-    assert!(!text.contains("load"), "{text}");
-    // Where all changes, nothing is kept.
-    let g = Graph::new();
-    let (x, y) = (matrix(&g, "x", false), matrix(&g, "y", false));
-    x.assign(concat([y.slice(slice![..1]), y.slice(slice![1..]) * 2], 0));
-    let text = g.compile([]).unwrap().explain().to_string();
-    assert!(!text.contains("starts as"), "{text}");
-    // The new elements wait until the old ones are read.
-    assert_eq!(written(stencil).1, "4*n*m-8*n-8*m+16");
-}
-
 /// The error of a call.
 #[track_caller]
 fn bind_error<T>(result: Result<T, CallError>) -> BindError {
@@ -556,68 +467,6 @@ fn targets_keep_their_values_when_the_data_have_no_result() {
         bind_error(kernel.run(inputs! { "sums" => &mut none, "ids" => &[0i64], "rows" => &[1.0f32] }));
     assert!(error.to_string().contains("1 rows, but no segments"), "{error}");
     kernel.run(inputs! { "sums" => &mut none, "ids" => &[0i64; 0], "rows" => &[0.0f32; 0] }).unwrap();
-}
-
-/// Positions are checked before the array is written: it keeps its elements, or has all of the new ones.
-#[test]
-fn positions_are_written_in_place() {
-    let explained = |change: fn(Tensor, Tensor, Tensor, Tensor) -> Tensor| {
-        let g = Graph::new();
-        let [n, k] = g.symbols(["n", "k"]);
-        let x = g.input::<f64>("x", shape![n]);
-        let [i, j] = ["i", "j"].map(|name| g.input::<i64>(name, shape![k]));
-        x.assign(change(x, i, j, g.input::<f64>("v", shape![k])));
-        let kernel = g.compile([]).unwrap();
-        let explanation = kernel.explain();
-        let text = explanation.to_string();
-        let in_place = explanation.in_place("x");
-        let bytes = explanation.materialized_bytes().to_string();
-        let v = [0.5, 1.5, 2.5];
-        let run = |i: [i64; 3], j: [i64; 3]| {
-            let mut data = [5.0, 6.0, 7.0, 8.0];
-            let inputs = inputs! { "x" => &mut data, "i" => &i, "j" => &j, "v" => &v };
-            let result = kernel.run(inputs).map(|_| ());
-            (data, result)
-        };
-        let (kept, error) = run([0, 1, 2], [0, 4, 1]);
-        let second_fails = matches!(error, Err(CallError::Run(RunError::IndexOutOfRange { index: 4, .. })));
-        let (also_kept, error) = run([0, -5, 2], [0, 1, 2]);
-        assert!(matches!(error, Err(CallError::Run(RunError::IndexOutOfRange { index: -5, .. }))), "{text}");
-        assert_eq!(also_kept, [5.0, 6.0, 7.0, 8.0], "{text}");
-        assert_eq!(kept == also_kept, second_fails, "{text}");
-        let (data, result) = run([3, -1, 0], [1, 1, -4]);
-        result.unwrap();
-        (in_place, bytes, text.matches("load x").count(), data)
-    };
-    let set = explained(|x, i, _, v| x.at(i).set(v));
-    assert_eq!(set, (Some(true), "8*k".into(), 0, [2.5, 6.0, 7.0, 1.5]));
-    let chain = explained(|x, i, j, v| x.at(i).set(v).at(j).set(v * 2));
-    assert_eq!(chain, (Some(true), "16*k".into(), 0, [5.0, 3.0, 7.0, 1.5]));
-    // What is read of elements that are replaced is stored first.
-    let own = explained(|x, i, j, v| x.at(i).set(x.take(j, 0) + v));
-    assert_eq!(own, (Some(true), "16*k".into(), 0, [7.5, 6.0, 7.0, 7.5]));
-    // Elements of a table, which has another shape meanwhile.
-    let g = Graph::new();
-    let x = matrix(&g, "x", false);
-    let [i, j] = ["i", "j"].map(|name| g.input::<i64>(name, shape![g.symbol("k")]));
-    x.assign(x.at(slice![i, j]).set(1.5));
-    let kernel = g.compile([]).unwrap();
-    assert_eq!(kernel.explain().in_place("x"), Some(true), "{}", kernel.explain());
-    let mut data = [0.0f32; 6];
-    fn table(data: &mut [f32]) -> ArrayViewMut<'_> {
-        ArrayViewMut::new(data, &[2, 3]).unwrap()
-    }
-    kernel.run(inputs! { "x" => table(&mut data), "i" => &[1i64, -2], "j" => &[2i64, 1] }).unwrap();
-    assert_eq!(data, [0.0, 1.5, 0.0, 0.0, 0.0, 1.5]);
-    let refused = kernel.run(inputs! { "x" => table(&mut data), "i" => &[0i64, 1], "j" => &[0i64, 3] });
-    assert!(refused.is_err());
-    assert_eq!(data, [0.0, 1.5, 0.0, 0.0, 0.0, 1.5]);
-    // Later positions that depend on earlier changes cannot be checked before these.
-    let late = explained(|x, i, j, v| {
-        let x = x.at(i).set(v);
-        x.at(x.take(j, 0).minimum(3).cast_to(DType::I64)).set(v)
-    });
-    assert_eq!((late.0, late.3), (Some(false), [2.5, 6.0, 2.5, 1.5]));
 }
 
 /// Views of raw pointers may share memory; then a run computes aside, or refuses.

@@ -1,0 +1,69 @@
+//! Elements that indices choose.
+
+use super::*;
+
+/// Positions are checked before the array is written: it keeps its elements, or has all of the new ones.
+#[test]
+fn positions_are_written_in_place() {
+    let explained = |change: fn(Tensor, Tensor, Tensor, Tensor) -> Tensor| {
+        let g = Graph::new();
+        let [n, k] = g.symbols(["n", "k"]);
+        let x = g.input::<f64>("x", shape![n]);
+        let [i, j] = ["i", "j"].map(|name| g.input::<i64>(name, shape![k]));
+        x.assign(change(x, i, j, g.input::<f64>("v", shape![k])));
+        let kernel = g.compile([]).unwrap();
+        let explanation = kernel.explain();
+        let text = explanation.to_string();
+        let in_place = explanation.in_place("x");
+        let bytes = explanation.materialized_bytes().to_string();
+        let v = [0.5, 1.5, 2.5];
+        let run = |i: [i64; 3], j: [i64; 3]| {
+            let mut data = [5.0, 6.0, 7.0, 8.0];
+            let inputs = inputs! { "x" => &mut data, "i" => &i, "j" => &j, "v" => &v };
+            let result = kernel.run(inputs).map(|_| ());
+            (data, result)
+        };
+        // Of two indices out of range, the second is only in expressions that have a `j`.
+        for (i, j) in [([0, 1, 2], [0, 4, 1]), ([0, -5, 2], [0, 1, 2])] {
+            let (data, result) = run(i, j);
+            assert!(
+                matches!(result, Ok(()) | Err(CallError::Run(RunError::IndexOutOfRange { .. }))),
+                "{text}"
+            );
+            assert_eq!(data == [5.0, 6.0, 7.0, 8.0], result.is_err(), "{text}");
+            assert_eq!(result.is_err(), i.contains(&-5) || text.contains("load j"), "{text}");
+        }
+        let (data, result) = run([3, -1, 0], [1, 1, -4]);
+        result.unwrap();
+        (in_place, bytes, text.matches("load x").count(), data)
+    };
+    let set = explained(|x, i, _, v| x.at(i).set(v));
+    assert_eq!(set, (Some(true), "8*k".into(), 0, [2.5, 6.0, 7.0, 1.5]));
+    let chain = explained(|x, i, j, v| x.at(i).set(v).at(j).set(v * 2));
+    assert_eq!(chain, (Some(true), "16*k".into(), 0, [5.0, 3.0, 7.0, 1.5]));
+    // What is read of elements that are replaced is stored first.
+    let own = explained(|x, i, j, v| x.at(i).set(x.take(j, 0) + v));
+    assert_eq!(own, (Some(true), "16*k".into(), 0, [7.5, 6.0, 7.0, 7.5]));
+    // Elements of a table, which has another shape meanwhile.
+    let g = Graph::new();
+    let x = matrix(&g, "x", false);
+    let [i, j] = ["i", "j"].map(|name| g.input::<i64>(name, shape![g.symbol("k")]));
+    x.assign(x.at(slice![i, j]).set(1.5));
+    let kernel = g.compile([]).unwrap();
+    assert_eq!(kernel.explain().in_place("x"), Some(true), "{}", kernel.explain());
+    let mut data = [0.0f32; 6];
+    fn table(data: &mut [f32]) -> ArrayViewMut<'_> {
+        ArrayViewMut::new(data, &[2, 3]).unwrap()
+    }
+    kernel.run(inputs! { "x" => table(&mut data), "i" => &[1i64, -2], "j" => &[2i64, 1] }).unwrap();
+    assert_eq!(data, [0.0, 1.5, 0.0, 0.0, 0.0, 1.5]);
+    let refused = kernel.run(inputs! { "x" => table(&mut data), "i" => &[0i64, 1], "j" => &[0i64, 3] });
+    assert!(refused.is_err());
+    assert_eq!(data, [0.0, 1.5, 0.0, 0.0, 0.0, 1.5]);
+    // Later positions that depend on earlier changes cannot be checked before these.
+    let late = explained(|x, i, j, v| {
+        let x = x.at(i).set(v);
+        x.at(x.take(j, 0).minimum(3).cast_to(DType::I64)).set(v)
+    });
+    assert_eq!((late.0, late.3), (Some(false), [2.5, 6.0, 2.5, 1.5]));
+}
