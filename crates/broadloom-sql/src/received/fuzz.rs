@@ -5,6 +5,7 @@ use crate::codec::LogicalCodec;
 use crate::{Memory, session};
 use datafusion::prelude::SessionContext;
 use datafusion_proto::logical_plan::AsLogicalPlan;
+use fastrand::Rng;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -25,41 +26,29 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// The most memory of this process, whatever plans say about sizes.
 const MOST_BYTES: usize = 2 << 30;
 
-/// A small generator (xorshift), so that a failure comes back.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound as u64) as usize
-    }
-}
-
 /// Bytes that differ from valid ones in a few places, or in their length.
-fn mutated(good: &[u8], random: &mut Random) -> Vec<u8> {
+fn mutated(good: &[u8], random: &mut Rng) -> Vec<u8> {
     let mut bytes = good.to_vec();
-    for _ in 0..1 + random.below(4) {
+    for _ in 0..1 + random.usize(..4) {
         if bytes.is_empty() {
             break;
         }
-        let position = random.below(bytes.len());
-        let end = position + random.below((bytes.len() - position).min(64) + 1);
-        match random.below(7) {
-            0 => bytes[position] ^= 1 << random.below(8),
-            1 => bytes[position] = [0, 1, 0x7f, 0x80, 0xff][random.below(5)],
+        let position = random.usize(..bytes.len());
+        let end = position + random.usize(..=(bytes.len() - position).min(64));
+        match random.usize(..7) {
+            0 => bytes[position] ^= 1 << random.usize(..8),
+            1 => bytes[position] = [0, 1, 0x7f, 0x80, 0xff][random.usize(..5)],
             2 => bytes.truncate(position),
-            3 => bytes.insert(position, random.below(256) as u8),
+            3 => bytes.insert(position, random.u8(..)),
             // The largest number, where there may be a length.
             4 => drop(bytes.splice(position..=position, [[0xff; 9].as_slice(), &[1]].concat())),
             5 => {
                 let part = bytes[position..end].to_vec();
-                let target = random.below(bytes.len() + 1);
+                let target = random.usize(..=bytes.len());
                 bytes.splice(target..target, part);
             }
             _ => {
-                let many = bytes[position..end].repeat(random.below(200));
+                let many = bytes[position..end].repeat(random.usize(..200));
                 bytes.splice(position..position, many);
             }
         }
@@ -98,7 +87,7 @@ fn peak() -> usize {
 /// Returns how many of some changed plans are read and refused.
 fn attack(plans: &[Vec<u8>], seed: u64, rounds: usize) -> (usize, usize) {
     let context = SessionContext::new().task_ctx();
-    let mut random = Random(seed);
+    let mut random = Rng::with_seed(seed);
     let (mut read, mut refused) = (0, 0);
     for round in 0..rounds {
         let bytes = mutated(&plans[round % plans.len()], &mut random);
