@@ -17,6 +17,7 @@ mod change;
 mod checked;
 mod compose;
 mod composed;
+mod derive;
 mod einsum;
 pub(crate) mod elementwise;
 mod filtered;
@@ -204,6 +205,8 @@ pub struct Graph {
     warns_of_pointwise: bool,
     /// Results that are composed of other nodes than reductions, with the operand whose axes they reduce.
     reduced: HashMap<ExprId, (ExprId, Axes)>,
+    /// Results that derive by a rule of their own instead of those of their nodes.
+    rules: HashMap<ExprId, derive::Rule>,
     pub(crate) warnings: Vec<Mistake>,
     /// Shapes known to be small enough, so that the elements of a common shape are counted only once.
     sized: HashSet<Shape>,
@@ -253,6 +256,7 @@ impl Graph {
             settled: [1, 0],
             warns_of_pointwise: false,
             reduced: HashMap::new(),
+            rules: HashMap::new(),
             warnings: Vec::new(),
             sized: HashSet::new(),
             requested: 0,

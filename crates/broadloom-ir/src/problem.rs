@@ -333,6 +333,13 @@ pub enum Problem {
         /// Its name.
         symbol: Box<str>,
     },
+    /// A value of this dtype has no derivative, and none can be taken by it.
+    NotDerivable {
+        /// Not a float.
+        dtype: DType,
+    },
+    /// A node on the way has no derivative: tables of segments, or a product of segments.
+    NoDerivative,
     /// The op is not defined for these dtypes.
     NotDefined {
         /// Dtypes of the operands.
@@ -525,6 +532,7 @@ impl Problem {
             Problem::ConditionNotBool { .. } => "T003",
             Problem::IndicesNotInteger { .. } => "T004",
             Problem::OtherKind { .. } => "T005",
+            Problem::NotDerivable { .. } | Problem::NoDerivative => "T006",
             Problem::BadName { .. } => "N001",
             Problem::DuplicateInput { .. }
             | Problem::DuplicateOutput { .. }

@@ -29,6 +29,8 @@ pub fn op(op: Op, dtype: DType) -> u32 {
         | Op::Subtract
         | Op::Negative
         | Op::Positive
+        | Op::StopGradient
+        | Op::WithGradient
         | Op::Abs
         | Op::Fma
         | Op::Deg2rad

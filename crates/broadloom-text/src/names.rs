@@ -103,6 +103,9 @@ pub(crate) enum Several {
     Histogram,
     UnravelIndex,
     Gradient,
+    /// Derivatives of a loss without axes, or weighted ones of a tensor.
+    Grad,
+    Vjp,
 }
 
 /// How a tensor of one value gets its shape: from a shape, or from another tensor.
@@ -178,6 +181,7 @@ pub(crate) enum Function {
     Diff,
     Concat,
     Stack,
+    Jvp,
     Segment(SegmentOp),
     SegmentCount,
     SegmentTables,
@@ -329,6 +333,9 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("diag", Function::Sampled(Sampled::Diag), &["x", "k?"]),
     ("trapezoid", Function::Sampled(Sampled::Trapezoid), &["y", "x?", "dx?", "axis?"]),
     ("gradient", Function::Several(Several::Gradient), &["x", "spacing*?", "axis?", "edge_order?"]),
+    ("grad", Function::Several(Several::Grad), &["loss", "by"]),
+    ("vjp", Function::Several(Several::Vjp), &["y", "by", "cotangent"]),
+    ("jvp", Function::Jvp, &["y", "by", "tangent"]),
     ("convolve", Function::Sampled(Sampled::Slide(Sliding::Convolve)), &["x", "y", "mode?"]),
     ("correlate", Function::Sampled(Sampled::Slide(Sliding::Correlate)), &["x", "y", "mode?"]),
     ("polyval", Function::Sampled(Sampled::Polyval), &["p", "x"]),

@@ -238,6 +238,12 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "both broadcast", "numbers; the common dtype", "divmod(arange(4), 2)[1]" => "[0 1 0 1]";
     "modf": "The fractional part, `modf(x)[0]`, and the integral part, `modf(x)[1]`.",
         "same as x", "floats; integers as for other functions", "modf(array([1.5, -2.25]))[0]" => "[ 0.5  -0.25]";
+    "grad": "The derivatives of a loss without axes by a tensor, or by each of several: `grad(loss, (w, b))[0]`. docs/derivatives.md has the rules.",
+        "that of the tensor", "floats; the dtype of the tensor", "grad(sum(array([1.0, 2.0])**2), array([1.0, 2.0]))" => "[2. 4.]";
+    "vjp": "The derivatives of `sum(y * cotangent)` by a tensor, or by each of several.",
+        "that of the tensor", "floats; the dtype of the tensor", "vjp(array([1.0, 2.0])**2, array([1.0, 2.0]), array([1.0, 0.0]))" => "[2. 0.]";
+    "jvp": "The change of y per change of a tensor along a tangent, or of several along one each.",
+        "that of y", "floats; the dtype of y", "jvp(array([1.0, 2.0])**2, array([1.0, 2.0]), array([1.0, 0.5]))" => "[2. 2.]";
     "meshgrid": "The coordinates of the grid spanned by vectors: `meshgrid(x, y)[0]` has those of x. The first vector runs along the second axis, unless `indexing='ij'`.",
         "[len(y), len(x)]; [len(x), len(y)] for 'ij'", "any; the dtypes of the vectors", "meshgrid(arange(2), arange(2))[0]" => "[[0 1]\n [0 1]]";
     "broadcast_arrays": "Each tensor broadcast to the common shape: `broadcast_arrays(x, y)[0]` is x.",

@@ -8,6 +8,7 @@ mod arrange;
 mod call;
 mod change;
 mod declare;
+mod derive;
 mod fold;
 mod index;
 mod make;

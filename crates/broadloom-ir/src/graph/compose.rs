@@ -4,6 +4,7 @@
 //! Each is rewritten when it is built, so every path computes it in the same way, and fusion sees through it.
 //! 16-bit floats are computed in `f32` and rounded once.
 
+use super::derive::{Normalized, Rule};
 use super::reduction::{Empty, reduced_axes, resolve_axis};
 use super::{Axes, Filter, Graph, Node, Site};
 use crate::dim::Dim;
@@ -188,6 +189,7 @@ impl Graph {
         let (shift, (_, total)) = self.shifted_exponentials(x, axes, site)?;
         let log = self.try_elementwise(Op::Log, &[total], site)?;
         let result = self.try_elementwise(Op::Add, &[log, shift], site)?;
+        self.derives_along(Normalized::LogSumExp, result, x, axes)?;
         if keepdims {
             return Ok(result);
         }
@@ -202,7 +204,9 @@ impl Graph {
 
     fn try_softmax(&mut self, x: ExprId, axes: Option<&[i64]>, site: Site) -> Result<ExprId, Problem> {
         let (_, (exponentials, total)) = self.shifted_exponentials(x, axes, site)?;
-        self.try_elementwise(Op::Divide, &[exponentials, total], site)
+        let result = self.try_elementwise(Op::Divide, &[exponentials, total], site)?;
+        self.derives_along(Normalized::Softmax, result, x, axes)?;
+        Ok(result)
     }
 
     /// Returns the logarithm of [`Graph::softmax`], `x - logsumexp(x)`.
@@ -214,7 +218,21 @@ impl Graph {
         let (shift, (_, total)) = self.shifted_exponentials(x, axes, site)?;
         let log = self.try_elementwise(Op::Log, &[total], site)?;
         let shifted = self.try_elementwise(Op::Subtract, &[x, shift], site)?;
-        self.try_elementwise(Op::Subtract, &[shifted, log], site)
+        let result = self.try_elementwise(Op::Subtract, &[shifted, log], site)?;
+        self.derives_along(Normalized::LogSoftmax, result, x, axes)?;
+        Ok(result)
+    }
+
+    fn derives_along(
+        &mut self,
+        function: Normalized,
+        result: ExprId,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+    ) -> Result<(), Problem> {
+        let axes = self.axes_of(operand, axes)?;
+        self.derives_by(result, Rule::Along { function, operand, axes });
+        Ok(())
     }
 
     /// Returns `(x - mean(x)) / sqrt(var(x) + epsilon)` along axes, times `scale` plus `offset`, which stretch to

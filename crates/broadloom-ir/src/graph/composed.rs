@@ -1,13 +1,17 @@
 //! Elementwise functions composed of rows of the op table when they are built.
 //!
 //! A row of [`for_each_composed`] generates the name, the method of the facade, the function of the text language
-//! and the line of the documentation; [`Graph::composed`] defines the composition.
+//! and the line of the documentation; [`Graph::composed`] defines the composition. A row may state the derivatives by its
+//! operands ([`crate::partial`]) where those of the composition are inaccurate.
 
+use super::derive::Rule;
 use super::{Graph, LiteralRole, Site};
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
+use crate::partial::{Derivative, INV_SQRT_2PI, Partial, share, slope_of_sinc};
 use crate::problem::Problem;
+use smallvec::smallvec;
 
 /// Calls a macro with all rows of the table of composed functions.
 #[macro_export]
@@ -19,7 +23,7 @@ macro_rules! for_each_composed {
             /// Nearest integer as a float; halves round to even.
             rint = Rint(x)
             /// `log2(2**x + 2**y)` without overflow.
-            logaddexp2 = Logaddexp2(x, y)
+            logaddexp2 = Logaddexp2(x, y) by |r| [share(x, y, r, T::exp2), share(y, x, r, T::exp2)]
             /// `x` to the power `y`, both converted to `f64`.
             float_power = FloatPower(x, y)
             /// 0 for negative `x`, 1 for positive `x`, `y` for zero, and NaN for NaN.
@@ -33,11 +37,11 @@ macro_rules! for_each_composed {
             /// Whether `x` is negative infinity.
             isneginf = Isneginf(x)
             /// `sin(pi * x) / (pi * x)`, and 1 for zero.
-            sinc = Sinc(x)
+            sinc = Sinc(x) by |r| [slope_of_sinc(x, r)]
             /// The normal cumulative distribution function, `erfc(-x / sqrt(2)) / 2`, within 6 units in the last
             /// place. It is computed as `gelu(x) / x`, with the error of `gelu` in accuracy.md and that of a
             /// division.
-            ndtr = Ndtr(x)
+            ndtr = Ndtr(x) by |_| [(x * x * -0.5).exp() * INV_SQRT_2PI]
             /// Sum of integers, clamped to the range of their common dtype.
             saturating_add = SaturatingAdd(x, y)
             /// Difference of integers, clamped to the range of their common dtype.
@@ -47,7 +51,8 @@ macro_rules! for_each_composed {
 }
 
 macro_rules! define_composed {
-    ($($(#[doc = $doc:literal])+ $name:ident = $variant:ident($($operand:ident),+))*) => {
+    ($($(#[doc = $doc:literal])+ $name:ident = $variant:ident($($operand:ident),+)
+        $(by |$result:pat_param| [$($derivative:expr),+])?)*) => {
         /// An elementwise function composed of rows of the op table.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Composed {
@@ -66,6 +71,29 @@ macro_rules! define_composed {
             /// Returns the description.
             pub fn doc(self) -> &'static str {
                 match self { $(Composed::$variant => concat!($($doc),+).trim_ascii(),)* }
+            }
+
+            /// Returns the derivative by an operand, in terms of the operands and the result, if the function derives by a
+            /// formula of its own instead of those of the ops that it is composed of.
+            #[allow(unused_variables, reason = "each row uses some of its operands")]
+            pub fn derivative<T: Partial>(self, by: usize, of: &[T], result: T) -> Option<Derivative<T>> {
+                match self {
+                    $(Composed::$variant => {
+                        let &[$($operand),+] = of else { return None };
+                        $(
+                            let $result = result;
+                            let all: &[&dyn Fn() -> Derivative<T>] = &[$(&|| Derivative::from($derivative)),+];
+                            return all.get(by).map(|derivative| derivative());
+                        )?
+                        #[allow(unreachable_code, reason = "only rows with formulas return before")]
+                        None
+                    })*
+                }
+            }
+
+            /// Returns the derivatives by all operands as the table states them; none if those of the ops apply.
+            pub fn derivatives(self) -> &'static [&'static str] {
+                match self { $(Composed::$variant => &[$($(stringify!($derivative)),+)?],)* }
             }
 
             /// Returns the names of the operands.
@@ -180,6 +208,7 @@ impl Graph {
                 let ratio = self.try_elementwise(Op::Divide, &[sine, angle], site)?;
                 let is_zero = self.try_elementwise(Op::Equal, &[x, zero], site)?;
                 let value = self.try_select([is_zero, one, ratio], site)?;
+                self.derives_by(value, Rule::Elementwise { function, operands: smallvec![x] });
                 self.convert(value, dtype, site)
             }
             Composed::Ndtr => self.try_ndtr(x, site),
@@ -234,6 +263,8 @@ impl Graph {
         let are_equal = self.try_elementwise(Op::Equal, &[x, y], site)?;
         let part = self.try_select([are_equal, one, part], site)?;
         let sum = self.try_elementwise(Op::Add, &[greater, part], site)?;
+        let operands = smallvec![x, y];
+        self.derives_by(sum, Rule::Elementwise { function: Composed::Logaddexp2, operands });
         self.convert(sum, dtype, site)
     }
 
@@ -298,6 +329,7 @@ impl Graph {
         let is_far = self.try_elementwise(Op::Greater, &[x, far], site)?;
         let value = self.try_select([is_near, half, quotient], site)?;
         let value = self.try_select([is_far, one, value], site)?;
+        self.derives_by(value, Rule::Elementwise { function: Composed::Ndtr, operands: smallvec![x] });
         self.convert(value, dtype, site)
     }
 

@@ -395,7 +395,7 @@ impl Graph {
     }
 
     /// Moves `count` adjacent axes from one place to another among the other axes.
-    fn with_axes_moved(
+    pub(super) fn with_axes_moved(
         &mut self,
         operand: ExprId,
         from: usize,

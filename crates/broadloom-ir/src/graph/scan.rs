@@ -103,7 +103,7 @@ impl Graph {
         self.try_concat(&[nothing, scan], axis as i64, site)
     }
 
-    fn try_scan(
+    pub(super) fn try_scan(
         &mut self,
         op: ReduceOp,
         operand: ExprId,

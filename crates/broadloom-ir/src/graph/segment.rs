@@ -1,5 +1,6 @@
 //! Reductions of the rows of a tensor by segments: the `segment_*` family.
 
+use super::derive::Rule;
 use super::infer::AxisClash;
 use super::reduction::Empty;
 use super::{Fit, Graph, Node, Site, SliceSpec};
@@ -107,7 +108,7 @@ impl Graph {
         self.settle(result, "segment_count", &[ids], site)
     }
 
-    fn try_segment_count(&mut self, ids: ExprId, segments: Dim, site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn try_segment_count(&mut self, ids: ExprId, segments: Dim, site: Site) -> Result<ExprId, Problem> {
         if self.is_poisoned(ids) {
             return Ok(ids);
         }
@@ -137,13 +138,15 @@ impl Graph {
         };
         let (of, tables) = self.tables_of(reduction, is_mean, [values, ids], segments, site)?;
         let total = self.combined(&of, tables, site)?;
-        match op {
+        let (result, rounded) = match op {
             SegmentOp::Mean => {
-                let mean = self.mean_of_total(&of, [tables, ids], total, site)?;
-                self.convert(mean, ReduceOp::Mean.result_dtype(dtype), site)
+                (self.mean_of_total(&of, [tables, ids], total, site)?, ReduceOp::Mean.result_dtype(dtype))
             }
-            _ => self.convert(total, reduction.result_dtype(dtype), site),
-        }
+            _ => (total, reduction.result_dtype(dtype)),
+        };
+        let ids = self.as_index(ids, site)?;
+        self.derives_by(result, Rule::Segment { op, values, ids });
+        self.convert(result, rounded, site)
     }
 
     /// Returns the reduction of each segment in the dtype in which it accumulates, so that it is rounded once after what

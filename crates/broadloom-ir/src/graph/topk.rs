@@ -76,6 +76,16 @@ impl Graph {
         }
     }
 
+    /// Returns the indices of the elements that [`Node::TopK`] selects.
+    pub(super) fn chosen_by_topk(
+        &mut self,
+        operand: ExprId,
+        topk: TopK,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        self.try_topk(operand, topk.k as i64, topk.axis as i64, topk.largest, true, site)
+    }
+
     fn try_topk(
         &mut self,
         operand: ExprId,

@@ -502,7 +502,7 @@ impl Graph {
         Problem::Outside { axis, requirement, by: self.size(by) }
     }
 
-    fn insert_view(
+    pub(super) fn insert_view(
         &mut self,
         view: View,
         operand: ExprId,

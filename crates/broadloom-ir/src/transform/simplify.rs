@@ -96,8 +96,16 @@ pub static RULES: &[Rule] = &[
         } if operands[0] == operands[1] => Some(Simpler::Is(operands[0])),
         _ => None,
     }),
-    rule("+x = x", |term| match term.node {
-        Node::Elementwise { op: Op::Positive, operands } => Some(Simpler::Is(operands[0])),
+    rule("+x, stop_gradient(x) = x", |term| match term.node {
+        Node::Elementwise { op: Op::Positive | Op::StopGradient, operands } => Some(Simpler::Is(operands[0])),
+        _ => None,
+    }),
+    rule("with_gradient(x, y) = x", |term| match term.node {
+        Node::Elementwise { op: Op::WithGradient, operands }
+            if *term.graph.shape(operands[0]) == term.shape[..] =>
+        {
+            term.drops(operands[1], operands[0])
+        }
         _ => None,
     }),
     rule("--x = x, ~~x = x, not not x = x", |term| match term.node {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// From below: a module uses only those of the layers before its own.
 const LAYERS: &[&[&str]] = &[
-    &["ids", "integer", "dtype"],
+    &["ids", "integer", "dtype", "partial"],
     &["site", "dim", "literal", "ops"],
     &["shape", "reduce"],
     &["problem"],

@@ -53,7 +53,7 @@ impl Emitter<'_, '_> {
                 Class::Bool | Class::Int => self.map(x, |builder, x| builder.ins().ineg(x)),
                 Class::Float => self.map(x, |builder, x| builder.ins().fneg(x)),
             },
-            Op::Positive => x.clone(),
+            Op::Positive | Op::StopGradient | Op::WithGradient => x.clone(),
             Op::Abs => self.magnitude(x),
             Op::Sign => match class {
                 Class::Bool | Class::Int => self.sign_of_integers(x),

@@ -294,6 +294,7 @@ impl Resolver<'_> {
                 let count = self.build(span, |graph, site| graph.segment_count(ids, segments, site));
                 return count.map(Some);
             }
+            Function::Jvp => return self.directional(call),
             Function::Segment(op) => {
                 self.refuse_codes(None, call.all("x"))?;
                 let (Some(x), Some(ids)) = (self.operand(call, "x")?, self.operand(call, "ids")?) else {

@@ -29,6 +29,7 @@ impl Resolver<'_> {
             Several::Unstack => self.unstack(call)?,
             Several::Histogram => self.histogram(call)?,
             Several::UnravelIndex => self.unravel_index(call)?,
+            Several::Grad | Several::Vjp => return self.derivatives(function, call),
             // Along a single axis, the result is one tensor.
             Several::Gradient => match self.gradient(call)? {
                 Some(slopes) if slopes.len() == 1 => {

@@ -41,7 +41,8 @@ pub fn select(condition: Tensor, on_true: impl Into<Operand>, on_false: impl Int
 /// Makes a documented method for each row of the table.
 macro_rules! methods {
     ($($(#[doc = $doc:literal])+ $name:ident = $variant:ident $operands:tt: $domain:ident -> $rule:ident
-        { $($class:ident: $meaning:expr),* } $(tile $tile:ident)?)*) => {
+        { $($class:ident: $meaning:expr),* } $(tile $tile:ident)?
+        by |$result:pat_param| $derivatives:tt)*) => {
         /// The op table. Operands broadcast; second and third operands may be numbers.
         impl Tensor {
             $(methods!(@method $variant $name $operands $($doc)+);)*
@@ -70,7 +71,8 @@ for_each_op!(methods);
 
 /// Makes a documented method for each composed function.
 macro_rules! composed_methods {
-    ($($(#[doc = $doc:literal])+ $name:ident = $variant:ident($x:ident $(, $y:ident)?))*) => {
+    ($($(#[doc = $doc:literal])+ $name:ident = $variant:ident($x:ident $(, $y:ident)?)
+        $(by |$result:pat_param| $derivatives:tt)?)*) => {
         /// Functions composed of ops of the table. Operands broadcast; the second may be a number.
         impl Tensor {
             $(

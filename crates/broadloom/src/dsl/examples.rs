@@ -43,6 +43,8 @@ examples! {
     remainder: "[7, -7, 7]", "[3, 3, -3]" => exact i32 "[1, 2, -2]";
     fmod: "[7, -7, 7]", "[3, 3, -3]" => exact i32 "[1, -1, 1]";
     negative: "[1, -2]" => exact i32 "[-1, 2]";
+    stop_gradient: "[1, -2]" => exact i32 "[1, -2]";
+    with_gradient: "[1.5f64, -2.5]", "[0.0f64, 0.0]" => exact f64 "[1.5, -2.5]";
     positive: "[1, -2]" => exact i32 "[1, -2]";
     abs: "[1, -2]" => exact i32 "[1, 2]";
     sign: "[-3, 0, 5]" => exact i32 "[-1, 0, 1]";

@@ -9,6 +9,7 @@ mod assign;
 mod axes;
 mod call;
 mod change;
+mod derive;
 mod dims;
 mod elementwise;
 mod filtered;

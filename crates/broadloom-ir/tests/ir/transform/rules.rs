@@ -198,7 +198,16 @@ const CASES: &[Case] = &[
         },
         "input",
     ),
-    Case("+x = x", &[FLOATS, INTEGERS], |g, x, _| op(g, Op::Positive, &[x]), "input"),
+    Case(
+        "+x, stop_gradient(x) = x",
+        &[FLOATS, INTEGERS],
+        |g, x, _| {
+            let stopped = op(g, Op::StopGradient, &[x]);
+            op(g, Op::Positive, &[stopped])
+        },
+        "input",
+    ),
+    Case("with_gradient(x, y) = x", &[FLOATS, INTEGERS], |g, x, y| op(g, Op::WithGradient, &[x, y]), "input"),
     Case(
         "--x = x, ~~x = x, not not x = x",
         &[FLOATS, INTEGERS],

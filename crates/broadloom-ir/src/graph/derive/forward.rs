@@ -1,0 +1,312 @@
+//! Forward mode: from values to what depends on them.
+
+use super::super::{Node, Sort};
+use super::rule::Rule;
+use super::{Derivation, Slope, Walk};
+use crate::dim::Dim;
+use crate::graph::SegmentOp;
+use crate::ids::ExprId;
+use crate::ops::Op;
+use crate::problem::Problem;
+use crate::reduce::ReduceOp;
+use std::collections::HashMap;
+
+/// The changes of values, in their shapes and in the dtype in which derivatives are computed. A value without one does not
+/// change.
+type Tangents = HashMap<ExprId, ExprId>;
+
+impl Derivation<'_> {
+    /// Returns the change of `y` along directions.
+    pub(super) fn forward(
+        &mut self,
+        y: ExprId,
+        along: &[(ExprId, ExprId)],
+        walk: &Walk,
+    ) -> Result<ExprId, Problem> {
+        let mut tangents = Tangents::new();
+        for &expr in &walk.active {
+            let shape = self.graph.written(expr).clone();
+            let mut tangent = self.tangent(expr, &tangents)?;
+            for (_, direction) in along.iter().filter(|(by, _)| *by == expr) {
+                let direction = self.graph.convert(*direction, self.graph.dtype(expr).arithmetic(), self.site)?;
+                let direction = self.graph.try_broadcast_to(direction, shape.clone(), self.site)?;
+                tangent = Some(self.sum(tangent, direction)?);
+            }
+            if let Some(tangent) = tangent {
+                let whole = self.graph.try_broadcast_to(tangent, shape, self.site)?;
+                tangents.insert(expr, whole);
+            }
+        }
+        let (dtype, shape) = (self.graph.dtype(y), self.graph.written(y).clone());
+        match tangents.get(&y) {
+            Some(tangent) => self.graph.convert(*tangent, dtype, self.site),
+            None => self.zeros(shape, dtype),
+        }
+    }
+
+    fn sum(&mut self, total: Option<ExprId>, next: ExprId) -> Result<ExprId, Problem> {
+        match total {
+            Some(total) => self.op(Op::Add, &[total, next]),
+            None => Ok(next),
+        }
+    }
+
+    fn sloped(&mut self, slope: Slope, tangent: ExprId) -> Result<Option<ExprId>, Problem> {
+        Ok(match slope {
+            Slope::Flat | Slope::Undefined => None,
+            Slope::Number(1.0) => Some(tangent),
+            Slope::Number(-1.0) => Some(self.op(Op::Negative, &[tangent])?),
+            Slope::Number(number) => {
+                let factor = self.number(number, self.graph.dtype(tangent))?;
+                Some(self.times(tangent, factor)?)
+            }
+            Slope::Value(factor) => Some(self.times(tangent, factor)?),
+            Slope::Where(condition, factor) => {
+                let value = self.times(tangent, factor)?;
+                Some(self.only(condition, value)?)
+            }
+        })
+    }
+
+    /// Returns the tangent of a value from those of its operands.
+    fn tangent(&mut self, expr: ExprId, tangents: &Tangents) -> Result<Option<ExprId>, Problem> {
+        if let Some(rule) = self.graph.rules.get(&expr).cloned() {
+            return self.tangent_by_rule(expr, rule, tangents);
+        }
+        let of = |operand: ExprId| tangents.get(&operand).copied();
+        let site = self.site;
+        let shape = self.graph.written(expr).clone();
+        let work = self.graph.dtype(expr).arithmetic();
+        let made = match self.graph.node(expr).clone() {
+            Node::Elementwise { op, operands } => {
+                let mut total = None;
+                for (by, operand) in operands.iter().enumerate() {
+                    let Some(tangent) = of(*operand) else { continue };
+                    let slope = self.slope(op, by, &operands, expr)?;
+                    let Some(mut next) = self.sloped(slope, tangent)? else { continue };
+                    if matches!(op, Op::Sqrt | Op::Rsqrt | Op::Cbrt | Op::Pow | Op::Log | Op::Log2 | Op::Log10) {
+                        // Where the slope is infinite, what does not change does not change the result.
+                        let zero = self.number(0.0, work)?;
+                        let changes = self.op(Op::NotEqual, &[tangent, zero])?;
+                        next = self.only(changes, next)?;
+                    }
+                    total = Some(self.sum(total, next)?);
+                }
+                return Ok(total);
+            }
+            Node::Select { condition, on_true, on_false } => {
+                let sides = [of(on_true), of(on_false)];
+                if sides == [None, None] {
+                    return Ok(None);
+                }
+                let zero = self.number(0.0, work)?;
+                let [yes, no] = sides.map(|side| side.unwrap_or(zero));
+                self.graph.try_select([condition, yes, no], site)?
+            }
+            Node::Cast(operand) => match of(operand) {
+                Some(tangent) => self.graph.convert(tangent, work, site)?,
+                None => return Ok(None),
+            },
+            Node::Reduce { op, operand, axes, keepdims } => {
+                let Some(tangent) = of(operand) else { return Ok(None) };
+                let Some(total) = self.tangent_of_reduction(expr, (op, operand), &axes, keepdims, tangent)?
+                else {
+                    return Ok(None);
+                };
+                let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
+                let total = self.graph.convert(total, work, site)?;
+                if keepdims { total } else { self.graph.try_squeeze(total, &axes, site)? }
+            }
+            Node::View { view, operand } => match of(operand) {
+                Some(tangent) => self.graph.insert_view(view, tangent, shape, Vec::new(), site)?,
+                None => return Ok(None),
+            },
+            Node::Take { table, indices, axis } => match of(table) {
+                Some(tangent) => self.graph.try_take(tangent, indices, axis as i64, site)?,
+                None => return Ok(None),
+            },
+            Node::Concat { operands, axis } => {
+                let parts = operands.iter().map(|operand| self.or_zeros(*operand, tangents));
+                let parts: Vec<ExprId> = parts.collect::<Result<_, _>>()?;
+                self.graph.try_concat(&parts, axis as i64, site)?
+            }
+            Node::Set { base, value, region } => {
+                let base = self.or_zeros(base, tangents)?;
+                let value = self.or_zeros(value, tangents)?;
+                self.graph.insert(Node::Set { base, value, region }, work, shape, Vec::new(), site)?
+            }
+            Node::Scatter { base, indices, values } => {
+                let base = self.or_zeros(base, tangents)?;
+                let values = self.or_zeros(values, tangents)?;
+                self.graph.insert(Node::Scatter { base, indices, values }, work, shape, Vec::new(), site)?
+            }
+            Node::Sort { operand, sort } => {
+                let Some(tangent) = of(operand) else { return Ok(None) };
+                let order = self.graph.insert_sort(operand, Sort { indices: true, ..sort }, site)?;
+                let places = self.places(order, sort.axis, &shape[sort.axis])?;
+                self.gathered(&places, tangent)?
+            }
+            Node::TopK { operand, topk } => {
+                let Some(tangent) = of(operand) else { return Ok(None) };
+                let chosen = self.graph.chosen_by_topk(operand, topk, site)?;
+                let size = self.graph.written(operand)[topk.axis].clone();
+                let places = self.places(chosen, topk.axis, &size)?;
+                self.gathered(&places, tangent)?
+            }
+            Node::Scan { op, operand, axis, initial: None } => {
+                let Some(tangent) = of(operand) else { return Ok(None) };
+                self.forward_scan(op, [operand, expr], axis, tangent)?
+            }
+            Node::Segment { .. } | Node::Scan { .. } => return Err(Problem::NoDerivative),
+            Node::Input(_)
+            | Node::Constant(_)
+            | Node::Iota
+            | Node::Size(_)
+            | Node::Search { .. }
+            | Node::Poison => return Ok(None),
+        };
+        Ok(Some(made))
+    }
+
+    /// Returns the tangent of a value, or zeros.
+    fn or_zeros(&mut self, expr: ExprId, tangents: &Tangents) -> Result<ExprId, Problem> {
+        match tangents.get(&expr) {
+            Some(tangent) => Ok(*tangent),
+            None => self.zeros(self.graph.written(expr).clone(), self.graph.dtype(expr).arithmetic()),
+        }
+    }
+
+    /// Returns the tangent of a reduction, which keeps its axes.
+    fn tangent_of_reduction(
+        &mut self,
+        expr: ExprId,
+        (op, operand): (ReduceOp, ExprId),
+        axes: &[usize],
+        keepdims: bool,
+        tangent: ExprId,
+    ) -> Result<Option<ExprId>, Problem> {
+        let rank = self.graph.written(operand).rank();
+        Ok(Some(match op {
+            ReduceOp::Sum => self.sum_of_products(tangent, axes)?,
+            ReduceOp::Mean => self.reduce(ReduceOp::Mean, tangent, axes)?,
+            ReduceOp::Prod => {
+                let x = self.computed(operand)?;
+                let others = self.product_of_others(x, axes)?;
+                let weighted = self.times(tangent, others)?;
+                self.reduce(ReduceOp::Sum, weighted, axes)?
+            }
+            ReduceOp::Min | ReduceOp::Max => {
+                let extreme = self.unreduced(expr, rank, axes, keepdims)?;
+                let [is_extreme, count] = self.extremes(operand, extreme, axes)?;
+                let chosen = self.only(is_extreme, tangent)?;
+                let total = self.reduce(ReduceOp::Sum, chosen, axes)?;
+                let count = self.graph.convert(count, self.graph.dtype(total), self.site)?;
+                self.op(Op::Divide, &[total, count])?
+            }
+            ReduceOp::ArgMin | ReduceOp::ArgMax | ReduceOp::Any | ReduceOp::All => return Ok(None),
+        }))
+    }
+
+    /// Sums a tangent. The sum of two products is two contractions.
+    fn sum_of_products(&mut self, tangent: ExprId, axes: &[usize]) -> Result<ExprId, Problem> {
+        let is_product = |expr: &ExprId| {
+            matches!(self.graph.node(*expr), Node::Elementwise { op: Op::Multiply, .. })
+                && self.graph.written(*expr) == self.graph.written(tangent)
+        };
+        match self.graph.node(tangent) {
+            Node::Elementwise { op: Op::Add, operands } if operands.iter().all(is_product) => {
+                let operands = operands.clone();
+                let mut total = None;
+                for operand in operands {
+                    let part = self.reduce(ReduceOp::Sum, operand, axes)?;
+                    total = Some(self.sum(total, part)?);
+                }
+                total.ok_or(Problem::Arity { expected: 2, given: 0 })
+            }
+            _ => self.reduce(ReduceOp::Sum, tangent, axes),
+        }
+    }
+
+    fn forward_scan(
+        &mut self,
+        op: ReduceOp,
+        [operand, result]: [ExprId; 2],
+        axis: usize,
+        tangent: ExprId,
+    ) -> Result<ExprId, Problem> {
+        match op {
+            ReduceOp::Sum => self.running(ReduceOp::Sum, tangent, axis),
+            ReduceOp::Prod => {
+                let x = self.computed(operand)?;
+                let r = self.computed(result)?;
+                let quotient = self.op(Op::Divide, &[tangent, x])?;
+                let [is_first, products, is_before] = self.without_first_zero(x, axis)?;
+                let quotient = self.only(is_before, quotient)?;
+                let sums = self.running(ReduceOp::Sum, quotient, axis)?;
+                let without = self.op(Op::Multiply, &[sums, r])?;
+                let at_zero = self.only(is_first, tangent)?;
+                let carried = self.running(ReduceOp::Sum, at_zero, axis)?;
+                let beside_zero = self.op(Op::Multiply, &[carried, products])?;
+                self.graph.try_select([is_before, without, beside_zero], self.site)
+            }
+            ReduceOp::Min | ReduceOp::Max => {
+                let reached = self.reached(result, axis)?;
+                let size = self.graph.written(result)[axis].clone();
+                let places = self.places(reached, axis, &size)?;
+                self.gathered(&places, tangent)
+            }
+            _ => Err(Problem::NoDerivative),
+        }
+    }
+
+    fn tangent_by_rule(
+        &mut self,
+        expr: ExprId,
+        rule: Rule,
+        tangents: &Tangents,
+    ) -> Result<Option<ExprId>, Problem> {
+        match rule {
+            Rule::Elementwise { function, operands } => {
+                let mut total = None;
+                for (by, operand) in operands.iter().enumerate() {
+                    let Some(tangent) = tangents.get(operand) else { continue };
+                    let slope = self.slope_of_composed(function, by, &operands, expr)?;
+                    if let Some(next) = self.sloped(slope, *tangent)? {
+                        total = Some(self.sum(total, next)?);
+                    }
+                }
+                Ok(total)
+            }
+            Rule::Along { function, operand, axes } => match tangents.get(&operand) {
+                Some(tangent) => self.along(function, [operand, expr], &axes, *tangent, false).map(Some),
+                None => Ok(None),
+            },
+            Rule::Segment { op, values, ids } => {
+                let Some(&tangent) = tangents.get(&values) else { return Ok(None) };
+                let segments: Dim = self.graph.written(expr)[0].clone();
+                let work = self.graph.dtype(expr).arithmetic();
+                let (tangent, count) = match op {
+                    SegmentOp::Sum => (tangent, None),
+                    SegmentOp::Mean => {
+                        let rows = self.graph.try_segment_count(ids, segments.clone(), self.site)?;
+                        (tangent, Some(rows))
+                    }
+                    SegmentOp::Min | SegmentOp::Max => {
+                        let (is_extreme, count) = self.extremes_of_segments(values, ids, expr)?;
+                        (self.only(is_extreme, tangent)?, Some(count))
+                    }
+                };
+                let mut total = self.graph.segment_total(ReduceOp::Sum, tangent, ids, segments, self.site)?;
+                if let Some(count) = count {
+                    total = self.by_rows(total, count)?;
+                    if op != SegmentOp::Mean {
+                        // No row of an empty segment changes.
+                        let is_number = self.op(Op::Equal, &[total, total])?;
+                        total = self.only(is_number, total)?;
+                    }
+                }
+                self.graph.convert(total, work, self.site).map(Some)
+            }
+        }
+    }
+}

@@ -1,0 +1,693 @@
+//! Reverse mode: from a result to what it depends on.
+
+use super::super::{Node, SliceAxis, View};
+use super::rule::{Normalized, Rule};
+use super::{Derivation, Slope, Walk};
+use crate::dim::Dim;
+use crate::dtype::{DType, Scalar};
+use crate::ids::ExprId;
+use crate::ops::Op;
+use crate::problem::Problem;
+use crate::reduce::ReduceOp;
+use crate::shape::Shape;
+use crate::graph::SegmentOp;
+use std::collections::HashMap;
+
+/// What a value contributes to the derivative: a number for each element. It broadcasts to the value: an axis along which it
+/// is the same stays a literal 1 or absent, so that nothing is computed or summed twice.
+#[derive(Debug, Clone, Copy)]
+struct Cotangent {
+    value: ExprId,
+    /// Where this does not hold, the contribution is 0, whatever the value is: the elements that a selection left out. It stays
+    /// beside the value, because a product with an infinite factor would be NaN.
+    guard: Option<ExprId>,
+    /// Whether the value may be infinite where a root or a logarithm begins. Then a factor 0 stays 0.
+    steep: bool,
+}
+
+struct Reverse<'d, 'g> {
+    derivation: &'d mut Derivation<'g>,
+    sent: HashMap<ExprId, Vec<Cotangent>>,
+    walk: &'d Walk,
+}
+
+impl Derivation<'_> {
+    /// Returns the derivatives of `y`, weighted by a seed that broadcasts to it.
+    pub(super) fn reverse(
+        &mut self,
+        y: ExprId,
+        seed: ExprId,
+        by: &[ExprId],
+        walk: &Walk,
+    ) -> Result<Vec<ExprId>, Problem> {
+        let seed = Cotangent { value: seed, guard: None, steep: false };
+        let mut reverse = Reverse { derivation: self, sent: HashMap::from([(y, vec![seed])]), walk };
+        let mut found = HashMap::new();
+        for &expr in walk.active.iter().rev() {
+            let Some(sent) = reverse.sent.remove(&expr) else { continue };
+            let total = reverse.total(&sent)?;
+            if by.contains(&expr) {
+                found.insert(expr, total);
+            }
+            reverse.derive(expr, total)?;
+        }
+        let mut results = Vec::with_capacity(by.len());
+        for expr in by {
+            let (dtype, shape) = (self.graph.dtype(*expr), self.graph.written(*expr).clone());
+            let value = match found.get(expr) {
+                Some(total) => self.applied(*total)?,
+                None => self.number(0.0, dtype)?,
+            };
+            let value = self.graph.try_broadcast_to(value, shape, self.site)?;
+            results.push(self.graph.convert(value, dtype, self.site)?);
+        }
+        Ok(results)
+    }
+
+    /// Returns the value of a cotangent, 0 where its guard does not hold.
+    fn applied(&mut self, cotangent: Cotangent) -> Result<ExprId, Problem> {
+        match cotangent.guard {
+            Some(guard) => self.only(guard, cotangent.value),
+            None => Ok(cotangent.value),
+        }
+    }
+
+    /// Reverses stretching: sums over the axes of `from` that `to` lacks, or has as literal 1s.
+    fn unstretched(&mut self, cotangent: Cotangent, from: &Shape, to: &Shape) -> Result<Cotangent, Problem> {
+        let missing = from.rank() - to.rank();
+        let is_summed = |axis: &usize| !from[*axis].is_one() && (*axis < missing || to[*axis - missing].is_one());
+        let summed: Vec<usize> = (0..from.rank()).filter(is_summed).collect();
+        let Cotangent { mut value, mut guard, steep } = cotangent;
+        if let Some(condition) = guard.filter(|_| !summed.is_empty()) {
+            let along = self.present(condition, &summed, from.rank());
+            if !along.is_empty() {
+                value = self.only(condition, value)?;
+                guard = Some(self.reduce(ReduceOp::Any, condition, &along)?);
+            }
+        }
+        let along = self.present(value, &summed, from.rank());
+        let before = from.rank() - self.graph.written(value).rank();
+        let absent: Vec<&Dim> = (summed.iter())
+            .filter(|axis| axis.checked_sub(before).is_none_or(|own| !along.contains(&own)))
+            .map(|axis| &from[*axis])
+            .collect();
+        if !along.is_empty() {
+            value = self.reduce(ReduceOp::Sum, value, &along)?;
+        }
+        if !absent.is_empty() {
+            let count = self.count(absent, self.graph.dtype(value))?;
+            value = self.times(value, count)?;
+        }
+        let value = self.without_leading(value, to.rank())?;
+        let guard = guard.map(|guard| self.without_leading(guard, to.rank())).transpose()?;
+        Ok(Cotangent { value, guard, steep })
+    }
+
+    /// Returns which axes of a shape with `rank` axes an expression that broadcasts to it has, as axes of its own.
+    fn present(&self, expr: ExprId, axes: &[usize], rank: usize) -> Vec<usize> {
+        let own = self.graph.written(expr);
+        let before = rank - own.rank();
+        axes.iter().filter_map(|axis| axis.checked_sub(before)).filter(|axis| !own[*axis].is_one()).collect()
+    }
+
+    /// Removes leading axes, which are of size 1, beyond a rank.
+    fn without_leading(&mut self, expr: ExprId, rank: usize) -> Result<ExprId, Problem> {
+        let more = self.graph.written(expr).rank().saturating_sub(rank);
+        let axes: Vec<i64> = (0..more as i64).collect();
+        self.graph.try_squeeze(expr, &axes, self.site)
+    }
+
+    /// Inserts the axes of a reduction again, as literal 1s, into what broadcasts to its result.
+    pub(super) fn unreduced(
+        &mut self,
+        expr: ExprId,
+        rank: usize,
+        axes: &[usize],
+        keepdims: bool,
+    ) -> Result<ExprId, Problem> {
+        if keepdims {
+            return Ok(expr);
+        }
+        let kept: Vec<usize> = (0..rank).filter(|axis| !axes.contains(axis)).collect();
+        let own = self.graph.written(expr).rank();
+        let first = kept[kept.len() - own..].first().copied().unwrap_or(rank);
+        let inserted: Vec<i64> =
+            axes.iter().filter(|axis| **axis > first).map(|axis| (axis - first) as i64).collect();
+        self.graph.try_expand_dims(expr, &inserted, self.site)
+    }
+
+    /// Returns the extremes along axes, their number and which elements they are. A NaN is the extreme of its row.
+    pub(super) fn extremes(
+        &mut self,
+        operand: ExprId,
+        extreme: ExprId,
+        axes: &[usize],
+    ) -> Result<[ExprId; 2], Problem> {
+        let is_equal = self.op(Op::Equal, &[operand, extreme])?;
+        let is_nan = self.op(Op::NotEqual, &[operand, operand])?;
+        let is_extreme = self.op(Op::LogicalOr, &[is_equal, is_nan])?;
+        let number = self.graph.convert(is_extreme, DType::I64, self.site)?;
+        let count = self.reduce(ReduceOp::Sum, number, axes)?;
+        Ok([is_extreme, count])
+    }
+
+    /// Returns the product of the other elements along axes, for each element.
+    pub(super) fn product_of_others(&mut self, x: ExprId, axes: &[usize]) -> Result<ExprId, Problem> {
+        let dtype = self.graph.dtype(x);
+        let [zero, one] = [self.number(0.0, dtype)?, self.number(1.0, dtype)?];
+        let is_zero = self.op(Op::Equal, &[x, zero])?;
+        let number = self.graph.convert(is_zero, DType::I64, self.site)?;
+        let zeros = self.reduce(ReduceOp::Sum, number, axes)?;
+        let others = self.graph.try_select([is_zero, one, x], self.site)?;
+        let product = self.reduce(ReduceOp::Prod, others, axes)?;
+        let [none, single] = [0, 1].map(|count| Scalar::I64(count));
+        let none = self.graph.insert_constant(none, self.site)?;
+        let single = self.graph.insert_constant(single, self.site)?;
+        let has_none = self.op(Op::Equal, &[zeros, none])?;
+        let has_one = self.op(Op::Equal, &[zeros, single])?;
+        let quotient = self.op(Op::Divide, &[product, x])?;
+        let beside_zero = self.only(has_one, product)?;
+        let beside_none = self.only(has_none, quotient)?;
+        self.graph.try_select([is_zero, beside_zero, beside_none], self.site)
+    }
+}
+
+impl Reverse<'_, '_> {
+    /// Adds what users of a value sent, in their order.
+    fn total(&mut self, sent: &[Cotangent]) -> Result<Cotangent, Problem> {
+        let (Some(&first), others) = (sent.first(), sent.get(1..).unwrap_or_default()) else {
+            return Err(Problem::Arity { expected: 1, given: 0 });
+        };
+        if others.is_empty() {
+            return Ok(first);
+        }
+        let derivation = &mut *self.derivation;
+        let mut value = derivation.applied(first)?;
+        let (mut guard, mut steep) = (first.guard, first.steep);
+        for other in others {
+            let next = derivation.applied(*other)?;
+            value = derivation.op(Op::Add, &[value, next])?;
+            guard = match (guard, other.guard) {
+                (Some(one), Some(other)) if one == other => Some(one),
+                (Some(one), Some(other)) => Some(derivation.op(Op::LogicalOr, &[one, other])?),
+                _ => None,
+            };
+            steep |= other.steep;
+        }
+        Ok(Cotangent { value, guard, steep })
+    }
+
+    fn is_active(&self, expr: ExprId) -> bool {
+        self.walk.is_active.contains(&expr)
+    }
+
+    /// Sends a cotangent to a value, in the dtype in which derivatives by it are computed.
+    fn send(&mut self, to: ExprId, cotangent: Cotangent) -> Result<(), Problem> {
+        if self.is_active(to) {
+            let graph = &mut *self.derivation.graph;
+            let dtype = graph.dtype(to).arithmetic();
+            let value = graph.convert(cotangent.value, dtype, self.derivation.site)?;
+            self.sent.entry(to).or_default().push(Cotangent { value, ..cotangent });
+        }
+        Ok(())
+    }
+
+    /// Sends a cotangent times the derivative of an elementwise function.
+    fn send_slope(
+        &mut self,
+        slope: Slope,
+        (to, shape): (ExprId, &Shape),
+        given: Cotangent,
+        ends_steep: bool,
+    ) -> Result<(), Problem> {
+        let derivation = &mut *self.derivation;
+        let Cotangent { value, guard, steep } = given;
+        let (value, mut guard) = match slope {
+            Slope::Flat | Slope::Undefined => return Ok(()),
+            Slope::Number(-1.0) => (derivation.op(Op::Negative, &[value])?, guard),
+            Slope::Number(number) => {
+                let factor = derivation.number(number, derivation.graph.dtype(value))?;
+                (derivation.times(value, factor)?, guard)
+            }
+            Slope::Value(factor) => (derivation.times(value, factor)?, guard),
+            Slope::Where(condition, factor) => {
+                (derivation.times(value, factor)?, derivation.both(guard, Some(condition))?)
+            }
+        };
+        if let Slope::Value(factor) | Slope::Where(_, factor) = slope
+            && steep
+            && !derivation.graph.is_same_everywhere(factor)
+        {
+            let zero = derivation.number(0.0, derivation.graph.dtype(factor))?;
+            let counts = derivation.op(Op::NotEqual, &[factor, zero])?;
+            guard = derivation.both(guard, Some(counts))?;
+        }
+        let cotangent = Cotangent { value, guard, steep: steep && !ends_steep };
+        let to_shape = derivation.graph.written(to).clone();
+        let cotangent = derivation.unstretched(cotangent, shape, &to_shape)?;
+        self.send(to, cotangent)
+    }
+
+    /// Sends what follows from the cotangent of a value to what it is computed from.
+    fn derive(&mut self, expr: ExprId, given: Cotangent) -> Result<(), Problem> {
+        if let Some(rule) = self.derivation.graph.rules.get(&expr).cloned() {
+            return self.derive_rule(expr, rule, given);
+        }
+        let site = self.derivation.site;
+        let shape = self.derivation.graph.written(expr).clone();
+        match self.derivation.graph.node(expr).clone() {
+            Node::Elementwise { op, operands } => {
+                let begins = matches!(
+                    op,
+                    Op::Sqrt | Op::Rsqrt | Op::Cbrt | Op::Pow | Op::Log | Op::Log2 | Op::Log10
+                );
+                let is_square = matches!(operands.as_slice(), [x, y] if x == y);
+                let passes = matches!(
+                    op,
+                    Op::Add
+                        | Op::Subtract
+                        | Op::Multiply
+                        | Op::Divide
+                        | Op::Negative
+                        | Op::Positive
+                        | Op::Fma
+                        | Op::Maximum
+                        | Op::Minimum
+                        | Op::Fmax
+                        | Op::Fmin
+                        | Op::Clip
+                        | Op::Relu
+                        | Op::Deg2rad
+                        | Op::Rad2deg
+                );
+                for (by, operand) in operands.iter().enumerate() {
+                    if self.is_active(*operand) {
+                        let slope = self.derivation.slope(op, by, &operands, expr)?;
+                        let ends = !begins && (!passes || is_square);
+                        self.send_slope(slope, (*operand, &shape), given, ends)?;
+                        // What follows may be infinite from here on.
+                        if begins && let Some(sent) = self.sent.get_mut(operand).and_then(|sent| sent.last_mut()) {
+                            sent.steep = true;
+                        }
+                    }
+                }
+                Ok(())
+            }
+            Node::Select { condition, on_true, on_false } => {
+                for (side, holds) in [(on_true, true), (on_false, false)] {
+                    if self.is_active(side) {
+                        let chosen = match holds {
+                            true => condition,
+                            false => self.derivation.op(Op::LogicalNot, &[condition])?,
+                        };
+                        let guard = self.derivation.both(given.guard, Some(chosen))?;
+                        let to = self.derivation.graph.written(side).clone();
+                        let sent = self.derivation.unstretched(Cotangent { guard, ..given }, &shape, &to)?;
+                        self.send(side, sent)?;
+                    }
+                }
+                Ok(())
+            }
+            Node::Cast(operand) => self.send(operand, given),
+            Node::Reduce { op, operand, axes, keepdims } => {
+                self.derive_reduction(expr, (op, operand), &axes, keepdims, given)
+            }
+            Node::View { view, operand } => self.derive_view(&view, operand, &shape, given),
+            Node::Take { table, indices, axis } => self.derive_take(table, indices, axis, &shape, given),
+            Node::Concat { operands, axis } => {
+                let value = self.whole(given, &shape)?;
+                let mut start = Dim::ZERO;
+                for operand in operands {
+                    let size = self.derivation.graph.written(operand)[axis].clone();
+                    let stop = start.add(&size).map_err(Problem::Size)?;
+                    if self.is_active(operand) {
+                        let sizes = self.derivation.graph.written(operand).clone();
+                        let mut parts = vec![SliceAxis { start: Dim::ZERO, step: 1 }; shape.rank()];
+                        parts[axis].start = start;
+                        parts[axis] = parts[axis].clone().of_size(&size);
+                        let view = View::Slice(parts.into());
+                        let part = self.derivation.graph.insert_view(view, value, sizes, Vec::new(), site)?;
+                        self.send_whole(operand, part, given.steep)?;
+                    }
+                    start = stop;
+                }
+                Ok(())
+            }
+            Node::Set { base, value, region } => {
+                let whole = self.whole(given, &shape)?;
+                let sizes = self.derivation.graph.written(value).clone();
+                let dtype = self.derivation.graph.dtype(whole);
+                if self.is_active(base) {
+                    let none = self.derivation.zeros(sizes.clone(), dtype)?;
+                    let node = Node::Set { base: whole, value: none, region: region.clone() };
+                    let left = self.derivation.graph.insert(node, dtype, shape, Vec::new(), site)?;
+                    self.send_whole(base, left, given.steep)?;
+                }
+                if self.is_active(value) {
+                    let view = View::Slice(region);
+                    let part = self.derivation.graph.insert_view(view, whole, sizes, Vec::new(), site)?;
+                    self.send_whole(value, part, given.steep)?;
+                }
+                Ok(())
+            }
+            Node::Scatter { base, indices, values } => {
+                let whole = self.whole(given, &shape)?;
+                let dtype = self.derivation.graph.dtype(whole);
+                if self.is_active(base) {
+                    let sizes = self.derivation.graph.written(values).clone();
+                    let none = self.derivation.zeros(sizes, dtype)?;
+                    let node = Node::Scatter { base: whole, indices, values: none };
+                    let left = self.derivation.graph.insert(node, dtype, shape.clone(), Vec::new(), site)?;
+                    self.send_whole(base, left, given.steep)?;
+                }
+                if self.is_active(values) {
+                    let counts = self.derivation.last_of_equal(indices, &shape)?;
+                    let taken = self.derivation.graph.try_take(whole, indices, 0, site)?;
+                    let kept = self.derivation.only(counts, taken)?;
+                    self.send_whole(values, kept, given.steep)?;
+                }
+                Ok(())
+            }
+            Node::Sort { operand, sort } => {
+                let order = super::super::Sort { indices: true, ..sort };
+                let order = self.derivation.graph.insert_sort(operand, order, site)?;
+                let value = self.whole(given, &shape)?;
+                let places = self.derivation.places(order, sort.axis, &shape[sort.axis])?;
+                let sent = self.derivation.scattered(&places, value)?;
+                self.send_whole(operand, sent, given.steep)
+            }
+            Node::TopK { operand, topk } => {
+                let size = self.derivation.graph.written(operand)[topk.axis].clone();
+                let chosen = self.derivation.graph.chosen_by_topk(operand, topk, site)?;
+                let value = self.whole(given, &shape)?;
+                let places = self.derivation.places(chosen, topk.axis, &size)?;
+                let sent = self.derivation.scattered(&places, value)?;
+                self.send_whole(operand, sent, given.steep)
+            }
+            Node::Scan { op, operand, axis, initial: None } => {
+                let value = self.whole(given, &shape)?;
+                let sent = self.derivation.reverse_scan(op, [operand, expr], axis, value)?;
+                self.send_whole(operand, sent, false)
+            }
+            Node::Segment { .. } | Node::Scan { .. } => Err(Problem::NoDerivative),
+            Node::Input(_)
+            | Node::Constant(_)
+            | Node::Iota
+            | Node::Size(_)
+            | Node::Search { .. }
+            | Node::Poison => Ok(()),
+        }
+    }
+
+    /// Returns a cotangent in the shape of its value.
+    fn whole(&mut self, given: Cotangent, shape: &Shape) -> Result<ExprId, Problem> {
+        let value = self.derivation.applied(given)?;
+        self.derivation.graph.try_broadcast_to(value, shape.clone(), self.derivation.site)
+    }
+
+    fn send_whole(&mut self, to: ExprId, value: ExprId, steep: bool) -> Result<(), Problem> {
+        self.send(to, Cotangent { value, guard: None, steep })
+    }
+
+    fn derive_rule(&mut self, expr: ExprId, rule: Rule, given: Cotangent) -> Result<(), Problem> {
+        let shape = self.derivation.graph.written(expr).clone();
+        match rule {
+            Rule::Elementwise { function, operands } => {
+                for (by, operand) in operands.iter().enumerate() {
+                    if self.is_active(*operand) {
+                        let slope = self.derivation.slope_of_composed(function, by, &operands, expr)?;
+                        self.send_slope(slope, (*operand, &shape), given, true)?;
+                    }
+                }
+                Ok(())
+            }
+            Rule::Along { function, operand, axes } => {
+                let value = self.derivation.applied(given)?;
+                let value = match function {
+                    Normalized::LogSumExp => value,
+                    _ => self.derivation.graph.try_broadcast_to(value, shape, self.derivation.site)?,
+                };
+                let sent = self.derivation.along(function, [operand, expr], &axes, value, true)?;
+                self.send_whole(operand, sent, false)
+            }
+            Rule::Segment { op, values, ids } => {
+                let mut value = self.whole(given, &shape)?;
+                let site = self.derivation.site;
+                let own = self.derivation.graph.dtype(values).arithmetic();
+                let mut guard = None;
+                match op {
+                    SegmentOp::Sum => {}
+                    SegmentOp::Mean => {
+                        let rows = self.derivation.graph.try_segment_count(ids, shape[0].clone(), site)?;
+                        value = self.derivation.by_rows(value, rows)?;
+                    }
+                    SegmentOp::Min | SegmentOp::Max => {
+                        let (is_extreme, count) = self.derivation.extremes_of_segments(values, ids, expr)?;
+                        value = self.derivation.by_rows(value, count)?;
+                        guard = Some(is_extreme);
+                    }
+                }
+                let value = self.derivation.graph.convert(value, own, site)?;
+                let value = self.derivation.graph.try_take(value, ids, 0, site)?;
+                self.send(values, Cotangent { value, guard, steep: given.steep })
+            }
+        }
+    }
+
+    fn derive_reduction(
+        &mut self,
+        expr: ExprId,
+        (op, operand): (ReduceOp, ExprId),
+        axes: &[usize],
+        keepdims: bool,
+        mut given: Cotangent,
+    ) -> Result<(), Problem> {
+        let derivation = &mut *self.derivation;
+        let source = derivation.graph.written(operand).clone();
+        let is_product = matches!(derivation.graph.node(operand), Node::Elementwise { op: Op::Multiply, .. });
+        if is_product && given.guard.is_some() {
+            // A contraction stays one: its products with what is left out are finite if the factors are.
+            given = Cotangent { value: derivation.applied(given)?, guard: None, ..given };
+        }
+        let rank = source.rank();
+        let mut value = derivation.unreduced(given.value, rank, axes, keepdims)?;
+        let mut guard = given.guard.map(|guard| derivation.unreduced(guard, rank, axes, keepdims)).transpose()?;
+        let work = derivation.graph.dtype(operand).arithmetic();
+        value = derivation.graph.convert(value, work, derivation.site)?;
+        match op {
+            ReduceOp::Sum => {}
+            ReduceOp::Mean => {
+                let count = derivation.count(axes.iter().map(|axis| &source[*axis]), work)?;
+                value = derivation.op(Op::Divide, &[value, count])?;
+            }
+            ReduceOp::Prod => {
+                let x = derivation.computed(operand)?;
+                let others = derivation.product_of_others(x, axes)?;
+                value = derivation.times(value, others)?;
+            }
+            ReduceOp::Min | ReduceOp::Max => {
+                let extreme = derivation.unreduced(expr, rank, axes, keepdims)?;
+                let [is_extreme, count] = derivation.extremes(operand, extreme, axes)?;
+                let count = derivation.graph.convert(count, work, derivation.site)?;
+                let share = derivation.op(Op::Divide, &[value, count])?;
+                // The gradient of NaN is NaN, not a number beside it.
+                let x = derivation.computed(operand)?;
+                let is_nan = derivation.op(Op::NotEqual, &[x, x])?;
+                value = derivation.graph.try_select([is_nan, x, share], derivation.site)?;
+                guard = derivation.both(guard, Some(is_extreme))?;
+            }
+            ReduceOp::ArgMin | ReduceOp::ArgMax | ReduceOp::Any | ReduceOp::All => return Ok(()),
+        }
+        self.send(operand, Cotangent { value, guard, steep: given.steep })
+    }
+
+    fn derive_view(
+        &mut self,
+        view: &View,
+        operand: ExprId,
+        shape: &Shape,
+        given: Cotangent,
+    ) -> Result<(), Problem> {
+        let derivation = &mut *self.derivation;
+        let site = derivation.site;
+        let source = derivation.graph.written(operand).clone();
+        if *view == View::BroadcastTo {
+            let sent = derivation.unstretched(given, shape, &source)?;
+            return self.send(operand, sent);
+        }
+        if let View::Slice(_) | View::Windows(_) | View::Reshape = view {
+            let value = derivation.applied(given)?;
+            let value = derivation.of_rank(value, shape.rank())?;
+            let sent = derivation.reverse_view(view, value, shape, &source)?;
+            return self.send_whole(operand, sent, given.steep);
+        }
+        let mut reversed = |expr: ExprId| -> Result<ExprId, Problem> {
+            let expr = derivation.of_rank(expr, shape.rank())?;
+            let own = derivation.graph.written(expr).clone();
+            match view {
+                View::Permute(permutation) => {
+                    let back = (0..permutation.len()).filter_map(|axis| permutation.iter().position(|of| *of == axis));
+                    let back: Vec<i64> = back.map(|axis| axis as i64).collect();
+                    derivation.graph.try_permute(expr, &back, site)
+                }
+                View::ExpandDims(axes) => {
+                    let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
+                    derivation.graph.try_squeeze(expr, &axes, site)
+                }
+                View::Squeeze(axes) => {
+                    let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
+                    derivation.graph.try_expand_dims(expr, &axes, site)
+                }
+                // Sizes with other names.
+                _ => {
+                    let sizes = own.iter().zip(&source).map(|(own, size)| if own.is_one() { own } else { size });
+                    let sizes: Shape = sizes.cloned().collect();
+                    match sizes == own {
+                        true => Ok(expr),
+                        false => derivation.graph.insert_view(View::Rebind, expr, sizes, Vec::new(), site),
+                    }
+                }
+            }
+        };
+        let value = reversed(given.value)?;
+        let guard = given.guard.map(&mut reversed).transpose()?;
+        self.send(operand, Cotangent { value, guard, steep: given.steep })
+    }
+
+    fn derive_take(
+        &mut self,
+        table: ExprId,
+        indices: ExprId,
+        axis: usize,
+        shape: &Shape,
+        given: Cotangent,
+    ) -> Result<(), Problem> {
+        if !self.is_active(table) {
+            return Ok(());
+        }
+        let value = self.whole(given, shape)?;
+        let derivation = &mut *self.derivation;
+        let site = derivation.site;
+        let source = derivation.graph.written(table).clone();
+        let dtype = derivation.graph.dtype(value);
+        let along = derivation.graph.written(indices).rank();
+        // The rows to which the values belong come first, as one axis.
+        let moved = derivation.graph.with_axes_moved(value, axis, along, 0, site)?;
+        let count = Dim::product(&derivation.graph.written(indices).clone()).map_err(Problem::Size)?;
+        let others: Vec<Dim> = derivation.graph.written(moved)[along..].to_vec();
+        let sizes: Vec<Option<Dim>> = std::iter::once(&count).chain(&others).cloned().map(Some).collect();
+        let values = derivation.graph.try_reshape(moved, &sizes, site)?;
+        let positions = derivation.graph.try_iota(source[axis].clone(), site)?;
+        let ids = derivation.graph.try_take(positions, indices, 0, site)?;
+        let ids = derivation.graph.try_reshape(ids, &[Some(count)], site)?;
+        let sums = derivation.graph.segment_total(ReduceOp::Sum, values, ids, source[axis].clone(), site)?;
+        let sums = derivation.graph.convert(sums, dtype, site)?;
+        let back = derivation.graph.with_axes_moved(sums, 0, 1, axis, site)?;
+        self.send_whole(table, back, given.steep)
+    }
+}
+
+impl Derivation<'_> {
+    /// Divides rows by a number for each.
+    pub(super) fn by_rows(&mut self, value: ExprId, rows: ExprId) -> Result<ExprId, Problem> {
+        let after = self.graph.written(value).rank().saturating_sub(self.graph.written(rows).rank());
+        let first = self.graph.written(rows).rank() as i64;
+        let axes: Vec<i64> = (first..first + after as i64).collect();
+        let rows = self.graph.try_expand_dims(rows, &axes, self.site)?;
+        let rows = self.graph.convert(rows, self.graph.dtype(value), self.site)?;
+        self.op(Op::Divide, &[value, rows])
+    }
+
+    /// Returns which values of a scatter along the leading axis are the last ones at their positions.
+    pub(super) fn last_of_equal(&mut self, indices: ExprId, shape: &Shape) -> Result<ExprId, Problem> {
+        let given = self.graph.written(indices).clone();
+        let count = Dim::product(&given).map_err(Problem::Size)?;
+        let number = self.graph.try_iota(count, self.site)?;
+        let sizes: Vec<Option<Dim>> = given.iter().cloned().map(Some).collect();
+        let number = self.graph.try_reshape(number, &sizes, self.site)?;
+        let rows = Shape::from_iter([shape[0].clone()]);
+        let base = self.zeros(rows.clone(), DType::I64)?;
+        let node = Node::Scatter { base, indices, values: number };
+        let last = self.graph.insert(node, DType::I64, rows, Vec::new(), self.site)?;
+        let last = self.graph.try_take(last, indices, 0, self.site)?;
+        let is_last = self.op(Op::Equal, &[last, number])?;
+        let first = given.rank() as i64;
+        let axes: Vec<i64> = (first..first + shape.rank() as i64 - 1).collect();
+        self.graph.try_expand_dims(is_last, &axes, self.site)
+    }
+
+    /// Reverses a view whose elements lie elsewhere, or several times. An axis along which the value is the same may stay one.
+    fn reverse_view(
+        &mut self,
+        view: &View,
+        value: ExprId,
+        shape: &Shape,
+        source: &Shape,
+    ) -> Result<ExprId, Problem> {
+        let own = self.graph.written(value).clone();
+        match view {
+            View::Slice(parts) => {
+                let mut sizes = Vec::new();
+                let mut into = Vec::new();
+                let mut region = Vec::new();
+                for axis in 0..shape.rank() {
+                    let part = &parts[axis];
+                    let is_whole = part.start.is_zero() && part.step == 1 && shape[axis] == source[axis];
+                    let is_same = own[axis].is_one() && is_whole;
+                    sizes.push(if is_same { Dim::ONE } else { shape[axis].clone() });
+                    into.push(if is_same { Dim::ONE } else { source[axis].clone() });
+                    region.push(part.clone());
+                }
+                let value = self.graph.try_broadcast_to(value, sizes.into(), self.site)?;
+                self.in_zeros(value, region.into(), into.into())
+            }
+            View::Windows(axis) => {
+                let last = shape.rank() - 1;
+                let width = &shape[last];
+                let sizes = own.iter().enumerate().map(|(of, own)| if of == *axis { &shape[of] } else { own });
+                let sizes: Shape = sizes.cloned().collect();
+                let value = self.graph.try_broadcast_to(value, sizes, self.site)?;
+                self.out_of_windows(value, *axis, &source[*axis], width)
+            }
+            _ => {
+                if own.iter().all(Dim::is_one) {
+                    return self.without_leading(value, 0);
+                }
+                let value = self.graph.try_broadcast_to(value, shape.clone(), self.site)?;
+                let sizes: Vec<Option<Dim>> = source.iter().cloned().map(Some).collect();
+                self.graph.try_reshape(value, &sizes, self.site)
+            }
+        }
+    }
+
+    fn reverse_scan(
+        &mut self,
+        op: ReduceOp,
+        [operand, result]: [ExprId; 2],
+        axis: usize,
+        value: ExprId,
+    ) -> Result<ExprId, Problem> {
+        match op {
+            ReduceOp::Sum => self.running_from_end(value, axis),
+            ReduceOp::Prod => {
+                let x = self.computed(operand)?;
+                let r = self.computed(result)?;
+                let weighted = self.op(Op::Multiply, &[value, r])?;
+                let later = self.running_from_end(weighted, axis)?;
+                let quotient = self.op(Op::Divide, &[later, x])?;
+                let [is_first, products, is_before] = self.without_first_zero(x, axis)?;
+                let weighted = self.op(Op::Multiply, &[value, products])?;
+                let beside_zero = self.running_from_end(weighted, axis)?;
+                let others = self.only(is_before, quotient)?;
+                self.graph.try_select([is_first, beside_zero, others], self.site)
+            }
+            ReduceOp::Min | ReduceOp::Max => {
+                let reached = self.reached(result, axis)?;
+                let size = self.graph.written(result)[axis].clone();
+                let places = self.places(reached, axis, &size)?;
+                self.summed(&places, value)
+            }
+            _ => Err(Problem::NoDerivative),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Compositions that derive by a rule of their own, because the nodes that they consist of derive badly.
+
+use super::super::{Axes, Composed, Graph, Operands, SegmentOp};
+use super::{Derivation, Slope, term};
+use crate::dtype::DType;
+use crate::ids::ExprId;
+use crate::ops::Op;
+use crate::problem::Problem;
+use crate::reduce::ReduceOp;
+use smallvec::smallvec;
+
+/// What a result computes.
+#[derive(Debug, Clone)]
+pub(in crate::graph) enum Rule {
+    /// An elementwise function of operands that have the dtype of the result.
+    Elementwise {
+        function: Composed,
+        operands: Operands,
+    },
+    /// A function of an operand along axes. Those that it reduces stay as 1s.
+    Along {
+        function: Normalized,
+        operand: ExprId,
+        axes: Axes,
+    },
+    /// A reduction of the rows of each segment.
+    Segment {
+        op: SegmentOp,
+        values: ExprId,
+        /// Of `i64`, with one axis.
+        ids: ExprId,
+    },
+}
+
+/// Functions of exponentials and their sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::graph) enum Normalized {
+    LogSumExp,
+    Softmax,
+    LogSoftmax,
+}
+
+impl Rule {
+    /// Returns the operands by which the result derives, and those that only choose.
+    pub(super) fn operands(&self) -> Operands {
+        match self {
+            Rule::Elementwise { operands, .. } => operands.clone(),
+            Rule::Along { operand, .. } => smallvec![*operand],
+            Rule::Segment { values, ids, .. } => smallvec![*values, *ids],
+        }
+    }
+}
+
+impl Graph {
+    /// States how a result derives.
+    pub(in crate::graph) fn derives_by(&mut self, result: ExprId, rule: Rule) {
+        self.rules.insert(result, rule);
+    }
+}
+
+impl Derivation<'_> {
+    pub(super) fn slope_of_composed(
+        &mut self,
+        function: Composed,
+        by: usize,
+        operands: &[ExprId],
+        result: ExprId,
+    ) -> Result<Slope, Problem> {
+        term::slope(self.graph, self.site, operands, result, |of, result| function.derivative(by, of, result))
+    }
+
+    /// Returns the rule applied to what comes in: the cotangent of the result, or the tangent of the operand. The shares of the
+    /// elements are the derivatives of a `logsumexp`; a row of nothing but minus infinities has none.
+    pub(super) fn along(
+        &mut self,
+        function: Normalized,
+        [operand, result]: [ExprId; 2],
+        axes: &[usize],
+        given: ExprId,
+        is_reverse: bool,
+    ) -> Result<ExprId, Problem> {
+        let shares = match function {
+            Normalized::LogSumExp => {
+                let distance = self.op(Op::Subtract, &[operand, result])?;
+                let shares = self.op(Op::Exp, &[distance])?;
+                let lowest = self.number(f64::NEG_INFINITY, self.graph.dtype(result))?;
+                let is_empty = self.op(Op::Equal, &[result, lowest])?;
+                let zero = self.number(0.0, self.graph.dtype(result))?;
+                self.graph.try_select([is_empty, zero, shares], self.site)?
+            }
+            Normalized::Softmax => result,
+            Normalized::LogSoftmax => self.op(Op::Exp, &[result])?,
+        };
+        let weighted = self.times(given, shares)?;
+        match (function, is_reverse) {
+            (Normalized::LogSumExp, true) => Ok(weighted),
+            (Normalized::LogSumExp, false) => self.reduce(ReduceOp::Sum, weighted, axes),
+            (Normalized::LogSoftmax, true) => {
+                let shape = self.graph.written(operand).clone();
+                let given = self.graph.try_broadcast_to(given, shape, self.site)?;
+                let total = self.reduce(ReduceOp::Sum, given, axes)?;
+                let taken = self.op(Op::Multiply, &[shares, total])?;
+                self.op(Op::Subtract, &[given, taken])
+            }
+            (Normalized::LogSoftmax, false) => {
+                let total = self.reduce(ReduceOp::Sum, weighted, axes)?;
+                self.op(Op::Subtract, &[given, total])
+            }
+            (Normalized::Softmax, _) => {
+                let total = self.reduce(ReduceOp::Sum, weighted, axes)?;
+                let rest = self.op(Op::Subtract, &[given, total])?;
+                self.op(Op::Multiply, &[shares, rest])
+            }
+        }
+    }
+
+    /// Returns which rows are the extremes of their segments, and the number of those in each row's segment.
+    pub(super) fn extremes_of_segments(
+        &mut self,
+        values: ExprId,
+        ids: ExprId,
+        result: ExprId,
+    ) -> Result<(ExprId, ExprId), Problem> {
+        let extremes = self.graph.try_take(result, ids, 0, self.site)?;
+        let is_extreme = self.op(Op::Equal, &[values, extremes])?;
+        let segments = self.graph.written(result)[0].clone();
+        let number = self.graph.convert(is_extreme, DType::I64, self.site)?;
+        let count = self.graph.segment_total(ReduceOp::Sum, number, ids, segments, self.site)?;
+        Ok((is_extreme, count))
+    }
+}
