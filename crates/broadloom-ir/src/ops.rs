@@ -28,7 +28,8 @@ use crate::dtype::{Class, DType, Element, Scalar};
 use crate::integer::Integer;
 use crate::partial::Derivative::{self, Flat, Undefined};
 use crate::partial::{
-    INV_SQRT_2PI, Partial, both, by_exponent, loses, loses_over_nan, over_square, share, tanh_gelu, wins, wins_over_nan,
+    INV_SQRT_2PI, Partial, both, by_exponent, loses, loses_over_nan, over_square, share, tanh_gelu, wins,
+    wins_over_nan,
 };
 use broadloom_math::{Function, Fused, Level, Precision, Real, Unfused};
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2, LN_10, PI};

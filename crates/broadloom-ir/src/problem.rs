@@ -338,7 +338,7 @@ pub enum Problem {
         /// Not a float.
         dtype: DType,
     },
-    /// A node on the way has no derivative: tables of segments, or a product of segments.
+    /// A node on the way has no derivative: the tables of segments by themselves.
     NoDerivative,
     /// The op is not defined for these dtypes.
     NotDefined {

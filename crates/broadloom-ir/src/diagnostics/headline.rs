@@ -216,9 +216,11 @@ impl fmt::Display for Problem {
             Problem::Unsolvable { symbol } => {
                 write!(f, "the symbol `{symbol}` cannot be computed from the sizes of the inputs")
             }
-            Problem::NotDerivable { dtype } => write!(f, "takes derivatives of floats by floats, not of {dtype}"),
+            Problem::NotDerivable { dtype } => {
+                write!(f, "takes derivatives of floats by floats, not of {dtype}")
+            }
             Problem::NoDerivative => {
-                f.write_str("cannot derive a product of segments, or raw tables of segments")
+                f.write_str("cannot derive `segment_tables`: write `segment_sum` and its like")
             }
             Problem::NotDefined { dtypes } => {
                 f.write_str("is not defined on ")?;

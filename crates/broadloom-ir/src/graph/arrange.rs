@@ -58,7 +58,12 @@ impl Graph {
         self.settle(result, "flip", &[operand], site)
     }
 
-    pub(super) fn try_flip(&mut self, operand: ExprId, axes: Option<&[i64]>, site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn try_flip(
+        &mut self,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
         if self.is_poisoned(operand) {
             return Ok(operand);
         }

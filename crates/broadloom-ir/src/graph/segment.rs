@@ -108,7 +108,12 @@ impl Graph {
         self.settle(result, "segment_count", &[ids], site)
     }
 
-    pub(super) fn try_segment_count(&mut self, ids: ExprId, segments: Dim, site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn try_segment_count(
+        &mut self,
+        ids: ExprId,
+        segments: Dim,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
         if self.is_poisoned(ids) {
             return Ok(ids);
         }
@@ -145,6 +150,7 @@ impl Graph {
             _ => (total, reduction.result_dtype(dtype)),
         };
         let ids = self.as_index(ids, site)?;
+        let op = if is_mean { ReduceOp::Mean } else { reduction };
         self.derives_by(result, Rule::Segment { op, values, ids });
         self.convert(result, rounded, site)
     }
@@ -160,7 +166,10 @@ impl Graph {
         site: Site,
     ) -> Result<ExprId, Problem> {
         let (of, tables) = self.tables_of(op, false, [values, ids], segments, site)?;
-        self.combined(&of, tables, site)
+        let total = self.combined(&of, tables, site)?;
+        let ids = self.as_index(ids, site)?;
+        self.derives_by(total, Rule::Segment { op, values, ids });
+        Ok(total)
     }
 
     /// Returns the tables of a reduction, and what they hold. Those of a mean are sums of floats.

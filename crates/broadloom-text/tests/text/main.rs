@@ -1,5 +1,6 @@
 //! The text language: one program for all suites but the fuzzer, which ends its process if a case hangs.
 
+mod derive;
 mod errors;
 mod functions;
 mod hostile;

@@ -57,7 +57,9 @@ impl Tensor {
     #[track_caller]
     pub fn vjp<const N: usize>(self, cotangent: Tensor, by: [Tensor; N]) -> [Tensor; N] {
         let site = Site::caller();
-        self.derivatives(by, Some(cotangent), site, |graph, by| graph.vjp(self.expr, cotangent.expr, by, site))
+        self.derivatives(by, Some(cotangent), site, |graph, by| {
+            graph.vjp(self.expr, cotangent.expr, by, site)
+        })
     }
 
     /// Returns the derivative of this tensor along a direction: its change per change of tensors, each with its tangent, which
@@ -112,6 +114,9 @@ impl Tensor {
             made.last().copied().unwrap_or(self.expr)
         });
         // Where nothing could be built, all of them are what stands for the mistake.
-        std::array::from_fn(|at| Tensor { graph: last.graph, expr: made.get(at).copied().unwrap_or(last.expr) })
+        std::array::from_fn(|at| Tensor {
+            graph: last.graph,
+            expr: made.get(at).copied().unwrap_or(last.expr),
+        })
     }
 }

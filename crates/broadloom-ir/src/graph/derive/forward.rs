@@ -1,10 +1,10 @@
 //! Forward mode: from values to what depends on them.
 
 use super::super::{Node, Sort};
+use super::reverse::Kind;
 use super::rule::Rule;
 use super::{Derivation, Slope, Walk};
 use crate::dim::Dim;
-use crate::graph::SegmentOp;
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::Problem;
@@ -28,7 +28,8 @@ impl Derivation<'_> {
             let shape = self.graph.written(expr).clone();
             let mut tangent = self.tangent(expr, &tangents)?;
             for (_, direction) in along.iter().filter(|(by, _)| *by == expr) {
-                let direction = self.graph.convert(*direction, self.graph.dtype(expr).arithmetic(), self.site)?;
+                let direction =
+                    self.graph.convert(*direction, self.graph.dtype(expr).arithmetic(), self.site)?;
                 let direction = self.graph.try_broadcast_to(direction, shape.clone(), self.site)?;
                 tangent = Some(self.sum(tangent, direction)?);
             }
@@ -84,7 +85,7 @@ impl Derivation<'_> {
                     let Some(tangent) = of(*operand) else { continue };
                     let slope = self.slope(op, by, &operands, expr)?;
                     let Some(mut next) = self.sloped(slope, tangent)? else { continue };
-                    if matches!(op, Op::Sqrt | Op::Rsqrt | Op::Cbrt | Op::Pow | Op::Log | Op::Log2 | Op::Log10) {
+                    if Kind::of(op, &operands) == Kind::Steep {
                         // Where the slope is infinite, what does not change does not change the result.
                         let zero = self.number(0.0, work)?;
                         let changes = self.op(Op::NotEqual, &[tangent, zero])?;
@@ -286,20 +287,24 @@ impl Derivation<'_> {
                 let segments: Dim = self.graph.written(expr)[0].clone();
                 let work = self.graph.dtype(expr).arithmetic();
                 let (tangent, count) = match op {
-                    SegmentOp::Sum => (tangent, None),
-                    SegmentOp::Mean => {
+                    ReduceOp::Mean => {
                         let rows = self.graph.try_segment_count(ids, segments.clone(), self.site)?;
                         (tangent, Some(rows))
                     }
-                    SegmentOp::Min | SegmentOp::Max => {
+                    ReduceOp::Min | ReduceOp::Max => {
                         let (is_extreme, count) = self.extremes_of_segments(values, ids, expr)?;
                         (self.only(is_extreme, tangent)?, Some(count))
                     }
+                    ReduceOp::Prod => {
+                        let others = self.product_of_segment(values, ids, &segments)?;
+                        (self.times(tangent, others)?, None)
+                    }
+                    _ => (tangent, None),
                 };
                 let mut total = self.graph.segment_total(ReduceOp::Sum, tangent, ids, segments, self.site)?;
                 if let Some(count) = count {
                     total = self.by_rows(total, count)?;
-                    if op != SegmentOp::Mean {
+                    if op != ReduceOp::Mean {
                         // No row of an empty segment changes.
                         let is_number = self.op(Op::Equal, &[total, total])?;
                         total = self.only(is_number, total)?;

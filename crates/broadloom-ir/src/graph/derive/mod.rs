@@ -100,7 +100,10 @@ impl Graph {
         by: &[ExprId],
         site: Site,
     ) -> Result<Vec<ExprId>, Problem> {
-        if self.is_poisoned(y) || self.any_poisoned(by) || cotangent.is_some_and(|given| self.is_poisoned(given)) {
+        if self.is_poisoned(y)
+            || self.any_poisoned(by)
+            || cotangent.is_some_and(|given| self.is_poisoned(given))
+        {
             return Ok(vec![self.poison(); by.len()]);
         }
         self.check_floats(y, by)?;
@@ -249,7 +252,11 @@ impl Derivation<'_> {
     }
 
     /// Returns a product of sizes as a number.
-    fn count<'d>(&mut self, sizes: impl IntoIterator<Item = &'d Dim>, dtype: DType) -> Result<ExprId, Problem> {
+    fn count<'d>(
+        &mut self,
+        sizes: impl IntoIterator<Item = &'d Dim>,
+        dtype: DType,
+    ) -> Result<ExprId, Problem> {
         let count = Dim::product(sizes).map_err(Problem::Size)?;
         let count = self.graph.try_size(count, self.site)?;
         self.graph.convert(count, dtype, self.site)

@@ -33,9 +33,12 @@ impl Derivation<'_> {
         let shape = self.graph.written(positions).clone();
         let there: Vec<i64> =
             (0..shape.rank()).filter(|of| *of != axis).chain([axis]).map(|axis| axis as i64).collect();
-        let back: Vec<i64> =
-            (0..shape.rank() as i64).filter_map(|of| there.iter().position(|axis| *axis == of)).map(|to| to as i64).collect();
-        let others: Vec<Dim> = there[..shape.rank() - 1].iter().map(|&of| shape[of as usize].clone()).collect();
+        let back: Vec<i64> = (0..shape.rank() as i64)
+            .filter_map(|of| there.iter().position(|axis| *axis == of))
+            .map(|to| to as i64)
+            .collect();
+        let others: Vec<Dim> =
+            there[..shape.rank() - 1].iter().map(|&of| shape[of as usize].clone()).collect();
         let rows = Dim::product(&others).map_err(Problem::Size)?;
         let count = shape[axis].clone();
         let moved = self.graph.try_permute(positions, &there, self.site)?;
@@ -101,7 +104,13 @@ impl Derivation<'_> {
     }
 
     /// Returns a value with zeros before and after it along an axis.
-    fn surrounded(&mut self, value: ExprId, axis: usize, before: &Dim, size: &Dim) -> Result<ExprId, Problem> {
+    fn surrounded(
+        &mut self,
+        value: ExprId,
+        axis: usize,
+        before: &Dim,
+        size: &Dim,
+    ) -> Result<ExprId, Problem> {
         let mut shape = self.graph.written(value).to_vec();
         let whole = SliceAxis { start: Dim::ZERO, step: 1 };
         let mut region = vec![whole; shape.len()];
@@ -169,7 +178,13 @@ impl Derivation<'_> {
         self.graph.try_squeeze(total, &[last, last + 1], self.site)
     }
 
-    fn windows(&mut self, operand: ExprId, axis: usize, places: &Dim, width: &Dim) -> Result<ExprId, Problem> {
+    fn windows(
+        &mut self,
+        operand: ExprId,
+        axis: usize,
+        places: &Dim,
+        width: &Dim,
+    ) -> Result<ExprId, Problem> {
         let shape = self.graph.written(operand);
         let sizes = shape.iter().enumerate().map(|(of, own)| if of == axis { places } else { own });
         let shape: Shape = sizes.chain([width]).cloned().collect();

@@ -10,7 +10,6 @@ use crate::ops::Op;
 use crate::problem::Problem;
 use crate::reduce::ReduceOp;
 use crate::shape::Shape;
-use crate::graph::SegmentOp;
 use std::collections::HashMap;
 
 /// What a value contributes to the derivative: a number for each element. It broadcasts to the value: an axis along which it
@@ -21,8 +20,49 @@ struct Cotangent {
     /// Where this does not hold, the contribution is 0, whatever the value is: the elements that a selection left out. It stays
     /// beside the value, because a product with an infinite factor would be NaN.
     guard: Option<ExprId>,
+    /// Whether the value is 0 itself where the guard does not hold: products with finite factors, such as those of a
+    /// contraction, need no selection.
+    zeroed: bool,
     /// Whether the value may be infinite where a root or a logarithm begins. Then a factor 0 stays 0.
     steep: bool,
+}
+
+/// How an elementwise function passes on a cotangent that may be infinite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A root or a logarithm: what it sends is infinite at 0.
+    Steep,
+    /// What follows may be infinite if what comes in is.
+    Passes,
+    /// The same, and factors are taken for finite.
+    Product,
+    /// Where the derivative is not 0, the root above is not at 0 either: the square in a norm.
+    Other,
+}
+
+impl Kind {
+    pub(super) fn of(op: Op, operands: &[ExprId]) -> Kind {
+        match op {
+            Op::Sqrt | Op::Rsqrt | Op::Cbrt | Op::Pow | Op::Log | Op::Log2 | Op::Log10 => Kind::Steep,
+            Op::Multiply if operands.first() == operands.last() => Kind::Other,
+            Op::Multiply => Kind::Product,
+            Op::Add
+            | Op::Subtract
+            | Op::Divide
+            | Op::Negative
+            | Op::Positive
+            | Op::Fma
+            | Op::Maximum
+            | Op::Minimum
+            | Op::Fmax
+            | Op::Fmin
+            | Op::Clip
+            | Op::Relu
+            | Op::Deg2rad
+            | Op::Rad2deg => Kind::Passes,
+            _ => Kind::Other,
+        }
+    }
 }
 
 struct Reverse<'d, 'g> {
@@ -40,7 +80,7 @@ impl Derivation<'_> {
         by: &[ExprId],
         walk: &Walk,
     ) -> Result<Vec<ExprId>, Problem> {
-        let seed = Cotangent { value: seed, guard: None, steep: false };
+        let seed = Cotangent { value: seed, guard: None, zeroed: false, steep: false };
         let mut reverse = Reverse { derivation: self, sent: HashMap::from([(y, vec![seed])]), walk };
         let mut found = HashMap::new();
         for &expr in walk.active.iter().rev() {
@@ -67,21 +107,22 @@ impl Derivation<'_> {
     /// Returns the value of a cotangent, 0 where its guard does not hold.
     fn applied(&mut self, cotangent: Cotangent) -> Result<ExprId, Problem> {
         match cotangent.guard {
-            Some(guard) => self.only(guard, cotangent.value),
-            None => Ok(cotangent.value),
+            Some(guard) if !cotangent.zeroed => self.only(guard, cotangent.value),
+            _ => Ok(cotangent.value),
         }
     }
 
     /// Reverses stretching: sums over the axes of `from` that `to` lacks, or has as literal 1s.
     fn unstretched(&mut self, cotangent: Cotangent, from: &Shape, to: &Shape) -> Result<Cotangent, Problem> {
         let missing = from.rank() - to.rank();
-        let is_summed = |axis: &usize| !from[*axis].is_one() && (*axis < missing || to[*axis - missing].is_one());
+        let is_summed =
+            |axis: &usize| !from[*axis].is_one() && (*axis < missing || to[*axis - missing].is_one());
         let summed: Vec<usize> = (0..from.rank()).filter(is_summed).collect();
-        let Cotangent { mut value, mut guard, steep } = cotangent;
+        let Cotangent { mut value, mut guard, zeroed, steep } = cotangent;
         if let Some(condition) = guard.filter(|_| !summed.is_empty()) {
             let along = self.present(condition, &summed, from.rank());
             if !along.is_empty() {
-                value = self.only(condition, value)?;
+                value = self.applied(cotangent)?;
                 guard = Some(self.reduce(ReduceOp::Any, condition, &along)?);
             }
         }
@@ -100,7 +141,7 @@ impl Derivation<'_> {
         }
         let value = self.without_leading(value, to.rank())?;
         let guard = guard.map(|guard| self.without_leading(guard, to.rank())).transpose()?;
-        Ok(Cotangent { value, guard, steep })
+        Ok(Cotangent { value, guard, zeroed, steep })
     }
 
     /// Returns which axes of a shape with `rank` axes an expression that broadcasts to it has, as axes of its own.
@@ -160,9 +201,18 @@ impl Derivation<'_> {
         let zeros = self.reduce(ReduceOp::Sum, number, axes)?;
         let others = self.graph.try_select([is_zero, one, x], self.site)?;
         let product = self.reduce(ReduceOp::Prod, others, axes)?;
-        let [none, single] = [0, 1].map(|count| Scalar::I64(count));
-        let none = self.graph.insert_constant(none, self.site)?;
-        let single = self.graph.insert_constant(single, self.site)?;
+        self.without_own([x, is_zero], zeros, product)
+    }
+
+    /// Returns products without a factor each, from the product of those that are not zero and the number of zeros.
+    pub(super) fn without_own(
+        &mut self,
+        [x, is_zero]: [ExprId; 2],
+        zeros: ExprId,
+        product: ExprId,
+    ) -> Result<ExprId, Problem> {
+        let [none, single] = [0, 1].map(|count| self.graph.insert_constant(Scalar::I64(count), self.site));
+        let (none, single) = (none?, single?);
         let has_none = self.op(Op::Equal, &[zeros, none])?;
         let has_one = self.op(Op::Equal, &[zeros, single])?;
         let quotient = self.op(Op::Divide, &[product, x])?;
@@ -194,7 +244,7 @@ impl Reverse<'_, '_> {
             };
             steep |= other.steep;
         }
-        Ok(Cotangent { value, guard, steep })
+        Ok(Cotangent { value, guard, zeroed: true, steep })
     }
 
     fn is_active(&self, expr: ExprId) -> bool {
@@ -218,10 +268,10 @@ impl Reverse<'_, '_> {
         slope: Slope,
         (to, shape): (ExprId, &Shape),
         given: Cotangent,
-        ends_steep: bool,
+        kind: Kind,
     ) -> Result<(), Problem> {
         let derivation = &mut *self.derivation;
-        let Cotangent { value, guard, steep } = given;
+        let Cotangent { value, guard, zeroed, steep } = given;
         let (value, mut guard) = match slope {
             Slope::Flat | Slope::Undefined => return Ok(()),
             Slope::Number(-1.0) => (derivation.op(Op::Negative, &[value])?, guard),
@@ -242,7 +292,14 @@ impl Reverse<'_, '_> {
             let counts = derivation.op(Op::NotEqual, &[factor, zero])?;
             guard = derivation.both(guard, Some(counts))?;
         }
-        let cotangent = Cotangent { value, guard, steep: steep && !ends_steep };
+        let keeps_zeros =
+            guard == given.guard && (kind == Kind::Product || matches!(slope, Slope::Number(_)));
+        let steep = match kind {
+            Kind::Steep => true,
+            Kind::Passes | Kind::Product => steep,
+            Kind::Other => false,
+        };
+        let cotangent = Cotangent { value, guard, zeroed: zeroed && keeps_zeros, steep };
         let to_shape = derivation.graph.written(to).clone();
         let cotangent = derivation.unstretched(cotangent, shape, &to_shape)?;
         self.send(to, cotangent)
@@ -257,38 +314,11 @@ impl Reverse<'_, '_> {
         let shape = self.derivation.graph.written(expr).clone();
         match self.derivation.graph.node(expr).clone() {
             Node::Elementwise { op, operands } => {
-                let begins = matches!(
-                    op,
-                    Op::Sqrt | Op::Rsqrt | Op::Cbrt | Op::Pow | Op::Log | Op::Log2 | Op::Log10
-                );
-                let is_square = matches!(operands.as_slice(), [x, y] if x == y);
-                let passes = matches!(
-                    op,
-                    Op::Add
-                        | Op::Subtract
-                        | Op::Multiply
-                        | Op::Divide
-                        | Op::Negative
-                        | Op::Positive
-                        | Op::Fma
-                        | Op::Maximum
-                        | Op::Minimum
-                        | Op::Fmax
-                        | Op::Fmin
-                        | Op::Clip
-                        | Op::Relu
-                        | Op::Deg2rad
-                        | Op::Rad2deg
-                );
+                let kind = Kind::of(op, &operands);
                 for (by, operand) in operands.iter().enumerate() {
                     if self.is_active(*operand) {
                         let slope = self.derivation.slope(op, by, &operands, expr)?;
-                        let ends = !begins && (!passes || is_square);
-                        self.send_slope(slope, (*operand, &shape), given, ends)?;
-                        // What follows may be infinite from here on.
-                        if begins && let Some(sent) = self.sent.get_mut(operand).and_then(|sent| sent.last_mut()) {
-                            sent.steep = true;
-                        }
+                        self.send_slope(slope, (*operand, &shape), given, kind)?;
                     }
                 }
                 Ok(())
@@ -302,7 +332,8 @@ impl Reverse<'_, '_> {
                         };
                         let guard = self.derivation.both(given.guard, Some(chosen))?;
                         let to = self.derivation.graph.written(side).clone();
-                        let sent = self.derivation.unstretched(Cotangent { guard, ..given }, &shape, &to)?;
+                        let sent = Cotangent { guard, zeroed: false, ..given };
+                        let sent = self.derivation.unstretched(sent, &shape, &to)?;
                         self.send(side, sent)?;
                     }
                 }
@@ -406,7 +437,7 @@ impl Reverse<'_, '_> {
     }
 
     fn send_whole(&mut self, to: ExprId, value: ExprId, steep: bool) -> Result<(), Problem> {
-        self.send(to, Cotangent { value, guard: None, steep })
+        self.send(to, Cotangent { value, guard: None, zeroed: false, steep })
     }
 
     fn derive_rule(&mut self, expr: ExprId, rule: Rule, given: Cotangent) -> Result<(), Problem> {
@@ -416,7 +447,7 @@ impl Reverse<'_, '_> {
                 for (by, operand) in operands.iter().enumerate() {
                     if self.is_active(*operand) {
                         let slope = self.derivation.slope_of_composed(function, by, &operands, expr)?;
-                        self.send_slope(slope, (*operand, &shape), given, true)?;
+                        self.send_slope(slope, (*operand, &shape), given, Kind::Other)?;
                     }
                 }
                 Ok(())
@@ -436,20 +467,24 @@ impl Reverse<'_, '_> {
                 let own = self.derivation.graph.dtype(values).arithmetic();
                 let mut guard = None;
                 match op {
-                    SegmentOp::Sum => {}
-                    SegmentOp::Mean => {
+                    ReduceOp::Mean => {
                         let rows = self.derivation.graph.try_segment_count(ids, shape[0].clone(), site)?;
                         value = self.derivation.by_rows(value, rows)?;
                     }
-                    SegmentOp::Min | SegmentOp::Max => {
+                    ReduceOp::Min | ReduceOp::Max => {
                         let (is_extreme, count) = self.derivation.extremes_of_segments(values, ids, expr)?;
                         value = self.derivation.by_rows(value, count)?;
                         guard = Some(is_extreme);
                     }
+                    _ => {}
                 }
                 let value = self.derivation.graph.convert(value, own, site)?;
-                let value = self.derivation.graph.try_take(value, ids, 0, site)?;
-                self.send(values, Cotangent { value, guard, steep: given.steep })
+                let mut value = self.derivation.graph.try_take(value, ids, 0, site)?;
+                if op == ReduceOp::Prod {
+                    let others = self.derivation.product_of_segment(values, ids, &shape[0])?;
+                    value = self.derivation.times(value, others)?;
+                }
+                self.send(values, Cotangent { value, guard, zeroed: false, steep: given.steep })
             }
         }
     }
@@ -466,12 +501,13 @@ impl Reverse<'_, '_> {
         let source = derivation.graph.written(operand).clone();
         let is_product = matches!(derivation.graph.node(operand), Node::Elementwise { op: Op::Multiply, .. });
         if is_product && given.guard.is_some() {
-            // A contraction stays one: its products with what is left out are finite if the factors are.
-            given = Cotangent { value: derivation.applied(given)?, guard: None, ..given };
+            // A contraction stays one: its products with what is left out are 0 if the factors are finite.
+            given = Cotangent { value: derivation.applied(given)?, zeroed: true, ..given };
         }
         let rank = source.rank();
         let mut value = derivation.unreduced(given.value, rank, axes, keepdims)?;
-        let mut guard = given.guard.map(|guard| derivation.unreduced(guard, rank, axes, keepdims)).transpose()?;
+        let mut guard =
+            given.guard.map(|guard| derivation.unreduced(guard, rank, axes, keepdims)).transpose()?;
         let work = derivation.graph.dtype(operand).arithmetic();
         value = derivation.graph.convert(value, work, derivation.site)?;
         match op {
@@ -484,6 +520,7 @@ impl Reverse<'_, '_> {
                 let x = derivation.computed(operand)?;
                 let others = derivation.product_of_others(x, axes)?;
                 value = derivation.times(value, others)?;
+                given.zeroed = false;
             }
             ReduceOp::Min | ReduceOp::Max => {
                 let extreme = derivation.unreduced(expr, rank, axes, keepdims)?;
@@ -495,10 +532,11 @@ impl Reverse<'_, '_> {
                 let is_nan = derivation.op(Op::NotEqual, &[x, x])?;
                 value = derivation.graph.try_select([is_nan, x, share], derivation.site)?;
                 guard = derivation.both(guard, Some(is_extreme))?;
+                given.zeroed = false;
             }
             ReduceOp::ArgMin | ReduceOp::ArgMax | ReduceOp::Any | ReduceOp::All => return Ok(()),
         }
-        self.send(operand, Cotangent { value, guard, steep: given.steep })
+        self.send(operand, Cotangent { value, guard, ..given })
     }
 
     fn derive_view(
@@ -526,7 +564,8 @@ impl Reverse<'_, '_> {
             let own = derivation.graph.written(expr).clone();
             match view {
                 View::Permute(permutation) => {
-                    let back = (0..permutation.len()).filter_map(|axis| permutation.iter().position(|of| *of == axis));
+                    let back = (0..permutation.len())
+                        .filter_map(|axis| permutation.iter().position(|of| *of == axis));
                     let back: Vec<i64> = back.map(|axis| axis as i64).collect();
                     derivation.graph.try_permute(expr, &back, site)
                 }
@@ -540,7 +579,8 @@ impl Reverse<'_, '_> {
                 }
                 // Sizes with other names.
                 _ => {
-                    let sizes = own.iter().zip(&source).map(|(own, size)| if own.is_one() { own } else { size });
+                    let sizes =
+                        own.iter().zip(&source).map(|(own, size)| if own.is_one() { own } else { size });
                     let sizes: Shape = sizes.cloned().collect();
                     match sizes == own {
                         true => Ok(expr),
@@ -551,7 +591,7 @@ impl Reverse<'_, '_> {
         };
         let value = reversed(given.value)?;
         let guard = given.guard.map(&mut reversed).transpose()?;
-        self.send(operand, Cotangent { value, guard, steep: given.steep })
+        self.send(operand, Cotangent { value, guard, ..given })
     }
 
     fn derive_take(
@@ -644,7 +684,8 @@ impl Derivation<'_> {
             View::Windows(axis) => {
                 let last = shape.rank() - 1;
                 let width = &shape[last];
-                let sizes = own.iter().enumerate().map(|(of, own)| if of == *axis { &shape[of] } else { own });
+                let sizes =
+                    own.iter().enumerate().map(|(of, own)| if of == *axis { &shape[of] } else { own });
                 let sizes: Shape = sizes.cloned().collect();
                 let value = self.graph.try_broadcast_to(value, sizes, self.site)?;
                 self.out_of_windows(value, *axis, &source[*axis], width)

@@ -1,7 +1,8 @@
 //! Compositions that derive by a rule of their own, because the nodes that they consist of derive badly.
 
-use super::super::{Axes, Composed, Graph, Operands, SegmentOp};
+use super::super::{Axes, Composed, Graph, Operands};
 use super::{Derivation, Slope, term};
+use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::ids::ExprId;
 use crate::ops::Op;
@@ -13,19 +14,12 @@ use smallvec::smallvec;
 #[derive(Debug, Clone)]
 pub(in crate::graph) enum Rule {
     /// An elementwise function of operands that have the dtype of the result.
-    Elementwise {
-        function: Composed,
-        operands: Operands,
-    },
+    Elementwise { function: Composed, operands: Operands },
     /// A function of an operand along axes. Those that it reduces stay as 1s.
-    Along {
-        function: Normalized,
-        operand: ExprId,
-        axes: Axes,
-    },
-    /// A reduction of the rows of each segment.
+    Along { function: Normalized, operand: ExprId, axes: Axes },
+    /// The sum, product, mean, least or greatest of the rows of each segment.
     Segment {
-        op: SegmentOp,
+        op: ReduceOp,
         values: ExprId,
         /// Of `i64`, with one axis.
         ids: ExprId,
@@ -112,6 +106,25 @@ impl Derivation<'_> {
                 self.op(Op::Multiply, &[shares, rest])
             }
         }
+    }
+
+    /// Returns, for each row, the product of the other rows of its segment.
+    pub(super) fn product_of_segment(
+        &mut self,
+        values: ExprId,
+        ids: ExprId,
+        segments: &Dim,
+    ) -> Result<ExprId, Problem> {
+        let x = self.computed(values)?;
+        let dtype = self.graph.dtype(x);
+        let [zero, one] = [self.number(0.0, dtype)?, self.number(1.0, dtype)?];
+        let is_zero = self.op(Op::Equal, &[x, zero])?;
+        let number = self.graph.convert(is_zero, DType::I64, self.site)?;
+        let zeros = self.graph.segment_total(ReduceOp::Sum, number, ids, segments.clone(), self.site)?;
+        let others = self.graph.try_select([is_zero, one, x], self.site)?;
+        let product = self.graph.segment_total(ReduceOp::Prod, others, ids, segments.clone(), self.site)?;
+        let [zeros, product] = [zeros, product].map(|table| self.graph.try_take(table, ids, 0, self.site));
+        self.without_own([x, is_zero], zeros?, product?)
     }
 
     /// Returns which rows are the extremes of their segments, and the number of those in each row's segment.

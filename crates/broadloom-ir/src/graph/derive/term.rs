@@ -72,7 +72,8 @@ impl<'p, 'g> Page<'g> {
 
 impl Term<'_, '_> {
     fn apply(self, op: Op, others: &[Self]) -> Self {
-        let operands: Vec<ExprId> = std::iter::once(self.expr).chain(others.iter().map(|other| other.expr)).collect();
+        let operands: Vec<ExprId> =
+            std::iter::once(self.expr).chain(others.iter().map(|other| other.expr)).collect();
         self.page.write(|graph| graph.try_elementwise(op, &operands, self.page.site))
     }
 }
@@ -189,9 +190,8 @@ impl<'p, 'g> Partial for Term<'p, 'g> {
         match known {
             Some(true) => on_true,
             Some(false) => on_false,
-            None => page.write(|graph| {
-                graph.try_select([condition.0.expr, on_true.expr, on_false.expr], page.site)
-            }),
+            None => page
+                .write(|graph| graph.try_select([condition.0.expr, on_true.expr, on_false.expr], page.site)),
         }
     }
 }

@@ -1,0 +1,158 @@
+//! The policy where there is no derivative, or none that differences show: docs/derivatives.md. Expected values follow from
+//! its rules by hand.
+
+use super::floats;
+use crate::support::{graph, mistakes};
+use broadloom_ir::interp::{Array, interpret};
+
+const INF: f64 = f64::INFINITY;
+const NAN: f64 = f64::NAN;
+
+/// A loss of `x`, the elements of `x`, and the derivative.
+type Case = (&'static str, &'static [f64], &'static [f64]);
+
+const CASES: &[Case] = &[
+    ("sum(abs(x))", &[0.0, -0.0, -2.0, 3.0, -INF], &[0.0, 0.0, -1.0, 1.0, -1.0]),
+    ("sum(sign(x) + floor(x) + ceil(x) + round(x) + trunc(x))", &[0.0, 0.5, 2.0], &[0.0; 3]),
+    ("sum(where(x < 1, 5.0, 7.0))", &[0.0, 1.0], &[0.0; 2]),
+    ("sum(x.astype(i64)) * 1.0 + sum(x)", &[0.0, 1.5], &[1.0; 2]),
+    // Norms and their like at 0.
+    ("norm(x)", &[0.0, 0.0], &[0.0; 2]),
+    ("norm(x)", &[3.0, 4.0], &[0.6, 0.8]),
+    ("norm(x, ord=1) + norm(x, ord=inf)", &[0.0, 0.0], &[0.0; 2]),
+    ("sqrt(sum(x * x))", &[0.0, 0.0], &[0.0; 2]),
+    ("sqrt(sum(square(x)) / 2)", &[0.0, 0.0], &[0.0; 2]),
+    ("sqrt(mean(x**2))", &[0.0, 0.0], &[0.0; 2]),
+    ("sqrt(sum(array([0.0, 3.0]) * x * x))", &[0.0, 0.0], &[0.0; 2]),
+    ("sqrt(sum(array([2.0, 3.0]) * x**2))", &[0.0, 0.0], &[0.0; 2]),
+    ("sum(x**2).astype(f32).astype(f64)**0.5", &[0.0, 0.0], &[0.0; 2]),
+    ("sqrt(sum(abs(x)**3))", &[0.0, 0.0], &[0.0; 2]),
+    ("sum(norm(x[:, None, None] - x[None, :, None], axis=-1))", &[1.0, 1.0, 1.0], &[0.0; 3]),
+    ("sum(hypot(x, 0 * x))", &[0.0, 2.0, -2.0], &[0.0, 1.0, -1.0]),
+    ("std(x)", &[2.0, 2.0], &[0.0; 2]),
+    ("sum(atan2(x, 0 * x))", &[0.0, 2.0], &[0.0, 0.0]),
+    // Plain roots and logarithms.
+    ("sum(sqrt(x))", &[0.0, 4.0, -1.0], &[INF, 0.25, NAN]),
+    ("sum(rsqrt(x))", &[0.0, 4.0], &[-INF, -0.0625]),
+    ("sum(cbrt(x))", &[0.0, 8.0], &[INF, 1.0 / 12.0]),
+    ("sum(log(x))", &[0.0, 2.0, -1.0], &[INF, 0.5, NAN]),
+    ("sum(log2(x) * 0.6931471805599453)", &[2.0, -1.0], &[0.5, NAN]),
+    ("sum(log1p(x))", &[-1.0, 1.0, -2.0], &[INF, 0.5, NAN]),
+    ("sum(asin(x))", &[1.0, 0.0, 2.0], &[INF, 1.0, NAN]),
+    ("sum(acosh(x))", &[1.0, 0.0, -2.0], &[INF, NAN, NAN]),
+    ("sum(atanh(x))", &[1.0, 0.0, 2.0, -2.0], &[INF, 1.0, NAN, NAN]),
+    // Ties.
+    ("sum(maximum(x, x[::-1]))", &[1.0, 1.0], &[1.0; 2]),
+    ("sum(maximum(x, array([1.0, 1.0, 0.0])))", &[1.0, 2.0, -1.0], &[0.5, 1.0, 0.0]),
+    ("sum(maximum(x, 1) + minimum(x, 1))", &[1.0, 2.0, 0.0], &[0.0, 1.0, 1.0]),
+    ("sum(relu(x))", &[0.0, 1.0, -1.0], &[0.0, 1.0, 0.0]),
+    ("sum(clip(x, 0, 1))", &[0.0, 0.5, 1.0, 2.0], &[0.0, 1.0, 0.0, 0.0]),
+    ("sum(clip(x, 0, inf) + maximum(x, 0) - 2 * relu(x))", &[0.0, 0.5, -1.0], &[0.0; 3]),
+    ("sum(maximum(x, 0 * x + 1))", &[1.0, 2.0], &[0.5, 1.0]),
+    ("sum(fmax(x, nan))", &[1.0, NAN], &[1.0, 0.0]),
+    ("max(x)", &[1.0, 3.0, 3.0], &[0.0, 0.5, 0.5]),
+    ("min(x)", &[3.0, 3.0, 3.0, 3.0], &[0.25; 4]),
+    ("max(x.reshape(2, 2))", &[3.0, 1.0, 3.0, 3.0], &[1.0 / 3.0, 0.0, 1.0 / 3.0, 1.0 / 3.0]),
+    ("max(x)", &[1.0, NAN], &[0.0, NAN]),
+    ("sum(segment_max(x, array([0, 0, 1]), 2))", &[3.0, 3.0, 1.0], &[0.5, 0.5, 1.0]),
+    ("sum(cummax(x))", &[1.0, 1.0, 0.0], &[3.0, 0.0, 0.0]),
+    ("sum(topk(x, 1))", &[2.0, 2.0, 1.0], &[1.0, 0.0, 0.0]),
+    ("sum(sort(x)[:1])", &[2.0, 1.0, 1.0], &[0.0, 1.0, 0.0]),
+    ("median(x)", &[2.0, 1.0, 4.0, 3.0], &[0.5, 0.0, 0.0, 0.5]),
+    ("median(x)", &[2.0, 1.0, 4.0], &[1.0, 0.0, 0.0]),
+    // Powers.
+    ("sum(x**0)", &[0.0, 2.0], &[0.0; 2]),
+    ("sum(x**array([0.0, 0.0]))", &[0.0, 2.0], &[0.0; 2]),
+    ("sum(x**3)", &[0.0, -2.0], &[0.0, 12.0]),
+    ("sum(0.0**x)", &[0.0, 2.0], &[0.0; 2]),
+    ("sum(x**0.5)", &[0.0, 4.0], &[INF, 0.25]),
+    // Products with zeros.
+    ("prod(x)", &[0.0, 2.0, 3.0], &[6.0, 0.0, 0.0]),
+    ("prod(x)", &[0.0, 0.0, 3.0], &[0.0; 3]),
+    ("sum(cumprod(x))", &[2.0, 0.0, 3.0, 5.0], &[1.0, 2.0 + 6.0 + 30.0, 0.0, 0.0]),
+    ("sum(cumprod(x))", &[2.0, 0.0, 3.0, 0.0], &[1.0, 2.0 + 6.0, 0.0, 0.0]),
+    ("sum(array([1.0, 1.0]).at[array([0, 0, 1])].multiply(x))", &[0.0, 2.0, 3.0], &[2.0, 0.0, 1.0]),
+    // Infinite values.
+    ("logsumexp(x)", &[-INF, -INF], &[0.0; 2]),
+    ("logsumexp(x)", &[-INF, 0.0], &[0.0, 1.0]),
+    ("log(sum(exp(x)))", &[-INF, -INF], &[0.0; 2]),
+    ("sum(softmax(x) * array([1.0, 2.0]))", &[-INF, 0.0], &[0.0; 2]),
+    ("sum(logaddexp(x, x[::-1]))", &[-INF, -INF], &[1.0; 2]),
+    ("sum(logaddexp(x, 0))", &[-INF, INF, 0.0], &[0.0, 1.0, 0.5]),
+    ("sum(sigmoid(x) + tanh(x) + erf(x) + atan(x))", &[-INF, INF], &[0.0; 2]),
+    ("sum(softplus(x))", &[-INF, INF, 0.0], &[0.0, 1.0, 0.5]),
+    // Nothing to derive by.
+    ("sum(x[:0])", &[1.0], &[0.0]),
+    ("sum(stop_gradient(x) * x)", &[3.0], &[3.0]),
+    ("sum(with_gradient(round(x), x) * 2)", &[1.7], &[2.0]),
+    ("sum(x) * 0 + sum(ones(3))", &[1.0], &[0.0]),
+    ("sum(ndtr(x))", &[0.0, 8.0], &[0.398_942_280_401_432_7, 5.052_271_083_536_893e-15]),
+    ("sum(sinc(x))", &[0.0, 1.0, 1e-9], &[0.0, -1.0, -3.289_868_133_696_453e-9]),
+];
+
+fn slopes(loss: &str, x: &[f64]) -> Vec<f64> {
+    let text = format!("input x: f64[{}]\noutput slopes = grad({loss}, x)\n", x.len());
+    let results = interpret(&graph(&text), &[Array::new(&[x.len()], x)], true);
+    floats(&results.unwrap_or_else(|error| panic!("{loss}: {error}"))[0])
+}
+
+fn agree(have: f64, want: f64) -> bool {
+    have == want || have.is_nan() && want.is_nan() || (have - want).abs() <= 4.0 * f64::EPSILON * want.abs()
+}
+
+#[test]
+fn where_there_is_no_derivative() {
+    let mut wrong = String::new();
+    for (loss, x, want) in CASES {
+        let have = slopes(loss, x);
+        if have.len() != want.len() || !have.iter().zip(*want).all(|(have, want)| agree(*have, *want)) {
+            wrong.push_str(&format!("\n{loss} at {x:?}: have {have:?}, want {want:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Forward mode follows the same policy: along each axis it gives the same derivative, where that is finite.
+#[test]
+fn both_directions_agree_at_kinks() {
+    let mut wrong = String::new();
+    for (loss, x, want) in CASES.iter().filter(|(_, _, want)| want.iter().all(|slope| slope.is_finite())) {
+        let text = format!(
+            "input x: f64[{}]\ninput d: f64[{}]\noutput slope = jvp({loss}, x, d)\n",
+            x.len(),
+            x.len()
+        );
+        let graph = graph(&text);
+        for (at, want) in want.iter().enumerate() {
+            let mut direction = vec![0.0; x.len()];
+            direction[at] = 1.0;
+            let arrays = [Array::new(&[x.len()], x), Array::new(&[x.len()], &direction)];
+            let have = floats(&interpret(&graph, &arrays, true).expect("it runs")[0])[0];
+            if !agree(have, *want) {
+                wrong.push_str(&format!("\n{loss} at {x:?} along {at}: have {have}, want {want}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn mistakes_of_derivatives() {
+    for (output, message) in [
+        ("grad(x * x, x)", "error[S016]: `grad` needs a loss without axes: take its `sum()` or `mean()`"),
+        ("grad(sum(i), x)", "error[T006]: `grad` takes derivatives of floats by floats, not of i64"),
+        ("grad(sum(x), i)", "error[T006]: `grad` takes derivatives of floats by floats, not of i64"),
+        ("grad(sum(x > 0), x)", "error[T006]: `grad` takes derivatives of floats by floats, not of i64"),
+        ("jvp(x, i, x)", "error[T006]: `jvp` takes derivatives of floats by floats, not of i64"),
+        ("vjp(x, x, y)", "error[S001]"),
+        ("jvp(x, x, y)", "error[S001]"),
+        ("jvp(x, (x, y), x)", "takes one tangent for each tensor"),
+        ("grad(sum(x), ())", "needs a tensor by which to derive"),
+        ("grad(sum(x))", "`grad` needs `by`"),
+    ] {
+        let text = format!("input x: f64[4]\ninput y: f64[5]\ninput i: i64[4]\noutput g = {output}\n");
+        let found = mistakes(&text);
+        assert!(found.contains(message), "{output}: {found}");
+        assert_eq!(found.matches("error[").count(), 1, "{output}: {found}");
+    }
+}
