@@ -27,7 +27,7 @@ use crate::thresholds::{
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::TopK;
-use estimate::{Estimate, estimates};
+use estimate::{Estimate, estimates, long_axes};
 use sections::Sections;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -77,6 +77,7 @@ impl Materialization {
                     total: cost::LOAD,
                     most: (cost::LOAD, "load"),
                     widest: 0,
+                    longest: 0,
                     contracted: false,
                 });
                 if reused.as_constant().is_none() {
@@ -268,7 +269,7 @@ impl Planner<'_> {
         if is_op && (fills_a_kernel || crosses()) {
             return Some(Reason::Large);
         }
-        let Estimate { total, most: (most, name), widest, contracted } = self.plan.costs[id.index()];
+        let Estimate { total, most: (most, name), widest, longest, contracted } = self.plan.costs[id.index()];
         let is_array = matches!(node.kind, Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_) | Kind::Iota);
         let is_view = matches!(node.kind, Kind::Reindex { .. } | Kind::Slice { .. } | Kind::Windows { .. });
         if is_array || is_view && !is_output {
@@ -304,6 +305,11 @@ impl Planner<'_> {
         // repetitions.
         let expands = self.axes_of(id) > widest;
         if expands && instances.len() <= MAX_BROADCAST_MAPS {
+            return None;
+        }
+        // So may a table of pairs of rows: `n x m` beside arrays `n x 3` and `m x 3`.
+        let is_longer = long_axes(&node.shape) > longest;
+        if is_longer && total <= MAX_CONTRACTED_AGAIN_COST && instances.len() <= MAX_BROADCAST_MAPS {
             return None;
         }
         if contracted && total <= MAX_CONTRACTED_AGAIN_COST && self.is_reduced_twice(maps) {

@@ -3,6 +3,7 @@
 use crate::cost;
 use crate::flat::{Flat, FlatId, Kind};
 use crate::thresholds::LIKELY_EXTENT;
+use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{SEARCH, scan_name};
 
 /// The cost per element of computing a tensor where it is read, as a saturating estimate.
@@ -13,8 +14,15 @@ pub(super) struct Estimate {
     pub most: (u32, &'static str),
     /// The most axes of an array below: a tensor with more axes is a broadcast that no array holds.
     pub widest: usize,
+    /// The most long axes of an array below.
+    pub longest: usize,
     /// Whether it is computed from a reduction of such a broadcast, and has no more axes than an array.
     pub contracted: bool,
+}
+
+/// Returns the number of axes that may be long: those whose size is a symbol, or a constant that is not small.
+pub(super) fn long_axes(shape: &[Dim]) -> usize {
+    shape.iter().filter(|dim| dim.as_constant().is_none_or(|size| size > i64::from(LIKELY_EXTENT))).count()
 }
 
 /// Returns the costs of all nodes, operands first.
@@ -25,10 +33,11 @@ pub(super) fn estimates(flat: &Flat) -> Vec<Estimate> {
         // Operands with fewer axes are computed outside the innermost loop, or stored.
         let axes = |id: FlatId| flat.node(id).shape.iter().filter(|dim| !dim.is_one()).count();
         let own_axes = node.shape.iter().filter(|dim| !dim.is_one()).count();
-        let mut below = Estimate { total: 0, most: (0, ""), widest: 0, contracted: false };
+        let mut below = Estimate { total: 0, most: (0, ""), widest: 0, longest: 0, contracted: false };
         for (position, operand) in operands.iter().enumerate() {
             let cost = costs[operand.index()];
             below.widest = below.widest.max(cost.widest);
+            below.longest = below.longest.max(cost.longest);
             below.contracted |= cost.contracted;
             if operands[..position].contains(operand) || axes(*operand) < own_axes {
                 continue;
@@ -44,8 +53,13 @@ pub(super) fn estimates(flat: &Flat) -> Vec<Estimate> {
             most: below.most.max((cost, name)),
             ..below
         };
-        let array =
-            Estimate { total: cost::LOAD, most: (cost::LOAD, "load"), widest: own_axes, contracted: false };
+        let array = Estimate {
+            total: cost::LOAD,
+            most: (cost::LOAD, "load"),
+            widest: own_axes,
+            longest: long_axes(&node.shape),
+            contracted: false,
+        };
         let operand_dtype = || operands.first().map_or(node.dtype, |operand| flat.node(*operand).dtype);
         costs.push(match &node.kind {
             _ if flat.stored.contains(&FlatId::new(index)) => array,
