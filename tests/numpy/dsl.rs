@@ -27,7 +27,8 @@ impl IntoAxes for Over {
 /// The method of a row.
 macro_rules! apply_ops {
     ($($(#[doc = $doc:literal])+ $name:ident = $variant:ident $operands:tt: $domain:ident -> $rule:ident
-        { $($class:ident: $meaning:expr),* } $(tile $tile:ident)?)*) => {
+        { $($class:ident: $meaning:expr),* } $(tile $tile:ident)?
+        by |$result:pat_param| $derivatives:tt)*) => {
         fn apply(op: Op, x: Tensor, others: &[Operand]) -> Tensor {
             match op { $(Op::$variant => apply_ops!(@call $name $operands x others),)* }
         }

@@ -17,6 +17,7 @@ const MAX_TENSORS: usize = 40;
 /// A graph and its outputs.
 pub struct Built {
     pub graph: Graph,
+    pub inputs: Vec<Tensor>,
     pub outputs: Vec<(String, Tensor)>,
 }
 
@@ -30,18 +31,18 @@ impl Built {
 pub fn build(recipe: &Recipe) -> Built {
     let graph = Graph::new();
     let symbols = graph.symbols(["n", "m", "k"]);
-    let mut builder = Builder { graph, symbols, tensors: Vec::new(), inputs: 0 };
+    let mut builder = Builder { graph, symbols, tensors: Vec::new(), inputs: Vec::new() };
     for step in &recipe.steps {
         builder.step(step);
     }
-    let Builder { graph, tensors, .. } = builder;
+    let Builder { graph, tensors, inputs, .. } = builder;
     graph.check().expect("a recipe makes no mistakes");
     let mut outputs: Vec<(String, Tensor)> =
         tensors.last().map(|last| ("out0".into(), *last)).into_iter().collect();
     for (index, choice) in recipe.outputs.iter().enumerate() {
         outputs.push((format!("out{}", index + 1), Draw(*choice).of(&tensors)));
     }
-    Built { graph, outputs }
+    Built { graph, inputs, outputs }
 }
 
 /// A graph that grows.
@@ -49,13 +50,14 @@ pub struct Builder {
     pub graph: Graph,
     pub symbols: [Symbol; 3],
     tensors: Vec<Tensor>,
-    inputs: usize,
+    inputs: Vec<Tensor>,
 }
 
 /// `op` by the method of its row.
 macro_rules! apply_ops {
     ($($(#[doc = $doc:literal])+ $name:ident = $variant:ident $operands:tt: $domain:ident -> $rule:ident
-        { $($class:ident: $meaning:expr),* } $(tile $tile:ident)?)*) => {
+        { $($class:ident: $meaning:expr),* } $(tile $tile:ident)?
+        by |$result:pat_param| $derivatives:tt)*) => {
         pub fn apply(op: Op, args: &[Tensor]) -> Tensor {
             match op { $(Op::$variant => apply_ops!(@call $name $operands args),)* }
         }
@@ -161,8 +163,9 @@ impl Builder {
 
     /// A new input.
     pub fn input(&mut self, dtype: DType, shape: impl Into<Shape>) -> Tensor {
-        self.inputs += 1;
-        self.graph.input_dyn(&format!("x{}", self.inputs), dtype, shape)
+        let input = self.graph.input_dyn(&format!("x{}", self.inputs.len() + 1), dtype, shape);
+        self.inputs.push(input);
+        input
     }
 
     /// A dtype; floats are more frequent.

@@ -15,6 +15,7 @@ mod build;
 mod check;
 mod chunks;
 mod coverage;
+mod derived;
 mod idioms;
 mod known;
 mod recipe;
@@ -109,6 +110,23 @@ fn chunks_of_rows_give_the_same_bits() {
         [tally.cut, tally.several_passes, tally.by_blocks, tally.tails, tally.reduced, 2 * tally.best];
     // Fewer cases need not reach everything.
     assert!(cases < 2 * CASES || reached.iter().all(|count| *count >= 20), "{tally:#?}");
+}
+
+/// Derivatives are ordinary graphs; no graph of floats is without them.
+#[test]
+fn derivatives_of_graphs_compute_what_the_interpreter_does() {
+    let mut config = config();
+    config.cases /= 2;
+    let cases = config.cases;
+    config.rng_seed = RngSeed::Fixed(45);
+    let derived = RefCell::new(0);
+    each_graph(config, |_, recipe| {
+        let Some(built) = derived::derived(build::build(recipe), recipe.seed)? else { return Ok(()) };
+        *derived.borrow_mut() += 1;
+        check::check_in_one_way(&built, &recipe.sizes, recipe.seed)
+    });
+    let derived = derived.into_inner();
+    assert!(2 * derived >= cases, "{derived} of {cases} graphs have floats");
 }
 
 #[test]
