@@ -1,7 +1,8 @@
-//! docs/ops.md is what the tables render to, docs/errors.md what the gallery of mistakes does, docs/language.md what the
+//! docs/ops.md and docs/derivatives.md are what the tables render to, docs/errors.md what the gallery of mistakes does, docs/language.md what the
 //! text language knows of itself.
 //! `UPDATE_DOCS=1 cargo test --test docs` writes them anew.
 
+mod derivatives;
 mod errors;
 mod examples;
 #[path = "../../examples/mistakes/gallery/mod.rs"]
@@ -49,6 +50,11 @@ const ELSEWHERE: &[(&str, &str)] = &[
 #[test]
 fn the_page_of_ops_is_what_the_tables_say() {
     check("docs/ops.md", &render());
+}
+
+#[test]
+fn the_page_of_derivatives_is_what_the_tables_say() {
+    check("docs/derivatives.md", &derivatives::render());
 }
 
 #[test]
