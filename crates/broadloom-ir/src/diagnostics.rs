@@ -97,6 +97,7 @@ impl Diagnostic {
                 | Problem::CutOff { .. }
                 | Problem::Wraps { .. }
                 | Problem::Misaligned { .. }
+                | Problem::NotRead
         )
     }
 
@@ -107,6 +108,7 @@ impl Diagnostic {
             Problem::Pointwise { is_harmless: false, is_explicit: false, .. }
                 | Problem::Wraps { .. }
                 | Problem::Misaligned { .. }
+                | Problem::NotRead
         )
     }
 

@@ -338,6 +338,8 @@ pub enum Problem {
         /// Not a float.
         dtype: DType,
     },
+    /// The loss does not depend on what it is derived by: a warning.
+    NotRead,
     /// A node on the way has no derivative: the tables of segments by themselves.
     NoDerivative,
     /// The op is not defined for these dtypes.
@@ -527,6 +529,7 @@ impl Problem {
             Problem::CutOff { .. } => "L002",
             Problem::Wraps { .. } => "L003",
             Problem::Misaligned { .. } => "L004",
+            Problem::NotRead => "L005",
             Problem::NotDefined { .. } | Problem::Arity { .. } => "T001",
             Problem::LiteralDoesNotFit { .. } | Problem::NegativeExponent { .. } => "T002",
             Problem::ConditionNotBool { .. } => "T003",

@@ -5,6 +5,7 @@
 mod broadcasting;
 mod calls;
 mod chunks;
+mod derivatives;
 mod joins;
 mod places;
 mod products;
@@ -52,6 +53,11 @@ pub const GALLERY: &[Section] = &[
         title: "Reductions, joins and segments",
         about: "Reported at the line of the method.",
         mistakes: joins::MISTAKES,
+    },
+    Section {
+        title: "Derivatives",
+        about: "Reported at the line of the method. [derivatives.md](derivatives.md) has the rules.",
+        mistakes: derivatives::MISTAKES,
     },
     Section {
         title: "Sums of products",

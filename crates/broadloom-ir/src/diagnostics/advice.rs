@@ -67,6 +67,11 @@ fn convert(
                 helps.push(certain("to compute in f64:", Some(code)));
             }
         }
+        Problem::NotDerivable { dtype } => {
+            if let Some(at) = operands.iter().position(|&operand| graph.dtype(operand) == *dtype) {
+                cast(at, DType::F64, "to compute with floats from here on:");
+            }
+        }
         Problem::NotDefined { .. } => {
             let mut dtypes: Vec<DType> = operands.iter().map(|&operand| graph.dtype(operand)).collect();
             if let ("subtract", [DType::Bool, DType::Bool], [left, right]) = (op, &*dtypes, described) {

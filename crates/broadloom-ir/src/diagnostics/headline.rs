@@ -217,8 +217,9 @@ impl fmt::Display for Problem {
                 write!(f, "the symbol `{symbol}` cannot be computed from the sizes of the inputs")
             }
             Problem::NotDerivable { dtype } => {
-                write!(f, "takes derivatives of floats by floats, not of {dtype}")
+                write!(f, "derives floats by floats, and neither is {dtype}")
             }
+            Problem::NotRead => f.write_str("is 0 everywhere: the loss does not read what it is derived by"),
             Problem::NoDerivative => {
                 f.write_str("cannot derive `segment_tables`: write `segment_sum` and its like")
             }

@@ -190,3 +190,13 @@ fn columns_that_meet_rows() {
     });
     assert_eq!(pairs, ["L001"]);
 }
+
+#[test]
+fn derivatives_by_what_a_loss_does_not_read() {
+    let unread = warned(|graph| {
+        let (x, y) = (input(graph, "x", DType::F32, &[3]), input(graph, "y", DType::F32, &[3]));
+        let loss = graph.reduce(ReduceOp::Sum, x, None, false, HERE);
+        graph.grad(loss, &[x, y], HERE);
+    });
+    assert_eq!(unread, ["L005!"]);
+}

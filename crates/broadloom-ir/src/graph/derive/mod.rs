@@ -63,6 +63,9 @@ impl Graph {
     /// Returns the derivatives of the sum of `y * cotangent` by tensors, in their shapes and dtypes. The cotangent is a
     /// constant that broadcasts to `y`.
     pub fn vjp(&mut self, y: ExprId, cotangent: ExprId, by: &[ExprId], site: Site) -> Vec<ExprId> {
+        if let Err(problem) = self.check_stretch(cotangent, y, site) {
+            return vec![self.settle(Err(problem), "vjp", &[cotangent], site); by.len()];
+        }
         let result = self.try_vjp(y, Some(cotangent), by, site);
         self.settle_each(result, "vjp", y, by, site)
     }
@@ -70,8 +73,20 @@ impl Graph {
     /// Returns the change of `y` per change of tensors: the derivative of `y` along a direction, which gives for each tensor
     /// its tangent. A tangent broadcasts to its tensor.
     pub fn jvp(&mut self, y: ExprId, along: &[(ExprId, ExprId)], site: Site) -> ExprId {
+        for &(by, tangent) in along {
+            if let Err(problem) = self.check_stretch(tangent, by, site) {
+                return self.settle(Err(problem), "jvp", &[tangent], site);
+            }
+        }
         let result = self.try_jvp(y, along, site);
-        self.settle(result, "jvp", &[y], site)
+        let operands = match &result {
+            Err(Problem::NotDerivable { dtype }) => {
+                let by: Vec<ExprId> = along.iter().map(|(by, _)| *by).collect();
+                self.of_dtype(*dtype, y, &by)
+            }
+            _ => vec![y],
+        };
+        self.settle(result, "jvp", &operands, site)
     }
 
     /// Takes several results of one call, or its mistake.
@@ -89,7 +104,13 @@ impl Graph {
                 self.settle(Ok(last), name, &[y], site);
                 exprs
             }
-            Err(problem) => vec![self.settle(Err(problem), name, &[y], site); by.len()],
+            Err(problem) => {
+                let operands: Vec<ExprId> = match &problem {
+                    Problem::NotDerivable { dtype } => self.of_dtype(*dtype, y, by),
+                    _ => vec![y],
+                };
+                vec![self.settle(Err(problem), name, &operands, site); by.len()]
+            }
         }
     }
 
@@ -108,14 +129,14 @@ impl Graph {
         }
         self.check_floats(y, by)?;
         let walk = self.walk(y, by);
-        let (dtype, shape) = (self.dtype(y).arithmetic(), self.written(y).clone());
+        for unread in by.iter().filter(|expr| !walk.is_active.contains(expr)) {
+            self.warn(Problem::NotRead, if cotangent.is_some() { "vjp" } else { "grad" }, &[*unread], site);
+        }
+        let dtype = self.dtype(y).arithmetic();
         let mut derivation = Derivation { graph: self, site };
         let seed = match cotangent {
             None => derivation.number(1.0, dtype)?,
-            Some(given) => {
-                derivation.graph.try_broadcast_to(given, shape, site)?;
-                derivation.graph.convert(given, dtype, site)?
-            }
+            Some(given) => derivation.graph.convert(given, dtype, site)?,
         };
         let results = derivation.reverse(y, seed, by, &walk)?;
         self.keep_conditions(&walk, &results, site);
@@ -133,6 +154,20 @@ impl Graph {
         let result = derivation.forward(y, along, &walk)?;
         self.keep_conditions(&walk, &[result], site);
         Ok(result)
+    }
+
+    /// Checks that a cotangent or a tangent broadcasts to its tensor.
+    fn check_stretch(&mut self, weight: ExprId, to: ExprId, site: Site) -> Result<(), Problem> {
+        if self.any_poisoned(&[weight, to]) {
+            return Ok(());
+        }
+        let shape = self.written(to).clone();
+        self.try_broadcast_to(weight, shape, site).map(drop)
+    }
+
+    /// Returns the first of the tensors of a derivative that has a dtype.
+    fn of_dtype(&self, dtype: DType, y: ExprId, by: &[ExprId]) -> Vec<ExprId> {
+        by.iter().copied().chain([y]).filter(|&expr| self.dtype(expr) == dtype).take(1).collect()
     }
 
     fn check_floats(&self, y: ExprId, by: &[ExprId]) -> Result<(), Problem> {

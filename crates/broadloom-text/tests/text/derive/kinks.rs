@@ -140,10 +140,10 @@ fn both_directions_agree_at_kinks() {
 fn mistakes_of_derivatives() {
     for (output, message) in [
         ("grad(x * x, x)", "error[S016]: `grad` needs a loss without axes: take its `sum()` or `mean()`"),
-        ("grad(sum(i), x)", "error[T006]: `grad` takes derivatives of floats by floats, not of i64"),
-        ("grad(sum(x), i)", "error[T006]: `grad` takes derivatives of floats by floats, not of i64"),
-        ("grad(sum(x > 0), x)", "error[T006]: `grad` takes derivatives of floats by floats, not of i64"),
-        ("jvp(x, i, x)", "error[T006]: `jvp` takes derivatives of floats by floats, not of i64"),
+        ("grad(sum(i), x)", "error[T006]: `grad` derives floats by floats, and neither is i64"),
+        ("grad(sum(x), i)", "error[T006]: `grad` derives floats by floats, and neither is i64"),
+        ("grad(sum(x > 0), x)", "error[T006]: `grad` derives floats by floats, and neither is i64"),
+        ("jvp(x, i, x)", "error[T006]: `jvp` derives floats by floats, and neither is i64"),
         ("vjp(x, x, y)", "error[S001]"),
         ("jvp(x, x, y)", "error[S001]"),
         ("jvp(x, (x, y), x)", "takes one tangent for each tensor"),
