@@ -119,10 +119,11 @@ fn derivatives_of_graphs_compute_what_the_interpreter_does() {
     config.cases /= 2;
     let cases = config.cases;
     config.rng_seed = RngSeed::Fixed(45);
-    let derived = RefCell::new(0);
+    let (derived, tally) = (RefCell::new(0), RefCell::default());
     each_graph(config, |_, recipe| {
         let Some(built) = derived::derived(build::build(recipe), recipe.seed)? else { return Ok(()) };
         *derived.borrow_mut() += 1;
+        chunks::check(&built, &recipe.sizes, recipe.seed, &mut tally.borrow_mut())?;
         check::check_in_one_way(&built, &recipe.sizes, recipe.seed)
     });
     let derived = derived.into_inner();

@@ -3,7 +3,9 @@
 
 use super::floats;
 use crate::support::{graph, mistakes};
+use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::interp::{Array, interpret};
+use broadloom_ir::ops::Op;
 
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
@@ -155,4 +157,60 @@ fn mistakes_of_derivatives() {
         assert!(found.contains(message), "{output}: {found}");
         assert_eq!(found.matches("error[").count(), 1, "{output}: {found}");
     }
+}
+
+/// Every op of floats, on every dtype, at corners: forward and reverse mode agree.
+#[test]
+fn both_directions_agree_for_every_op() {
+    const CORNERS: [f64; 11] = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.5, -30.0, INF, -INF, NAN];
+    let mut wrong = String::new();
+    let mut ops = 0;
+    for op in Op::ALL.iter().filter(|op| op.derivatives().iter().any(|derivative| *derivative != "Undefined"))
+    {
+        if op.result_dtype(DType::F64) != DType::F64 {
+            continue;
+        }
+        ops += 1;
+        let names = &["x", "y", "z"][..op.arity()];
+        let count = CORNERS.len().pow(op.arity() as u32);
+        for dtype in [DType::F16, DType::Bf16, DType::F32, DType::F64] {
+            let mut text = String::new();
+            for name in names {
+                text.push_str(&format!("input {name}: {dtype}[{count}]\n"));
+            }
+            let value = format!("{}({})", op.name(), names.join(", "));
+            for name in names {
+                text.push_str(&format!("output r{name} = grad(sum({value}.astype(f64)), {name})\n"));
+                text.push_str(&format!(
+                    "output f{name} = jvp({value}, {name}, ones({count}, dtype={dtype}))\n"
+                ));
+            }
+            let graph = graph(&text);
+            let arrays: Vec<Array> = (0..op.arity())
+                .map(|operand| {
+                    let step = CORNERS.len().pow(operand as u32);
+                    let values: Vec<Scalar> = (0..count)
+                        .map(|at| Scalar::F64(CORNERS[at / step % CORNERS.len()]).cast(dtype))
+                        .collect();
+                    Array { dtype, shape: vec![count], elements: values }
+                })
+                .collect();
+            let results = interpret(&graph, &arrays, true).expect("it runs");
+            for (number, name) in names.iter().enumerate() {
+                let [reverse, forward] = [2 * number, 2 * number + 1].map(|at| floats(&results[at]));
+                for at in 0..count {
+                    let same = reverse[at] == forward[at] || reverse[at].is_nan() && forward[at].is_nan();
+                    if !same {
+                        let point: Vec<f64> = arrays.iter().map(|array| floats(array)[at]).collect();
+                        wrong.push_str(&format!(
+                            "\n{value} of {dtype} by {name} at {point:?}: {} and {}",
+                            reverse[at], forward[at]
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    assert!(ops > 55, "{ops} ops");
+    assert!(wrong.is_empty(), "{wrong}");
 }
