@@ -3,6 +3,7 @@
 mod broadcast;
 mod call;
 mod compile;
+mod derivatives;
 mod elementwise;
 mod formulas;
 mod functions;
@@ -31,6 +32,7 @@ pub fn run(suite: &mut Suite) {
     suite.family("pairs", pairs::entries);
     suite.family("products", products::entries);
     suite.family("fusion", fusion::entries);
+    suite.family("derivatives", derivatives::entries);
     suite.family("compile", compile::entries);
     suite.family("call", call::entries);
 }
