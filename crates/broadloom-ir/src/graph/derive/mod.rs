@@ -14,9 +14,11 @@
 
 mod forward;
 mod moves;
+mod reduced;
 mod reverse;
 mod rule;
 mod term;
+mod views;
 
 use super::{Graph, Node, Operands, Site};
 use crate::dim::Dim;

@@ -242,4 +242,53 @@ impl Derivation<'_> {
         let reached = self.graph.try_select([is_same, zero, number], self.site)?;
         self.running(ReduceOp::Max, reached, axis)
     }
+
+    pub(super) fn reverse_scan(
+        &mut self,
+        op: ReduceOp,
+        [operand, result]: [ExprId; 2],
+        axis: usize,
+        value: ExprId,
+    ) -> Result<ExprId, Problem> {
+        match op {
+            ReduceOp::Sum => self.running_from_end(value, axis),
+            ReduceOp::Prod => {
+                let x = self.computed(operand)?;
+                let r = self.computed(result)?;
+                let weighted = self.op(Op::Multiply, &[value, r])?;
+                let later = self.running_from_end(weighted, axis)?;
+                let quotient = self.op(Op::Divide, &[later, x])?;
+                let [is_first, products, is_before] = self.without_first_zero(x, axis)?;
+                let weighted = self.op(Op::Multiply, &[value, products])?;
+                let beside_zero = self.running_from_end(weighted, axis)?;
+                let others = self.only(is_before, quotient)?;
+                self.graph.try_select([is_first, beside_zero, others], self.site)
+            }
+            ReduceOp::Min | ReduceOp::Max => {
+                let reached = self.reached(result, axis)?;
+                let size = self.graph.written(result)[axis].clone();
+                let places = self.places(reached, axis, &size)?;
+                self.summed(&places, value)
+            }
+            _ => Err(Problem::NoDerivative),
+        }
+    }
+
+    /// Returns which values of a scatter along the leading axis are the last ones at their positions.
+    pub(super) fn last_of_equal(&mut self, indices: ExprId, shape: &Shape) -> Result<ExprId, Problem> {
+        let given = self.graph.written(indices).clone();
+        let count = Dim::product(&given).map_err(Problem::Size)?;
+        let number = self.graph.try_iota(count, self.site)?;
+        let sizes: Vec<Option<Dim>> = given.iter().cloned().map(Some).collect();
+        let number = self.graph.try_reshape(number, &sizes, self.site)?;
+        let rows = Shape::from_iter([shape[0].clone()]);
+        let base = self.zeros(rows.clone(), DType::I64)?;
+        let node = Node::Scatter { base, indices, values: number };
+        let last = self.graph.insert(node, DType::I64, rows, Vec::new(), self.site)?;
+        let last = self.graph.try_take(last, indices, 0, self.site)?;
+        let is_last = self.op(Op::Equal, &[last, number])?;
+        let first = given.rank() as i64;
+        let axes: Vec<i64> = (first..first + shape.rank() as i64 - 1).collect();
+        self.graph.try_expand_dims(is_last, &axes, self.site)
+    }
 }

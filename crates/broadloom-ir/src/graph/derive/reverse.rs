@@ -4,7 +4,6 @@ use super::super::{Node, SliceAxis, View};
 use super::rule::{Normalized, Rule};
 use super::{Derivation, Slope, Walk};
 use crate::dim::Dim;
-use crate::dtype::{DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::Problem;
@@ -15,16 +14,16 @@ use std::collections::HashMap;
 /// What a value contributes to the derivative: a number for each element. It broadcasts to the value: an axis along which it
 /// is the same stays a literal 1 or absent, so that nothing is computed or summed twice.
 #[derive(Debug, Clone, Copy)]
-struct Cotangent {
-    value: ExprId,
+pub(super) struct Cotangent {
+    pub(super) value: ExprId,
     /// Where this does not hold, the contribution is 0, whatever the value is: the elements that a selection left out. It stays
     /// beside the value, because a product with an infinite factor would be NaN.
-    guard: Option<ExprId>,
+    pub(super) guard: Option<ExprId>,
     /// Whether the value is 0 itself where the guard does not hold: products with finite factors, such as those of a
     /// contraction, need no selection.
-    zeroed: bool,
+    pub(super) zeroed: bool,
     /// Whether the value may be infinite where a root or a logarithm begins. Then a factor 0 stays 0.
-    steep: bool,
+    pub(super) steep: bool,
 }
 
 /// How an elementwise function passes on a cotangent that may be infinite.
@@ -105,120 +104,11 @@ impl Derivation<'_> {
     }
 
     /// Returns the value of a cotangent, 0 where its guard does not hold.
-    fn applied(&mut self, cotangent: Cotangent) -> Result<ExprId, Problem> {
+    pub(super) fn applied(&mut self, cotangent: Cotangent) -> Result<ExprId, Problem> {
         match cotangent.guard {
             Some(guard) if !cotangent.zeroed => self.only(guard, cotangent.value),
             _ => Ok(cotangent.value),
         }
-    }
-
-    /// Reverses stretching: sums over the axes of `from` that `to` lacks, or has as literal 1s.
-    fn unstretched(&mut self, cotangent: Cotangent, from: &Shape, to: &Shape) -> Result<Cotangent, Problem> {
-        let missing = from.rank() - to.rank();
-        let is_summed =
-            |axis: &usize| !from[*axis].is_one() && (*axis < missing || to[*axis - missing].is_one());
-        let summed: Vec<usize> = (0..from.rank()).filter(is_summed).collect();
-        let Cotangent { mut value, mut guard, zeroed, steep } = cotangent;
-        if let Some(condition) = guard.filter(|_| !summed.is_empty()) {
-            let along = self.present(condition, &summed, from.rank());
-            if !along.is_empty() {
-                value = self.applied(cotangent)?;
-                guard = Some(self.reduce(ReduceOp::Any, condition, &along)?);
-            }
-        }
-        let along = self.present(value, &summed, from.rank());
-        let before = from.rank() - self.graph.written(value).rank();
-        let absent: Vec<&Dim> = (summed.iter())
-            .filter(|axis| axis.checked_sub(before).is_none_or(|own| !along.contains(&own)))
-            .map(|axis| &from[*axis])
-            .collect();
-        if !along.is_empty() {
-            value = self.reduce(ReduceOp::Sum, value, &along)?;
-        }
-        if !absent.is_empty() {
-            let count = self.count(absent, self.graph.dtype(value))?;
-            value = self.times(value, count)?;
-        }
-        let value = self.without_leading(value, to.rank())?;
-        let guard = guard.map(|guard| self.without_leading(guard, to.rank())).transpose()?;
-        Ok(Cotangent { value, guard, zeroed, steep })
-    }
-
-    /// Returns which axes of a shape with `rank` axes an expression that broadcasts to it has, as axes of its own.
-    fn present(&self, expr: ExprId, axes: &[usize], rank: usize) -> Vec<usize> {
-        let own = self.graph.written(expr);
-        let before = rank - own.rank();
-        axes.iter().filter_map(|axis| axis.checked_sub(before)).filter(|axis| !own[*axis].is_one()).collect()
-    }
-
-    /// Removes leading axes, which are of size 1, beyond a rank.
-    fn without_leading(&mut self, expr: ExprId, rank: usize) -> Result<ExprId, Problem> {
-        let more = self.graph.written(expr).rank().saturating_sub(rank);
-        let axes: Vec<i64> = (0..more as i64).collect();
-        self.graph.try_squeeze(expr, &axes, self.site)
-    }
-
-    /// Inserts the axes of a reduction again, as literal 1s, into what broadcasts to its result.
-    pub(super) fn unreduced(
-        &mut self,
-        expr: ExprId,
-        rank: usize,
-        axes: &[usize],
-        keepdims: bool,
-    ) -> Result<ExprId, Problem> {
-        if keepdims {
-            return Ok(expr);
-        }
-        let kept: Vec<usize> = (0..rank).filter(|axis| !axes.contains(axis)).collect();
-        let own = self.graph.written(expr).rank();
-        let first = kept[kept.len() - own..].first().copied().unwrap_or(rank);
-        let inserted: Vec<i64> =
-            axes.iter().filter(|axis| **axis > first).map(|axis| (axis - first) as i64).collect();
-        self.graph.try_expand_dims(expr, &inserted, self.site)
-    }
-
-    /// Returns the extremes along axes, their number and which elements they are. A NaN is the extreme of its row.
-    pub(super) fn extremes(
-        &mut self,
-        operand: ExprId,
-        extreme: ExprId,
-        axes: &[usize],
-    ) -> Result<[ExprId; 2], Problem> {
-        let is_equal = self.op(Op::Equal, &[operand, extreme])?;
-        let is_nan = self.op(Op::NotEqual, &[operand, operand])?;
-        let is_extreme = self.op(Op::LogicalOr, &[is_equal, is_nan])?;
-        let number = self.graph.convert(is_extreme, DType::I64, self.site)?;
-        let count = self.reduce(ReduceOp::Sum, number, axes)?;
-        Ok([is_extreme, count])
-    }
-
-    /// Returns the product of the other elements along axes, for each element.
-    pub(super) fn product_of_others(&mut self, x: ExprId, axes: &[usize]) -> Result<ExprId, Problem> {
-        let dtype = self.graph.dtype(x);
-        let [zero, one] = [self.number(0.0, dtype)?, self.number(1.0, dtype)?];
-        let is_zero = self.op(Op::Equal, &[x, zero])?;
-        let number = self.graph.convert(is_zero, DType::I64, self.site)?;
-        let zeros = self.reduce(ReduceOp::Sum, number, axes)?;
-        let others = self.graph.try_select([is_zero, one, x], self.site)?;
-        let product = self.reduce(ReduceOp::Prod, others, axes)?;
-        self.without_own([x, is_zero], zeros, product)
-    }
-
-    /// Returns products without a factor each, from the product of those that are not zero and the number of zeros.
-    pub(super) fn without_own(
-        &mut self,
-        [x, is_zero]: [ExprId; 2],
-        zeros: ExprId,
-        product: ExprId,
-    ) -> Result<ExprId, Problem> {
-        let [none, single] = [0, 1].map(|count| self.graph.insert_constant(Scalar::I64(count), self.site));
-        let (none, single) = (none?, single?);
-        let has_none = self.op(Op::Equal, &[zeros, none])?;
-        let has_one = self.op(Op::Equal, &[zeros, single])?;
-        let quotient = self.op(Op::Divide, &[product, x])?;
-        let beside_zero = self.only(has_one, product)?;
-        let beside_none = self.only(has_none, quotient)?;
-        self.graph.try_select([is_zero, beside_zero, beside_none], self.site)
     }
 }
 
@@ -624,111 +514,5 @@ impl Reverse<'_, '_> {
         let sums = derivation.graph.convert(sums, dtype, site)?;
         let back = derivation.graph.with_axes_moved(sums, 0, 1, axis, site)?;
         self.send_whole(table, back, given.steep)
-    }
-}
-
-impl Derivation<'_> {
-    /// Divides rows by a number for each.
-    pub(super) fn by_rows(&mut self, value: ExprId, rows: ExprId) -> Result<ExprId, Problem> {
-        let after = self.graph.written(value).rank().saturating_sub(self.graph.written(rows).rank());
-        let first = self.graph.written(rows).rank() as i64;
-        let axes: Vec<i64> = (first..first + after as i64).collect();
-        let rows = self.graph.try_expand_dims(rows, &axes, self.site)?;
-        let rows = self.graph.convert(rows, self.graph.dtype(value), self.site)?;
-        self.op(Op::Divide, &[value, rows])
-    }
-
-    /// Returns which values of a scatter along the leading axis are the last ones at their positions.
-    pub(super) fn last_of_equal(&mut self, indices: ExprId, shape: &Shape) -> Result<ExprId, Problem> {
-        let given = self.graph.written(indices).clone();
-        let count = Dim::product(&given).map_err(Problem::Size)?;
-        let number = self.graph.try_iota(count, self.site)?;
-        let sizes: Vec<Option<Dim>> = given.iter().cloned().map(Some).collect();
-        let number = self.graph.try_reshape(number, &sizes, self.site)?;
-        let rows = Shape::from_iter([shape[0].clone()]);
-        let base = self.zeros(rows.clone(), DType::I64)?;
-        let node = Node::Scatter { base, indices, values: number };
-        let last = self.graph.insert(node, DType::I64, rows, Vec::new(), self.site)?;
-        let last = self.graph.try_take(last, indices, 0, self.site)?;
-        let is_last = self.op(Op::Equal, &[last, number])?;
-        let first = given.rank() as i64;
-        let axes: Vec<i64> = (first..first + shape.rank() as i64 - 1).collect();
-        self.graph.try_expand_dims(is_last, &axes, self.site)
-    }
-
-    /// Reverses a view whose elements lie elsewhere, or several times. An axis along which the value is the same may stay one.
-    fn reverse_view(
-        &mut self,
-        view: &View,
-        value: ExprId,
-        shape: &Shape,
-        source: &Shape,
-    ) -> Result<ExprId, Problem> {
-        let own = self.graph.written(value).clone();
-        match view {
-            View::Slice(parts) => {
-                let mut sizes = Vec::new();
-                let mut into = Vec::new();
-                let mut region = Vec::new();
-                for axis in 0..shape.rank() {
-                    let part = &parts[axis];
-                    let is_whole = part.start.is_zero() && part.step == 1 && shape[axis] == source[axis];
-                    let is_same = own[axis].is_one() && is_whole;
-                    sizes.push(if is_same { Dim::ONE } else { shape[axis].clone() });
-                    into.push(if is_same { Dim::ONE } else { source[axis].clone() });
-                    region.push(part.clone());
-                }
-                let value = self.graph.try_broadcast_to(value, sizes.into(), self.site)?;
-                self.in_zeros(value, region.into(), into.into())
-            }
-            View::Windows(axis) => {
-                let last = shape.rank() - 1;
-                let width = &shape[last];
-                let sizes =
-                    own.iter().enumerate().map(|(of, own)| if of == *axis { &shape[of] } else { own });
-                let sizes: Shape = sizes.cloned().collect();
-                let value = self.graph.try_broadcast_to(value, sizes, self.site)?;
-                self.out_of_windows(value, *axis, &source[*axis], width)
-            }
-            _ => {
-                if own.iter().all(Dim::is_one) {
-                    return self.without_leading(value, 0);
-                }
-                let value = self.graph.try_broadcast_to(value, shape.clone(), self.site)?;
-                let sizes: Vec<Option<Dim>> = source.iter().cloned().map(Some).collect();
-                self.graph.try_reshape(value, &sizes, self.site)
-            }
-        }
-    }
-
-    fn reverse_scan(
-        &mut self,
-        op: ReduceOp,
-        [operand, result]: [ExprId; 2],
-        axis: usize,
-        value: ExprId,
-    ) -> Result<ExprId, Problem> {
-        match op {
-            ReduceOp::Sum => self.running_from_end(value, axis),
-            ReduceOp::Prod => {
-                let x = self.computed(operand)?;
-                let r = self.computed(result)?;
-                let weighted = self.op(Op::Multiply, &[value, r])?;
-                let later = self.running_from_end(weighted, axis)?;
-                let quotient = self.op(Op::Divide, &[later, x])?;
-                let [is_first, products, is_before] = self.without_first_zero(x, axis)?;
-                let weighted = self.op(Op::Multiply, &[value, products])?;
-                let beside_zero = self.running_from_end(weighted, axis)?;
-                let others = self.only(is_before, quotient)?;
-                self.graph.try_select([is_first, beside_zero, others], self.site)
-            }
-            ReduceOp::Min | ReduceOp::Max => {
-                let reached = self.reached(result, axis)?;
-                let size = self.graph.written(result)[axis].clone();
-                let places = self.places(reached, axis, &size)?;
-                self.summed(&places, value)
-            }
-            _ => Err(Problem::NoDerivative),
-        }
     }
 }

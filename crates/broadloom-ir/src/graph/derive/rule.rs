@@ -2,8 +2,6 @@
 
 use super::super::{Axes, Composed, Graph, Operands};
 use super::{Derivation, Slope, term};
-use crate::dim::Dim;
-use crate::dtype::DType;
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::Problem;
@@ -106,39 +104,5 @@ impl Derivation<'_> {
                 self.op(Op::Multiply, &[shares, rest])
             }
         }
-    }
-
-    /// Returns, for each row, the product of the other rows of its segment.
-    pub(super) fn product_of_segment(
-        &mut self,
-        values: ExprId,
-        ids: ExprId,
-        segments: &Dim,
-    ) -> Result<ExprId, Problem> {
-        let x = self.computed(values)?;
-        let dtype = self.graph.dtype(x);
-        let [zero, one] = [self.number(0.0, dtype)?, self.number(1.0, dtype)?];
-        let is_zero = self.op(Op::Equal, &[x, zero])?;
-        let number = self.graph.convert(is_zero, DType::I64, self.site)?;
-        let zeros = self.graph.segment_total(ReduceOp::Sum, number, ids, segments.clone(), self.site)?;
-        let others = self.graph.try_select([is_zero, one, x], self.site)?;
-        let product = self.graph.segment_total(ReduceOp::Prod, others, ids, segments.clone(), self.site)?;
-        let [zeros, product] = [zeros, product].map(|table| self.graph.try_take(table, ids, 0, self.site));
-        self.without_own([x, is_zero], zeros?, product?)
-    }
-
-    /// Returns which rows are the extremes of their segments, and the number of those in each row's segment.
-    pub(super) fn extremes_of_segments(
-        &mut self,
-        values: ExprId,
-        ids: ExprId,
-        result: ExprId,
-    ) -> Result<(ExprId, ExprId), Problem> {
-        let extremes = self.graph.try_take(result, ids, 0, self.site)?;
-        let is_extreme = self.op(Op::Equal, &[values, extremes])?;
-        let segments = self.graph.written(result)[0].clone();
-        let number = self.graph.convert(is_extreme, DType::I64, self.site)?;
-        let count = self.graph.segment_total(ReduceOp::Sum, number, ids, segments, self.site)?;
-        Ok((is_extreme, count))
     }
 }
