@@ -471,6 +471,8 @@ ELEMENTWISE = {
     "sqrt": exact_float(np.sqrt),
     "rsqrt": rounded_once(np.sqrt, lambda x: 1 / np.sqrt(x)),
     "reciprocal": reciprocal,
+    "stop_gradient": ufunc(np.asarray),
+    "with_gradient": ufunc(lambda x, y: np.broadcast_arrays(np.asarray(x).astype(np.result_type(x, y)), y)[0]),
     "maximum": maximum,
     "minimum": minimum,
     "fmax": extreme(np.fmax, True),

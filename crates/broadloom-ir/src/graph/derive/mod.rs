@@ -172,7 +172,17 @@ impl Graph {
         by.iter().copied().chain([y]).filter(|&expr| self.dtype(expr) == dtype).take(1).collect()
     }
 
+    /// Checks that everything consists of floats, and that no input may have another size than the derivative by it.
     fn check_floats(&self, y: ExprId, by: &[ExprId]) -> Result<(), Problem> {
+        let may_be_one = |expr: &ExprId| match self.node(*expr) {
+            Node::Input(input) => !self.inputs[input.index()].may_be_one.is_empty(),
+            _ => false,
+        };
+        if by.iter().any(may_be_one) {
+            return Err(Problem::Argument(
+                "cannot derive by an input with axes that may be 1: declare their sizes, or 1, in a graph for each",
+            ));
+        }
         let Some(dtype) = by.iter().chain([&y]).map(|&expr| self.dtype(expr)).find(|dtype| !dtype.is_float())
         else {
             return Ok(());

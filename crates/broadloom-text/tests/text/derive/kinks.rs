@@ -151,8 +151,9 @@ fn mistakes_of_derivatives() {
         ("jvp(x, (x, y), x)", "takes one tangent for each tensor"),
         ("grad(sum(x), ())", "needs a tensor by which to derive"),
         ("grad(sum(x))", "`grad` needs `by`"),
+        ("grad(sum(o), o)", "cannot derive by an input with axes that may be 1"),
     ] {
-        let text = format!("input x: f64[4]\ninput y: f64[5]\ninput i: i64[4]\noutput g = {output}\n");
+        let text = format!("input x: f64[4]\ninput y: f64[5]\ninput i: i64[4]\ninput o: f64[#n]\noutput g = {output}\n");
         let found = mistakes(&text);
         assert!(found.contains(message), "{output}: {found}");
         assert_eq!(found.matches("error[").count(), 1, "{output}: {found}");
