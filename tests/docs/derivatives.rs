@@ -70,6 +70,7 @@ Others derive as what they are made of.
 const TAIL: &str = "| `logsumexp(x)` | `exp(x - r)` |
 | `softmax(x)` | `r * (dx - sum(r * dx))` along a tangent |
 | `log_softmax(x)` | `dx - sum(exp(r) * dx)` along a tangent |
+| `var(x)`, and `std`, `layer_norm` by it | `2 * (x - mean(x)) / n`: the mean has no part in it |
 
 ## Everything else
 

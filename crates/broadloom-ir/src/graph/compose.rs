@@ -116,6 +116,10 @@ impl Graph {
         let square = self.try_elementwise(Op::Square, &[deviation], site)?;
         let total =
             self.reduce_filtered(ReduceOp::Sum, square, filter, axes, keepdims, Empty::Refused, site)?;
+        if filter.is_none() {
+            let axes = self.axes_of(x, axes)?;
+            self.derives_by(total, Rule::Deviations { operand: x, deviation, axes, keepdims });
+        }
         let count = self.number_of(x, filter, axes, keepdims, site)?;
         let count = self.convert(count, work, site)?;
         let correction = self.insert_constant(Scalar::F64(correction).cast(work), site)?;

@@ -85,7 +85,7 @@ impl Derivation<'_> {
                     let Some(tangent) = of(*operand) else { continue };
                     let slope = self.slope(op, by, &operands, expr)?;
                     let Some(mut next) = self.sloped(slope, tangent)? else { continue };
-                    if Kind::of(op, &operands) == Kind::Steep {
+                    if self.kind(op, &operands) == Kind::Steep {
                         // Where the slope is infinite, what does not change does not change the result.
                         let zero = self.number(0.0, work)?;
                         let changes = self.op(Op::NotEqual, &[tangent, zero])?;
@@ -282,6 +282,18 @@ impl Derivation<'_> {
                 Some(tangent) => self.along(function, [operand, expr], &axes, *tangent, false).map(Some),
                 None => Ok(None),
             },
+            Rule::Deviations { operand, deviation, axes, keepdims } => {
+                let Some(&tangent) = tangents.get(&operand) else { return Ok(None) };
+                let slope = self.slope(Op::Square, 0, &[deviation], expr)?;
+                let Some(changes) = self.sloped(slope, tangent)? else { return Ok(None) };
+                let total = self.reduce(ReduceOp::Sum, changes, &axes)?;
+                let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
+                if keepdims {
+                    Ok(Some(total))
+                } else {
+                    self.graph.try_squeeze(total, &axes, self.site).map(Some)
+                }
+            }
             Rule::Segment { op, values, ids } => {
                 let Some(&tangent) = tangents.get(&values) else { return Ok(None) };
                 let segments: Dim = self.graph.written(expr)[0].clone();

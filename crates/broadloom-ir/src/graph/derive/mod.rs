@@ -267,9 +267,19 @@ impl Derivation<'_> {
         }
     }
 
+    /// Returns the value of a constant float.
+    fn value(&self, expr: ExprId) -> Option<f64> {
+        match self.graph.node(expr) {
+            Node::Constant(Scalar::F32(value)) => Some(f64::from(*value)),
+            Node::Constant(Scalar::F64(value)) => Some(*value),
+            Node::Constant(Scalar::F16(value)) => Some(value.to_f64()),
+            Node::Constant(Scalar::Bf16(value)) => Some(value.to_f64()),
+            _ => None,
+        }
+    }
+
     fn is_number(&self, expr: ExprId, value: f64) -> bool {
-        matches!(self.graph.node(expr), Node::Constant(Scalar::F32(number)) if f64::from(*number) == value)
-            || matches!(self.graph.node(expr), Node::Constant(Scalar::F64(number)) if *number == value)
+        self.value(expr) == Some(value)
     }
 
     /// Returns a value where a condition holds, and 0 elsewhere.

@@ -39,9 +39,15 @@ pub(super) enum Kind {
     Other,
 }
 
-impl Kind {
-    pub(super) fn of(op: Op, operands: &[ExprId]) -> Kind {
+impl Derivation<'_> {
+    pub(super) fn kind(&self, op: Op, operands: &[ExprId]) -> Kind {
         match op {
+            // The slope of such a power is finite at 0, as that of a square.
+            Op::Pow
+                if operands.last().and_then(|exponent| self.value(*exponent)).is_some_and(|y| y >= 1.0) =>
+            {
+                Kind::Other
+            }
             Op::Sqrt | Op::Rsqrt | Op::Cbrt | Op::Pow | Op::Log | Op::Log2 | Op::Log10 => Kind::Steep,
             Op::Multiply if operands.first() == operands.last() => Kind::Other,
             Op::Multiply => Kind::Product,
@@ -60,6 +66,21 @@ impl Kind {
             | Op::Deg2rad
             | Op::Rad2deg => Kind::Passes,
             _ => Kind::Other,
+        }
+    }
+
+    /// Whether an expression is a product of two tensors that both stretch, as the terms of a contraction are.
+    fn is_contracted(&self, expr: ExprId) -> bool {
+        let shape = self.graph.written(expr);
+        let stretches = |operand: &ExprId| {
+            let own = self.graph.written(*operand);
+            let missing = shape.rank() - own.rank();
+            (0..shape.rank())
+                .any(|axis| !shape[axis].is_one() && (axis < missing || own[axis - missing].is_one()))
+        };
+        match self.graph.node(expr) {
+            Node::Elementwise { op: Op::Multiply, operands } => operands.iter().all(stretches),
+            _ => false,
         }
     }
 }
@@ -204,7 +225,7 @@ impl Reverse<'_, '_> {
         let shape = self.derivation.graph.written(expr).clone();
         match self.derivation.graph.node(expr).clone() {
             Node::Elementwise { op, operands } => {
-                let kind = Kind::of(op, &operands);
+                let kind = self.derivation.kind(op, &operands);
                 for (by, operand) in operands.iter().enumerate() {
                     if self.is_active(*operand) {
                         let slope = self.derivation.slope(op, by, &operands, expr)?;
@@ -351,6 +372,15 @@ impl Reverse<'_, '_> {
                 let sent = self.derivation.along(function, [operand, expr], &axes, value, true)?;
                 self.send_whole(operand, sent, false)
             }
+            Rule::Deviations { operand, deviation, axes, keepdims } => {
+                let rank = self.derivation.graph.written(operand).rank();
+                let own = self.derivation.graph.written(deviation).clone();
+                let mut unreduced = |expr| self.derivation.unreduced(expr, rank, &axes, keepdims);
+                let value = unreduced(given.value)?;
+                let guard = given.guard.map(&mut unreduced).transpose()?;
+                let slope = self.derivation.slope(Op::Square, 0, &[deviation], expr)?;
+                self.send_slope(slope, (operand, &own), Cotangent { value, guard, ..given }, Kind::Other)
+            }
             Rule::Segment { op, values, ids } => {
                 let mut value = self.whole(given, &shape)?;
                 let site = self.derivation.site;
@@ -394,6 +424,8 @@ impl Reverse<'_, '_> {
             // A contraction stays one: its products with what is left out are 0 if the factors are finite.
             given = Cotangent { value: derivation.applied(given)?, zeroed: true, ..given };
         }
+        // For the same reason, none of its factors 0 is taken to meet an infinite value.
+        given.steep &= !derivation.is_contracted(operand);
         let rank = source.rank();
         let mut value = derivation.unreduced(given.value, rank, axes, keepdims)?;
         let mut guard =

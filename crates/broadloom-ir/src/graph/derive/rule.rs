@@ -15,6 +15,15 @@ pub(in crate::graph) enum Rule {
     Elementwise { function: Composed, operands: Operands },
     /// A function of an operand along axes. Those that it reduces stay as 1s.
     Along { function: Normalized, operand: ExprId, axes: Axes },
+    /// The sum of the squares of deviations from the mean. The sum of the deviations is 0, so the mean has no part in its
+    /// derivative, only in that of the derivative.
+    Deviations {
+        operand: ExprId,
+        /// Of the shape of the operand.
+        deviation: ExprId,
+        axes: Axes,
+        keepdims: bool,
+    },
     /// The sum, product, mean, least or greatest of the rows of each segment.
     Segment {
         op: ReduceOp,
@@ -37,7 +46,7 @@ impl Rule {
     pub(super) fn operands(&self) -> Operands {
         match self {
             Rule::Elementwise { operands, .. } => operands.clone(),
-            Rule::Along { operand, .. } => smallvec![*operand],
+            Rule::Along { operand, .. } | Rule::Deviations { operand, .. } => smallvec![*operand],
             Rule::Segment { values, ids, .. } => smallvec![*values, *ids],
         }
     }

@@ -28,6 +28,8 @@ const CASES: &[Case] = &[
     ("sqrt(sum(array([0.0, 3.0]) * x * x))", &[0.0, 0.0], &[0.0; 2]),
     ("sqrt(sum(array([2.0, 3.0]) * x**2))", &[0.0, 0.0], &[0.0; 2]),
     ("sum(x**2).astype(f32).astype(f64)**0.5", &[0.0, 0.0], &[0.0; 2]),
+    ("sum(sqrt(sum(array([2.0, 3.0]) * stack((x, x))**2, axis=1)))", &[0.0, 0.0], &[0.0; 2]),
+    ("sum((x * array([0.0, 1.0]))**3)", &[0.0, 2.0], &[0.0, 12.0]),
     ("sqrt(sum(abs(x)**3))", &[0.0, 0.0], &[0.0; 2]),
     ("sum(norm(x[:, None, None] - x[None, :, None], axis=-1))", &[1.0, 1.0, 1.0], &[0.0; 3]),
     ("sum(hypot(x, 0 * x))", &[0.0, 2.0, -2.0], &[0.0, 1.0, -1.0]),
@@ -153,7 +155,9 @@ fn mistakes_of_derivatives() {
         ("grad(sum(x))", "`grad` needs `by`"),
         ("grad(sum(o), o)", "cannot derive by an input with axes that may be 1"),
     ] {
-        let text = format!("input x: f64[4]\ninput y: f64[5]\ninput i: i64[4]\ninput o: f64[#n]\noutput g = {output}\n");
+        let text = format!(
+            "input x: f64[4]\ninput y: f64[5]\ninput i: i64[4]\ninput o: f64[#n]\noutput g = {output}\n"
+        );
         let found = mistakes(&text);
         assert!(found.contains(message), "{output}: {found}");
         assert_eq!(found.matches("error[").count(), 1, "{output}: {found}");

@@ -83,6 +83,8 @@ const CASES: &[(&[&str], &[&str])] = &[
             // Derivatives of derivatives.
             "sum(grad(sum(x**3 * y), x) * y)",
             "sum(grad(sum(softmax(x, axis=1) * y), x)**2)",
+            "sum(grad(sum(var(x, axis=1) * y[:, 0]) + std(x * y), x)**2)",
+            "sum(grad(sum(layer_norm(x) * y), x)**2)",
             "sum(grad(sum(logsumexp(x @ y.T, axis=1)), (x, y))[1]**2)",
             "sum(jvp(x.T @ y, (x, y), (y, x))**2)",
             "sum(grad(sum(sort(x, axis=1) * y + cumsum(x**2, axis=0)), x)**2)",
