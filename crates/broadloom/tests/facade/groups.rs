@@ -172,3 +172,27 @@ fn segments_have_the_bits_of_the_interpreter() {
         kernels.check(format!("{n} rows of {d} in {k} groups"), &inputs);
     }
 }
+
+/// Reductions of pairs that no array holds, of which the rows are merged: each is computed where its segment is known.
+#[test]
+fn segments_of_merged_pairs() {
+    let kernels = Kernels::of(&ways_and_baseline(), |g| {
+        let [n, k, p] = g.symbols(["n", "k", "p"]);
+        let (x, y) = (g.input::<f32>("x", shape![n, p]), g.input::<f32>("y", shape![k, p]));
+        let apart = x.unsqueeze(1) - y;
+        let distances = apart.square().sum(2).sqrt().reshape(shape![n * k]);
+        let nearest = apart.abs().argmin(2).reshape(shape![n * k]);
+        let ids = distances.floor().cast::<i64>().remainder(7);
+        let flat = x.matmul(y.transpose()).reshape(shape![n * k]);
+        vec![
+            distances.segment_sum(ids, 7),
+            distances.segment_max(nearest.remainder(3), 3),
+            flat.slice(slice![..;3]).sum(..),
+            flat.cumsum(0),
+        ]
+    });
+    for (n, k, p) in [(1, 1, 1), (3, 5, 2), (40, 33, 3), (120, 50, 19)] {
+        let inputs = [Input::of(&[n, p], numbers, 1), Input::of(&[k, p], numbers, 2)];
+        kernels.check(format!("{n} x {k} pairs of {p} coordinates"), &inputs);
+    }
+}
