@@ -14,7 +14,7 @@ use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
-use crate::problem::{Problem, Requirement};
+use crate::problem::Problem;
 use crate::reduce::ReduceOp;
 
 /// The value of a quantile whose position lies between elements.
@@ -139,8 +139,6 @@ struct Rows {
     /// The tensor from which the rows are, and the merged axes.
     of: ExprId,
     over: Axes,
-    /// That there are elements: a condition of the results, and not of the sort, which other expressions share.
-    obligations: Vec<(Dim, Requirement)>,
 }
 
 impl Graph {
@@ -257,11 +255,9 @@ impl Graph {
         let shape = self.written(operand).clone();
         let mut over = self.axes_of(operand, axes)?;
         over.sort_unstable();
-        let mut obligations = Vec::new();
-        for &axis in &over {
-            let spare = shape[axis].sub(&Dim::ONE).map_err(Problem::Size)?;
-            self.require(spare, Requirement::NotEmpty, &mut obligations)
-                .map_err(|_| Problem::EmptyReduction { axis })?;
+        // A size that turns out to be 0 in a call has no element at any position, which `take` reports.
+        if let Some(&axis) = over.iter().find(|axis| self.resolved_dim(&shape[**axis]).is_zero()) {
+            return Err(Problem::EmptyReduction { axis });
         }
         let others = (0..shape.rank()).filter(|axis| !over.contains(axis));
         let order: Vec<i64> = others.clone().chain(over.iter().copied()).map(|axis| axis as i64).collect();
@@ -284,7 +280,7 @@ impl Graph {
         let axis = self.written(rows).rank() - 1;
         let sort = Sort { axis, indices: false, descending: false };
         let sorted = self.insert_sort(rows, sort, site)?;
-        Ok(Rows { sorted, count, by_row, tells_nan: is_float && !numbers, of: operand, over, obligations })
+        Ok(Rows { sorted, count, by_row, tells_nan: is_float && !numbers, of: operand, over })
     }
 
     /// Returns the element of each row at a position. The position is that of an element, or -1 if no element of
@@ -321,7 +317,6 @@ impl Graph {
         site: Site,
     ) -> Result<ExprId, Problem> {
         let value = self.try_squeeze(value, &[-1], site)?;
-        self.oblige(value, rows.obligations.clone(), site);
         if !keepdims || rows.over.is_empty() {
             self.reduced.insert(value, (rows.of, rows.over.clone()));
             return Ok(value);

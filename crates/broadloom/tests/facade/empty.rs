@@ -76,7 +76,7 @@ fn nothing_is_read() {
     }
 }
 
-/// Quantiles of nothing are refused like a maximum: in terms of the axes that the user gave.
+/// Quantiles of nothing are refused like a maximum: in terms of the axes that the user gave, also if a symbol has this size.
 #[test]
 fn quantiles_of_nothing_are_refused() {
     let expressions: [(&str, Expression); 5] = [
@@ -87,24 +87,17 @@ fn quantiles_of_nothing_are_refused() {
         ("nanquantile", |x| x.nanquantile([0.1, 0.2], 0)),
     ];
     for (name, expression) in expressions {
-        let symbolic = Graph::new();
-        let n = symbolic.symbol("n");
-        let x = symbolic.input::<f32>("x", shape![n, 3]);
-        // The same order of the rows, which may be empty.
-        let outputs = [("sorted", x.t().sort(1)), ("y", expression(x))];
-        let kernel = symbolic.compile(outputs).unwrap();
-        let empty = ArrayView::new::<f32>(&[], &[0, 3]).unwrap();
-        let message = kernel.bind(inputs![empty]).unwrap_err().to_string();
-        assert_eq!(message, format!("n is 0, but `{name}` needs n >= 1"));
-
-        let constant = Graph::new();
-        let y = expression(constant.input::<f32>("x", shape![0, 3]));
-        let message = constant.compile([("y", y)]).unwrap_err().to_string();
-        assert!(message.contains(&format!("`{name}` is not defined for zero elements")), "{message}");
-
-        let sorts = Graph::new();
-        let x = sorts.input::<f32>("x", shape![0, 3]);
-        let _unused = expression(sorts.input::<f32>("other", shape![4, 3]));
-        assert!(x.t().sort(1).compile().is_ok());
+        for is_inferred in [false, true] {
+            let g = Graph::new();
+            let rows: Dim = if is_inferred { g.symbol("n").into() } else { Dim::from(0) };
+            let x = g.input::<f32>("x", shape![rows, 3]);
+            // The sum has the size of both.
+            let sum = x + g.input::<f32>("y", shape![0, 3]);
+            let message = g.compile([("sum", sum), ("y", expression(x))]).unwrap_err().to_string();
+            assert!(
+                message.contains(&format!("`{name}` is not defined for zero elements: axis 0")),
+                "{message}"
+            );
+        }
     }
 }
