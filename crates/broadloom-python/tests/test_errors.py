@@ -113,13 +113,6 @@ def test_what_elements_are_asked_for():
         assert instead in fails(function, vector, error=bl.TracingError)
 
 
-@pytest.mark.parametrize("name", ["max(x", "median(x", "nanmedian(x", "quantile(x, 0.3", "percentile(x, [1, 2]"])
-def test_extremes_and_quantiles_of_nothing(name):
-    with pytest.raises(bl.ShapeError) as caught:
-        bl.eval(f"{name}, axis=0)", x=np.zeros((0, 3)))
-    assert f"`{name.partition('(')[0]}` is not defined for zero elements: axis 0 is empty" in str(caught.value)
-
-
 def test_writes_that_are_refused():
     def add(x):
         x += 0.5
