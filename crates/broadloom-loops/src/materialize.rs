@@ -11,6 +11,7 @@
 //! extend the plan later, see [`Reason::Loops`] and [`Reason::Large`].
 
 mod estimate;
+mod rows;
 mod scattered;
 mod sections;
 
@@ -28,6 +29,7 @@ use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::TopK;
 use estimate::{Estimate, estimates, long_axes};
+use rows::Rows;
 use sections::Sections;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -65,6 +67,7 @@ impl Materialization {
             demands: BTreeMap::new(),
             sizes: Vec::new(),
             gathered: BTreeMap::new(),
+            rows: rows::rows(flat),
         };
         planner.run()?;
         let Planner { mut plan, gathered, .. } = planner;
@@ -178,6 +181,7 @@ struct Planner<'f> {
     sizes: Vec<Rc<[Dim]>>,
     /// Arrays whose elements an innermost loop would gather each time it repeats.
     gathered: BTreeMap<FlatId, Gathered>,
+    rows: Rows,
 }
 
 /// An axis of an array whose neighbours are strided, and how often surrounding loops walk it.
@@ -260,6 +264,9 @@ impl Planner<'_> {
                 _ if flat.overwritten.contains_key(&id) => Reason::Overwritten,
                 _ => Reason::Nested,
             });
+        }
+        if !is_output && self.is_part_of_rows(id, maps) {
+            return Some(Reason::Rows);
         }
         let is_op = matches!(node.kind, Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_));
         // Under each map, a kernel computes another value of the tensor, and of its operands. Several kernels may read it; and

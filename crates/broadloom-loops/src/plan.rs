@@ -63,6 +63,8 @@ pub enum Reason {
     Sorted,
     /// A scan that is read in another order than its own.
     Scanned,
+    /// It is computed from sorted or running rows, and its reader goes over all of them.
+    Rows,
     /// Reductions are nested too deeply.
     Nested,
     /// It replaces elements of an array from which it is computed, in another order.
@@ -117,6 +119,7 @@ impl fmt::Display for Reason {
             Reason::Best => f.write_str("found together in one pass"),
             Reason::Sorted => f.write_str("sorted a whole row at a time"),
             Reason::Scanned => f.write_str("running results that are read in another order"),
+            Reason::Rows => f.write_str("computed row by row before its reader goes over all rows"),
             Reason::Nested => f.write_str("reductions are nested too deeply"),
             Reason::Replaces => f.write_str("all of it is computed before it replaces elements of its input"),
             Reason::Checked => f.write_str("checked before any element is replaced"),

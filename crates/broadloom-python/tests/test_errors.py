@@ -1,5 +1,7 @@
 """Whatever is wrong is an exception of a fitting class that says where it was written and what to write."""
 
+import math
+
 import broadloom as bl
 import numpy as np
 import pytest
@@ -72,6 +74,43 @@ def test_tables_from_outside():
         np.testing.assert_array_equal(bl.jit(lambda table, a: table[a])(np.asarray(table), index), expected)
     np.testing.assert_array_equal(bl.jit(lambda table, a: table[a, 0])(TABLE, index), TABLE[index, 0])
     np.testing.assert_array_equal(bl.jit(lambda a: np.zeros(3, like=a) + np.arange(3, like=a) + a)(index), index + [0, 1, 2])
+
+
+def test_methods_of_tables_from_outside():
+    index, vector = np.array([1, 0]), np.array([0.5, 2.5, 1.5])
+    sorted_ = np.arange(3.0)
+    for function, argument, written in [
+        (lambda i: TABLE.take(i), index, "np.asarray(TABLE, like=i).take(i)"),
+        (lambda i: np.take(TABLE, i, axis=1), index, "np.asarray(TABLE, like=i).take(i, axis=1)"),
+        (lambda i: np.take(TABLE[::-1], i % 2), index, "np.asarray(TABLE[::-1], like=i % 2).take(i % 2)"),
+        (lambda x: sorted_.searchsorted(x), vector, "np.asarray(sorted_, like=x).searchsorted(x)"),
+        (lambda x: sorted_.dot(x), vector, "np.asarray(sorted_, like=x).dot(x)"),
+    ]:
+        text = fails(function, argument, error=bl.TracingError)
+        assert f"`{written}`" in text and "pass it as an argument" in text and "np.where" not in text, text
+        # What the message says to write.
+        lazy = eval(f"lambda x, i: {written}", {"np": np, "TABLE": TABLE, "sorted_": sorted_})
+        np.testing.assert_array_equal(bl.jit(lazy)(vector, index), function(argument))
+    # NumPy's arrays know these themselves.
+    for function in [
+        lambda x: sorted_.clip(x, x + 1),
+        lambda x: sorted_.clip(max=x),
+        lambda x: sorted_.sum(where=x > 1),
+        lambda x: np.sum(sorted_, where=x > 1),
+        lambda x: np.add.reduce(sorted_, where=x > 1),
+    ]:
+        np.testing.assert_array_equal(bl.jit(function)(vector), function(vector))
+
+
+def test_what_elements_are_asked_for():
+    vector = np.array([0.5, 2.5])
+    for function, instead in [
+        (lambda x: math.sqrt(x[0]), "NumPy's functions instead of `math`"),
+        (lambda x: int(x[0]), ".astype(int)"),
+        (lambda x: 2.5 in x, "(x == value).any()"),
+        (lambda x: 0 < x < 1, "(a < x) & (x < b)"),
+    ]:
+        assert instead in fails(function, vector, error=bl.TracingError)
 
 
 def test_writes_that_are_refused():

@@ -3,7 +3,7 @@
 use super::memory::{Memory, Owned};
 use crate::failure::Failure;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -119,6 +119,24 @@ impl Content {
     /// Reads from a place on.
     pub fn reader(self: &Rc<Content>, at: u64) -> Reader {
         Reader { content: self.clone(), at }
+    }
+
+    /// The line of a text in which the first row from a place on starts, counted from 1: places are behind the end of the
+    /// row before, or within it, and empty lines may follow.
+    pub fn line(self: &Rc<Content>, at: u64) -> u64 {
+        let mut before = 0;
+        let mut line = 1;
+        let bytes = BufReader::new(self.reader(0)).bytes().map_while(Result::ok);
+        for (place, byte) in (0..).zip(bytes) {
+            let is_end = matches!(byte, b'\n' | b'\r');
+            if place >= at && !is_end {
+                break;
+            }
+            // Both together are one end.
+            line += u64::from(is_end && (before, byte) != (b'\r', b'\n'));
+            before = byte;
+        }
+        line
     }
 
     /// An error in the content.

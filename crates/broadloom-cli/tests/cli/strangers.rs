@@ -206,6 +206,99 @@ fn integers_that_f64_rounds_are_told() {
     says(&folder.run(&["eval", "x", "x=exact.csv"]).stderr, &["9007199254740993 is rounded to f64"]);
 }
 
+/// Numbers beyond the range of f64, but not those that are written as infinite or zero.
+#[test]
+fn numbers_beyond_f64_are_told() {
+    let folder = Folder::new();
+    for (cells, expected, told) in [
+        ("1e400\n1", "[inf  1.]\n", Some("row 1 (line 2): 1e400 is too large for f64: it is inf")),
+        ("1\n-1e400", "[  1. -inf]\n", Some("row 2 (line 3): -1e400 is too large for f64: it is inf")),
+        ("1e-400\n1", "[0. 1.]\n", Some("row 1 (line 2): 1e-400 is too small for f64: it is 0")),
+        ("inf\n-Infinity", "[ inf -inf]\n", None),
+        ("0e5\n0.000", "[0. 0.]\n", None),
+        ("1.7976931348623157e308\n5e-324", "[1.79769313e+308 4.94065646e-324]\n", None),
+    ] {
+        folder.write("x.csv", &format!("x\n{cells}\n"));
+        let done = folder.run(&["eval", "x", "x.csv"]);
+        assert_eq!(done.stdout, expected, "{cells}");
+        match told {
+            Some(told) => says(&done.stderr, &[told]),
+            None => assert_eq!(done.stderr, "", "{cells}"),
+        }
+    }
+}
+
+/// Lines are counted as editors count them, whatever ends them.
+#[test]
+fn the_line_of_a_cell_is_named() {
+    let folder = Folder::new();
+    for (text, told) in [
+        ("a,b\n1,2\n3,x\n", ["row 2 (line 3)", "row 1 (line 2)"]),
+        ("a,b\r\n1,2\r\n3,x\r\n", ["row 2 (line 3)", "row 1 (line 2)"]),
+        ("a,b\r1,2\r3,x\r", ["row 2 (line 3)", "row 1 (line 2)"]),
+        ("a,b\n\n1,2\n\n\n3,x\n", ["row 2 (line 6)", "row 1 (line 3)"]),
+        ("a,b\r\n1,2\r\n\r\n3,x", ["row 2 (line 4)", "row 1 (line 2)"]),
+        ("a,b\n\"1\",2\n\"3\n\n\",5\n4,x\n", ["row 3 (line 6)", "row 1 (line 2)"]),
+        ("\u{feff}a,b\n1,2\n3,x\n", ["row 2 (line 3)", "row 1 (line 2)"]),
+    ] {
+        folder.write("x.csv", text);
+        says(&refused(&folder, &["b", "b=x.csv:b"]), &told);
+    }
+    folder.write("x.csv", "a,b\r\n1,2\r\n\r\n3\r\n");
+    says(&refused(&folder, &["b", "b=x.csv:b"]), &["line 4 has 1 cell, but the first has 2"]);
+}
+
+/// Files that are no text in UTF-8, and files without anything.
+#[test]
+fn other_encodings_are_told() {
+    let folder = Folder::new();
+    for (bytes, part, told) in [
+        (&b"\xff\xfex\0\n\x001\0\n\0"[..], "x", ["it is text in UTF-16", "iconv -f UTF-16 -t UTF-8 x.csv"]),
+        (b"\xfe\xff\0x\0\n\x001\0\n", "x", ["it is text in UTF-16", "iconv -f UTF-16 -t UTF-8 x.csv"]),
+        (b"x\n1\n\xe9\n", "x", ["row 2 (line 3): \"\u{fffd}\" is not valid UTF-8", "iconv -f LATIN1"]),
+        (
+            b"x\n\xe9t\xe9\n",
+            "x",
+            ["row 1 (line 2): \"\u{fffd}t\u{fffd}\" is not valid UTF-8", "iconv -f LATIN1"],
+        ),
+        (
+            b"x\n2024-01-01\n\xe9\n",
+            "x:days",
+            ["row 2 (line 3): \"\u{fffd}\" is not valid", "iconv -f LATIN1"],
+        ),
+        (b"", "x", ["x.csv: it has no columns", "check whether the command that writes it failed"]),
+    ] {
+        folder.write("x.csv", bytes);
+        let message = refused(&folder, &["x", &format!("x=x.csv:{part}")]);
+        says(&message, &told);
+        assert!(!message.contains("--missing") && !message.contains(":text"), "{message}");
+    }
+}
+
+/// In a table of one column, a cell without anything is an empty line, which is not a row.
+#[test]
+fn empty_lines_of_one_column_are_told() {
+    let folder = Folder::new();
+    for (text, expected, line) in [
+        ("x\n1\n\n2\n", "[1 2]\n", Some(3)),
+        ("x\r\n1\r\n2\r\n\r\n\r\n3\r\n\r\n", "[1 2 3]\n", Some(4)),
+        ("\nx\n1\n2\n\n\n", "[1 2]\n", None),
+        ("x\n1\nNA\n", "[ 1. nan]\n", None),
+        ("x\n\"\"\n1\n", "[nan  1.]\n", None),
+        ("x,y\n1,2\n\n3,4\n", "[1 3]\n", None),
+    ] {
+        folder.write("x.csv", text);
+        let done = folder.run(&["eval", "x", "x=x.csv:x"]);
+        assert_eq!(done.stdout, expected, "{text:?}");
+        match line {
+            Some(line) => {
+                says(&done.stderr, &[&format!("x.csv: line {line} is empty, and not a row"), "write NA"]);
+            }
+            None => assert_eq!(done.stderr, "", "{text:?}"),
+        }
+    }
+}
+
 /// The index that pandas and R write first has no name.
 #[test]
 fn an_index_without_a_name_is_not_data() {

@@ -29,6 +29,9 @@ impl Graph {
     /// sizes that are written, declared or likely.
     pub fn einsum(&mut self, subscripts: &str, operands: &[ExprId], site: Site) -> ExprId {
         let result = self.try_einsum(subscripts, operands, site);
+        if let Ok(expr) = result {
+            self.warn_of_products("einsum", operands, expr, site);
+        }
         self.settle(result, "einsum", operands, site)
     }
 

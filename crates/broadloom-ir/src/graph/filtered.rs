@@ -48,6 +48,7 @@ impl Graph {
     ) -> ExprId {
         let result = self.try_reduce_terms(op, operand, terms, axes, keepdims, site);
         let name = if terms.filter.numbers { format!("nan{}", op.name()) } else { op.name().to_owned() };
+        self.warn_of_reduction(op, &name, operand, site);
         let reduced = self.settle_filtered(result, &name, operand, terms.filter, site);
         let Some(initial) = terms.initial else { return reduced };
         let neutral = op.identity(self.dtype(reduced));

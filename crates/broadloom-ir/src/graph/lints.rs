@@ -6,6 +6,7 @@ use crate::dtype::{Class, DType};
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::{Problem, Wrapped};
+use crate::reduce::ReduceOp;
 use crate::shape::Shape;
 
 /// The most expressions to search for the origin of an operand.
@@ -42,9 +43,14 @@ impl Graph {
             self.warn(problem, op.name(), operands, site);
         }
         if let (&[divided, _], Op::Divide) = (operands, op)
-            && let Some(of) = self.narrow(divided)
+            && self.narrow(divided) == Some(Wrapped::Sum)
         {
-            self.warn(Problem::Wraps { dtype: self.dtype(divided), of }, op.name(), &[divided], site);
+            let problem = Problem::Wraps { dtype: self.dtype(divided), of: Wrapped::Sum };
+            self.warn(problem, op.name(), &[divided], site);
+        }
+        let tells_sign = matches!(op, Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual);
+        if tells_sign || self.dtype(result).class() == Class::Float {
+            self.warn_of_differences(op.name(), operands, site);
         }
         if let &[left, right] = operands {
             let problem = self.pointwise([left, right], result).or_else(|| self.misaligned([left, right]));
@@ -69,6 +75,42 @@ impl Graph {
         let holds_more = to.class() == Class::Float || to.size() > dtype.size();
         if holds_more && self.narrow(operand) == Some(Wrapped::Difference) {
             self.warn(Problem::Wraps { dtype, of: Wrapped::Difference }, "cast", &[operand], site);
+        }
+    }
+
+    /// Warns of a function to which a difference below 0 is not what has wrapped.
+    pub(super) fn warn_of_differences(&mut self, function: &str, operands: &[ExprId], site: Site) {
+        let is_difference = |operand: &&ExprId| self.narrow(**operand) == Some(Wrapped::Difference);
+        if self.warns_of_pointwise
+            && let Some(&operand) = operands.iter().find(is_difference)
+        {
+            let problem = Problem::Wraps { dtype: self.dtype(operand), of: Wrapped::Difference };
+            self.warn(problem, function, &[operand], site);
+        }
+    }
+
+    /// Warns of a reduction of differences, unless it only asks which are zero.
+    pub(super) fn warn_of_reduction(&mut self, op: ReduceOp, function: &str, operand: ExprId, site: Site) {
+        if !matches!(op, ReduceOp::Any | ReduceOp::All) {
+            self.warn_of_differences(function, &[operand], site);
+        }
+    }
+
+    /// Warns of a sum of products in integers with few bits: of differences, or of a tensor with itself.
+    pub(super) fn warn_of_products(
+        &mut self,
+        function: &str,
+        operands: &[ExprId],
+        result: ExprId,
+        site: Site,
+    ) {
+        self.warn_of_differences(function, operands, site);
+        if let [first, others @ ..] = operands
+            && self.warns_of_pointwise
+            && !others.is_empty()
+            && others.iter().all(|other| self.viewed(*other) == self.viewed(*first))
+        {
+            self.warn_of_square(function, &[*first], result, site);
         }
     }
 

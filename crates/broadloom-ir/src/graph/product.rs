@@ -91,6 +91,9 @@ impl Graph {
     /// Returns a product of two operands, in their common dtype.
     pub fn product(&mut self, product: &Product, operands: [ExprId; 2], site: Site) -> ExprId {
         let result = self.try_product(product, operands, site);
+        if let Ok(expr) = result {
+            self.warn_of_products(product.name(), &operands, expr, site);
+        }
         self.settle(result, product.name(), &operands, site)
     }
 

@@ -255,8 +255,8 @@ impl Graph {
         let shape = self.written(operand).clone();
         let mut over = self.axes_of(operand, axes)?;
         over.sort_unstable();
-        // A size that turns out to be 0 has no element at any position, which `take` reports.
-        if let Some(&axis) = over.iter().find(|axis| shape[**axis].is_zero()) {
+        // A size that turns out to be 0 in a call has no element at any position, which `take` reports.
+        if let Some(&axis) = over.iter().find(|axis| self.resolved_dim(&shape[**axis]).is_zero()) {
             return Err(Problem::EmptyReduction { axis });
         }
         let others = (0..shape.rank()).filter(|axis| !over.contains(axis));

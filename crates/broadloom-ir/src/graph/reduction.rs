@@ -32,6 +32,7 @@ impl Graph {
         site: Site,
     ) -> ExprId {
         let result = self.try_reduce(op, operand, axes, keepdims, Empty::Refused, site);
+        self.warn_of_reduction(op, op.name(), operand, site);
         self.settle(result, op.name(), &[operand], site)
     }
 

@@ -12,6 +12,9 @@ use crate::problem::Problem;
 use crate::reduce::{ReduceOp, segment_tables, used_tables};
 use crate::shape::MAX_RANK;
 
+/// More rows than a tensor has: 2 to the power of 64.
+const MOST_ROWS: f64 = 18_446_744_073_709_551_616.0;
+
 /// The reduction of the rows of each segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SegmentOp {
@@ -21,8 +24,7 @@ pub enum SegmentOp {
     Min,
     /// The greatest element; the identity (minus infinity, or the least integer) for a segment without rows.
     Max,
-    /// Their mean; NaN for a segment without rows. It is computed in `f64`, and lies between the least and the greatest row
-    /// unless the sum overflows.
+    /// Their mean; NaN for a segment without rows. It is computed in `f64`, and lies between the least and the greatest row.
     Mean,
 }
 
@@ -142,17 +144,40 @@ impl Graph {
             SegmentOp::Mean => (ReduceOp::Sum, true),
         };
         let (of, tables) = self.tables_of(reduction, is_mean, [values, ids], segments, site)?;
-        let total = self.combined(&of, tables, site)?;
         let (result, rounded) = match op {
             SegmentOp::Mean => {
-                (self.mean_of_total(&of, [tables, ids], total, site)?, ReduceOp::Mean.result_dtype(dtype))
+                let mean = self.mean_of_tables(&of, [tables, ids], site)?;
+                let mean = match dtype {
+                    DType::F64 => self.or_mean_of_scaled(&of, mean, [values, ids], site)?,
+                    // Sums of others do not overflow in `f64`.
+                    _ => mean,
+                };
+                (mean, ReduceOp::Mean.result_dtype(dtype))
             }
-            _ => (total, reduction.result_dtype(dtype)),
+            _ => (self.combined(&of, tables, site)?, reduction.result_dtype(dtype)),
         };
         let ids = self.as_index(ids, site)?;
         let op = if is_mean { ReduceOp::Mean } else { reduction };
         self.derives_by(result, Rule::Segment { op, values, ids });
         self.convert(result, rounded, site)
+    }
+
+    /// Replaces means that are not finite by those of the values times a power of two, whose sums do not overflow: what that
+    /// rounds away of tiny values does not matter beside values whose sum does.
+    fn or_mean_of_scaled(
+        &mut self,
+        of: &Segmented,
+        mean: ExprId,
+        [values, ids]: [ExprId; 2],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let [down, up] = self.numbers_like(mean, [MOST_ROWS.recip(), MOST_ROWS], site)?;
+        let scaled = self.try_elementwise(Op::Multiply, &[values, down], site)?;
+        let tables = self.tables(of, [scaled, ids], site)?;
+        let scaled = self.mean_of_tables(of, [tables, ids], site)?;
+        let scaled = self.try_elementwise(Op::Multiply, &[scaled, up], site)?;
+        let is_finite = self.try_elementwise(Op::Isfinite, &[mean], site)?;
+        self.try_select([is_finite, mean, scaled], site)
     }
 
     /// Returns the reduction of each segment in the dtype in which it accumulates, so that it is rounded once after what
@@ -202,14 +227,14 @@ impl Graph {
         Ok((of, tables))
     }
 
-    /// Returns the mean of each segment from its total.
-    fn mean_of_total(
+    /// Returns the mean of each segment from the tables of its sum.
+    fn mean_of_tables(
         &mut self,
         of: &Segmented,
         [tables, ids]: [ExprId; 2],
-        total: ExprId,
         site: Site,
     ) -> Result<ExprId, Problem> {
+        let total = self.combined(of, tables, site)?;
         let counts = self.counts(of, ids, site)?;
         let rows = self.combined(&of.counts(), counts, site)?;
         let after: Vec<i64> = (1..self.written(total).rank() as i64).collect();

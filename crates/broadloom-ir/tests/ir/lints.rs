@@ -3,7 +3,7 @@
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Graph, Literal, Site};
+use broadloom_ir::graph::{Graph, Literal, Norm, Product, Site};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 
@@ -75,6 +75,45 @@ fn magnitudes_of_unsigned_differences() {
             graph.elementwise(Op::Abs, &[difference], HERE);
         });
         assert_eq!(found, expected, "{dtype}");
+    }
+}
+
+/// What is computed of differences after they have wrapped, and sums of squares that wrap.
+#[test]
+fn functions_of_what_wraps() {
+    type Made = fn(&mut Graph, ExprId, ExprId) -> ExprId;
+    let of_differences: &[(&str, Made)] = &[
+        ("sqrt", |graph, d, _| graph.elementwise(Op::Sqrt, &[d], HERE)),
+        ("hypot", |graph, d, x| graph.elementwise(Op::Hypot, &[x, d], HERE)),
+        ("greater", |graph, d, x| graph.elementwise(Op::Greater, &[d, x], HERE)),
+        ("mean", |graph, d, _| graph.reduce(ReduceOp::Mean, d, None, false, HERE)),
+        ("sum", |graph, d, _| graph.reduce(ReduceOp::Sum, d, None, false, HERE)),
+        ("std", |graph, d, _| graph.std(d, None, 0.0, false, HERE)),
+        ("norm", |graph, d, _| graph.norm(Norm::Two, d, None, false, HERE)),
+        ("inner", |graph, d, x| graph.product(&Product::Inner, [x, d], HERE)),
+        ("einsum", |graph, d, x| graph.einsum("i,i", &[d, x], HERE)),
+    ];
+    let others: &[(&str, Made)] = &[
+        ("not_equal", |graph, d, x| graph.elementwise(Op::NotEqual, &[d, x], HERE)),
+        ("any", |graph, d, _| graph.reduce(ReduceOp::Any, d, None, false, HERE)),
+        ("add", |graph, d, x| graph.elementwise(Op::Add, &[d, x], HERE)),
+    ];
+    let of_squares: &[(&str, Made)] = &[
+        ("matmul", |graph, _, x| graph.product(&Product::Matmul, [x, x], HERE)),
+        ("einsum", |graph, _, x| graph.einsum("i,i", &[x, x], HERE)),
+    ];
+    for (dtype, warns) in [(DType::U8, true), (DType::U16, true), (DType::U32, false), (DType::F32, false)] {
+        for (kind, functions) in [of_differences, others, of_squares].into_iter().enumerate() {
+            for (name, function) in functions {
+                let found = warned(|graph| {
+                    let (x, y) = (input(graph, "x", dtype, &[4]), input(graph, "y", dtype, &[4]));
+                    let difference = graph.elementwise(Op::Subtract, &[x, y], HERE);
+                    function(graph, difference, x);
+                });
+                let expected = if warns && kind != 1 { vec!["L003!"] } else { vec![] };
+                assert_eq!(found, expected, "{name} of {dtype}");
+            }
+        }
     }
 }
 

@@ -76,7 +76,11 @@ fn position_of(kernel: &Kernel, value: ValueId, known: Known<'_>, depth: usize) 
             let last = kernel.size(*steps).sub(&Dim::ONE).ok()?;
             is_whole.then(|| Position::between(Dim::ZERO, last))
         }
-        // An index out of range becomes one in range.
+        // An index out of range becomes one in range, here and in arrays of indices.
+        Def::Checked { size, .. } => {
+            let last = kernel.size(*size).sub(&Dim::ONE).ok()?;
+            Some(Position::between(Dim::ZERO, last))
+        }
         Def::Load { access, .. } | Def::Take { access, .. } => {
             let (first, last) = known.contents.get(&kernel.accesses[access.index()].buffer?)?;
             Some(Position::between(first.clone(), last.clone()))

@@ -1,5 +1,6 @@
 //! Reductions as values: loops over axes of their own or, for short axes, chains of ops.
 
+use super::maps::Term;
 use super::{AffineIndex, AffineMap, AxisKey, Nest, NestAxis, NestReduction, bit};
 use crate::LowerError;
 use crate::flat::{FlatId, Reduction};
@@ -19,7 +20,10 @@ impl Nest<'_> {
         reduction: &Reduction,
         map: &AffineMap,
     ) -> Result<AxisId, LowerError> {
-        let around = map.iter().flat_map(AffineIndex::axes).fold(0, |set, axis| set | bit(axis));
+        let around = map.iter().flat_map(AffineIndex::terms).fold(0, |set, (term, _)| match term {
+            Term::Axis(axis) => set | bit(axis),
+            Term::Value(value) => set | self.depends[value.index()],
+        });
         let parent = self.deepest(around);
         let extent = self.flat.node(reduction.operand).shape[reduction.axis].clone();
         let key = AxisKey {

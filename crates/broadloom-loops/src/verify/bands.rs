@@ -208,6 +208,10 @@ impl Step<'_> {
                 let greatest = self.extent(entry.extent)? - 1;
                 is_whole.then_some(Number { by: 0, least: 0, greatest })
             }
+            // One out of range becomes 0.
+            Def::Checked { size, .. } => {
+                Some(Number { by: 0, least: 0, greatest: (self.extent(*size)? - 1).max(0) })
+            }
             Def::Load { access, .. } | Def::Take { access, .. } => {
                 self.elements(self.kernel.accesses.get(access.index())?.buffer?, depth)
             }

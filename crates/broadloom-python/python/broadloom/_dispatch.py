@@ -15,6 +15,17 @@ from ._special import REFUSED, SPECIAL, check_order, flag, number, plain, trace_
 
 # By identity: a ufunc of another library may have the name of one of NumPy's, and compute something else.
 _UFUNCS = frozenset(value for value in vars(np).values() if isinstance(value, np.ufunc))
+
+
+class _Asked:
+    """Returns the ufunc that a method of an array of NumPy's calls."""
+
+    def __array_ufunc__(self, ufunc, *args, **kwargs):
+        return ufunc
+
+
+# The method `clip` calls one that has no name in NumPy's namespace.
+_CLIP = np.zeros(1).clip(_Asked(), _Asked())
 _SCIPY = frozenset({"cbrt", "erf", "erfc", "exp2", "expit", "expm1", "log1p"})
 _FUNCTIONS = frozenset(
     id(value) for space in (np, np.lib.stride_tricks) for value in vars(space).values() if callable(value)
@@ -30,6 +41,8 @@ _OPERATORS = {
 def apply_ufunc(ufunc, method, inputs, kwargs):
     """Records a call of a ufunc, or of one of its methods."""
     name = ufunc.__name__
+    if ufunc is _CLIP and method == "__call__":
+        return np.clip(*inputs, **kwargs)
     if not _is_known(ufunc):
         raise ProgramError(
             f"the ufunc `{name}` is not one of NumPy's, and cannot be traced: write it with NumPy's functions, "
@@ -45,7 +58,7 @@ def apply_ufunc(ufunc, method, inputs, kwargs):
     kwargs.pop("subok", None)
     check_order(f"np.{name}", kwargs.pop("order", None))
     kwargs = {key: value for key, value in kwargs.items() if value is not np._NoValue}
-    trace = trace_of(inputs)
+    trace = trace_of((inputs, kwargs))
     if method in ("reduce", "accumulate"):
         if kwargs.get("dtype") is not None:
             kwargs["dtype"] = np.dtype(kwargs["dtype"])

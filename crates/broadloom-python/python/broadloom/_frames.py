@@ -15,15 +15,28 @@ def is_own(name):
     return name.startswith(_HERE) or _NUMPY in name
 
 
+def _outside():
+    """The nearest frame outside of this package and of NumPy; None if there is none."""
+    frame = sys._getframe(1)
+    while frame is not None and is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
 def here():
     """The nearest code outside of this package and of NumPy, and its instruction; None if there is none."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not is_own(name):
-            return frame.f_code, frame.f_lasti, frame.f_lineno
-        frame = frame.f_back
-    return None
+    frame = _outside()
+    return None if frame is None else (frame.f_code, frame.f_lasti, frame.f_lineno)
+
+
+def named(name):
+    """What a name stands for in that code; None if it is none of its variables."""
+    frame = _outside()
+    try:
+        # The globals of a traced function have names on demand.
+        return frame.f_locals[name] if name in frame.f_locals else frame.f_globals[name]
+    except (AttributeError, KeyError):
+        return None
 
 
 def describe(found):

@@ -79,9 +79,10 @@ class Array(Changing, _Arithmetic):
     __invert__ = _prefix("~")
     __hash__ = None  # type: ignore[assignment]
 
-    __bool__ = _refuse.elements("`if`, `and`, `or` and `while` ask for them")
-    __float__ = _refuse.elements("`float()` asks for them")
-    __int__ = _refuse.elements("`int()` asks for them")
+    __bool__ = _refuse.elements("`if`, `and`, `or` and `while` ask for them", "write `(a < x) & (x < b)` for conditions of elements")
+    __float__ = _refuse.elements("`float()` asks for them", "write `.astype(float)`, NumPy's functions instead of `math`")
+    __int__ = _refuse.elements("`int()` asks for them", "write `.astype(int)`")
+    __contains__ = _refuse.elements("`in` asks for them", "write `(x == value).any()`")
     __complex__ = _refuse.elements("`complex()` asks for them")
     __index__ = _refuse.elements("an index or `range` asks for them, unless the argument is static: `@bl.jit(static=\"name\")`")
     __array__ = _refuse.array
@@ -112,9 +113,6 @@ class Array(Changing, _Arithmetic):
 
     def __iter__(self):
         return iter([self[position] for position in range(len(self))])
-
-    def __contains__(self, value):
-        return bool((self == value).any())
 
     for _name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split():
         locals()[f"__i{_name}__"] = in_place(_name)

@@ -6,17 +6,18 @@ import numpy as np
 
 from ._broadloom import Value
 from ._errors import TracingError
-from ._frames import describe, here
+from ._frames import describe, here, named
 
 _UNKNOWN = "the elements of a lazy array are not known while the function is traced"
 _CHOOSE = "write `np.where(condition, a, b)` to choose between values"
 
 
-def elements(what):
-    """A method that asks for elements, and is refused."""
+def elements(what, instead=None):
+    """A method that asks for elements, and is refused, with what else to write."""
+    advice = _CHOOSE if instead is None else f"{instead}, or {_CHOOSE}"
 
     def refuse(self, *args, **kwargs):
-        raise TracingError(f"{_UNKNOWN}: {_static(self) or _lookup() or f'{what}; {_CHOOSE}'}")
+        raise TracingError(f"{_UNKNOWN}: {_static(self) or _lookup() or f'{what}; {advice}'}")
 
     refuse.__doc__ = f"Refused while a function is traced: {what}."
     return refuse
@@ -24,7 +25,7 @@ def elements(what):
 
 def array(self, *args, **kwargs):
     """Refused while a function is traced: NumPy asks for the elements."""
-    raise TracingError(f"{_UNKNOWN}: {_conversion() or _lookup() or _ANY}")
+    raise TracingError(f"{_UNKNOWN}: {_conversion(self) or _lookup() or _ANY}")
 
 
 def text(value, make, what):
@@ -97,7 +98,7 @@ def _expression():
         return None
 
 
-def _conversion():
+def _conversion(value):
     """What to write for a function of NumPy's that makes an array of its argument before it does anything else."""
     expression = _expression()
     if isinstance(expression, ast.Subscript):
@@ -126,10 +127,28 @@ def _conversion():
         rest = [ast.unparse(item) for item in expression.args[1:]]
         rest += [f"{word.arg}={ast.unparse(word.value)}" if word.arg else ".." for word in expression.keywords]
         return f"`{function}` makes an array of its items; write `{function}({', '.join([f'np.stack({text})', *rest])})`"
+    if (of_lazy := _of_lazy(value, expression)) is not None:
+        return of_lazy
     return (
         f"`{function}` takes only NumPy's arrays; call it outside of the traced function, and pass its result as an argument, "
         f"or {_CHOOSE}"
     )
+
+
+def _of_lazy(value, call):
+    """What to write for a method of an array of NumPy's, or a function that asks its first array alone what it is, as `np.take`."""
+    function, operands = call.func, [ast.unparse(operand) for operand in call.args]
+    if not isinstance(function, ast.Attribute) or not hasattr(value, function.attr) or not operands:
+        return None
+    base = ast.unparse(function.value)
+    if not hasattr(named(base), "__name__"):
+        operands.insert(0, base)
+    if len(operands) < 2:
+        return None
+    table, other, *rest = operands
+    rest += [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords if word.arg]
+    made = f"np.asarray({table}, like={other}).{function.attr}({', '.join([other, *rest])})"
+    return f"`{table}` is not lazy, and knows nothing of what is; pass it as an argument of the function, or write `{made}`"
 
 
 def _lookup():

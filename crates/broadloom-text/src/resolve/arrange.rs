@@ -187,8 +187,7 @@ impl Resolver<'_> {
         };
         let Some(value) = value else { return Ok(None) };
         let value = self.cast_to(value, dtype, span)?;
-        let name = call.function;
-        self.build(span, |graph, site| graph.filled(name, value, shape.into(), site)).map(Some)
+        self.build(span, |graph, site| graph.filled(&call.function, value, shape.into(), site)).map(Some)
     }
 
     /// The sizes of a shape, given as a shape, a tuple or one size.

@@ -3,7 +3,7 @@
 use super::{Outcome, Resolver, Value, change, mistake, refused};
 use crate::absent;
 use crate::error::{Mistake, NameOf, Problem};
-use crate::names::{self, Function, OUT, bare};
+use crate::names::{self, Function, OUT, Sampled, bare};
 use crate::source::Span;
 use crate::syntax::{Argument, Id, Name};
 use broadloom_ir::ExprId;
@@ -14,7 +14,8 @@ use broadloom_ir::graph::{Graph, Literal, Site};
 
 /// A call with its arguments by parameter.
 pub(super) struct Call {
-    pub(super) function: &'static str,
+    /// The name that the program calls it by.
+    pub(super) function: Box<str>,
     pub(super) span: Span,
     /// The names of the parameters without marks, and the arguments for each.
     given: Vec<(&'static str, Vec<Id>)>,
@@ -31,7 +32,7 @@ impl Call {
     }
 
     pub(super) fn refuse<T>(&self, what: impl Into<Box<str>>) -> Outcome<T> {
-        mistake(Problem::Argument { function: self.function.into(), what: what.into() }, self.span)
+        mistake(Problem::Argument { function: self.function.clone(), what: what.into() }, self.span)
     }
 }
 
@@ -53,7 +54,6 @@ fn computes(function: Function) -> bool {
             | Function::Diff
             | Function::Median { .. }
             | Function::Quantile { .. }
-            | Function::Sampled(_)
             | Function::Several(_)
             | Function::Scan { .. }
             | Function::Accumulate(_)
@@ -61,7 +61,7 @@ fn computes(function: Function) -> bool {
             | Function::Reduce(_)
             | Function::NanReduce(_)
             | Function::Statistic(_)
-    )
+    ) || matches!(function, Function::Sampled(sampled) if !matches!(sampled, Sampled::IsIn | Sampled::ArrayEqual))
 }
 
 impl Resolver<'_> {
@@ -137,7 +137,7 @@ impl Resolver<'_> {
             return Ok(Value::Poison);
         }
         let order = names::numpy_order(function, own_name, &parameters);
-        let call = self.bind(own_name, &parameters, order, receiver, arguments, span)?;
+        let call = self.bind(&name.text, &parameters, order, receiver, arguments, span)?;
         if let (Function::Shape | Function::Length | Function::Ndim | Function::Size, Some(x)) =
             (function, call.get("x"))
         {
@@ -171,7 +171,7 @@ impl Resolver<'_> {
             }
         }
         let Some(expr) = self.tensor(id, DType::Bool)? else { return Ok(Value::Poison) };
-        let expr = self.codes(expr, span)?;
+        let expr = self.codes_as(expr, dtype, span)?;
         self.build(span, |graph, site| graph.cast(expr, dtype, site)).map(Value::Tensor)
     }
 
@@ -179,7 +179,7 @@ impl Resolver<'_> {
     /// argument that it has elsewhere is one that only NumPy has there.
     pub(super) fn bind(
         &self,
-        function: &'static str,
+        function: &str,
         parameters: &[&'static str],
         order: Option<Vec<&'static str>>,
         receiver: Option<Id>,
@@ -194,7 +194,7 @@ impl Resolver<'_> {
             }
         }
         let given = known.into_iter().map(|name| (name, Vec::new())).collect();
-        let mut call = Call { function, span, given };
+        let mut call = Call { function: function.into(), span, given };
         let by_position = parameters.iter().copied().filter(|parameter| !parameter.contains('='));
         let own: Vec<&'static str> = by_position.map(bare).collect();
         let positional = arguments.iter().filter(|argument| argument.keyword.is_none());
@@ -353,7 +353,7 @@ impl Resolver<'_> {
             }
             Function::Cast => {
                 let Some(dtype) = self.dtype(call)? else { return call.refuse("needs `dtype`") };
-                let x = self.codes(x, span)?;
+                let x = self.codes_as(x, dtype, span)?;
                 self.build(span, |graph, site| graph.cast(x, dtype, site))
             }
             Function::View => return self.bits(x, call),

@@ -207,7 +207,9 @@ impl Resolver<'_> {
             }
         }
         if literals.is_empty() {
-            return mistake(Problem::Program { what: "a list of numbers cannot be empty" }, span);
+            let problem = Problem::Program { what: "a list of numbers cannot be empty" };
+            let help = "for a tensor without elements, write `zeros((0,))`";
+            return Err(Box::new(Mistake::new(problem, span).help(help)));
         }
         let is_float = literals.iter().any(|literal| matches!(literal, Literal::Float(_)));
         let is_bool = literals.iter().all(|literal| matches!(literal, Literal::Bool(_)));

@@ -220,7 +220,7 @@ impl Resolver<'_> {
         let own = if axis < 0 { axis.checked_add_unsigned(rank as u64) } else { Some(axis) };
         match own.and_then(|own| usize::try_from(own).ok()).filter(|own| *own < rank) {
             Some(own) => Ok(own),
-            None => Err(super::refused(GraphProblem::NoAxis { axis, rank }, Some(call.function), call.span)),
+            None => Err(super::refused(GraphProblem::NoAxis { axis, rank }, Some(&call.function), call.span)),
         }
     }
 

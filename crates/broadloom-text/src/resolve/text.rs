@@ -187,6 +187,20 @@ impl Resolver<'_> {
         }
     }
 
+    /// Like [`Self::codes`], for a conversion to a dtype, which has to hold them.
+    pub(super) fn codes_as(&mut self, expr: ExprId, dtype: DType, span: Span) -> Outcome<ExprId> {
+        let last = self.texts.list(expr).map_or(0, |list| list.len().saturating_sub(1));
+        let is_held = Literal::Int(last as i128).to_scalar(dtype).is_some();
+        match self.texts.of.contains_key(&expr) {
+            true if dtype == DType::Bool || !is_held => {
+                let what = "the positions of texts in their list are integers from 0, of which this dtype holds too few";
+                let help = "for conditions, compare with a text: `x == 'yes'`; for all positions, write `.astype(i64)`";
+                Err(Box::new(Mistake::new(Problem::Program { what }, span).help(help)))
+            }
+            _ => self.codes(expr, span),
+        }
+    }
+
     /// The codes of a column of text and of the text that it is compared with, if the operands are such a pair.
     pub(super) fn compared_text(
         &mut self,

@@ -87,7 +87,7 @@ impl Resolver<'_> {
             if kind(from) > kind(dtype) {
                 let what = format!("does not convert {from} to {dtype} by itself").into();
                 let help = format!("convert the operand: `.astype({dtype})`");
-                let problem = Problem::Argument { function: call.function.into(), what };
+                let problem = Problem::Argument { function: call.function.clone(), what };
                 return Err(Box::new(Mistake::new(problem, span).help(help)));
             }
         }
@@ -108,7 +108,7 @@ impl Resolver<'_> {
         }
         let what = format!("has results of {found}, and none of {dtype}").into();
         let help = format!("convert the result: `.astype({dtype})`");
-        let problem = Problem::Argument { function: call.function.into(), what };
+        let problem = Problem::Argument { function: call.function.clone(), what };
         Err(Box::new(Mistake::new(problem, call.span).help(help)))
     }
 
@@ -133,7 +133,7 @@ impl Resolver<'_> {
         } else {
             return self.build(call.span, |graph, site| graph.cast(x, to, site)).map(Some);
         };
-        let problem = Problem::Argument { function: call.function.into(), what: what.into() };
+        let problem = Problem::Argument { function: call.function.clone(), what: what.into() };
         Err(Box::new(Mistake::new(problem, call.span).help(help)))
     }
 

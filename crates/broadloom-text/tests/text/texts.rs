@@ -35,6 +35,8 @@ fn columns_that_meet_need_one_list() {
         "where(v > 0, left, right)",
         "stack((left, right))",
         "searchsorted(sort(left), right)",
+        "isin(left, right)",
+        "array_equal(left, right)",
         "let x = flip(left); x == right; output y = right == 'c'",
         // A text of the other column, before they meet.
         "(left == 'c') & (left == right)",
@@ -65,6 +67,21 @@ fn codes_are_not_numbers() {
         let message = resolve(text).unwrap_err();
         assert!(message.contains("expected numbers, found a column of text"), "{text}: {message}");
     }
+    for text in [
+        "isin(left, v)",
+        "isin(v, left)",
+        "array_equal(left, v)",
+        "digitize(left, [1, 2])",
+        "interp(left, v, v)",
+    ] {
+        let message = resolve(text).unwrap_err();
+        assert!(message.contains("expected numbers, found a column of text"), "{text}: {message}");
+    }
+    for text in ["left.astype(bool)", "where(bool(left), v, 0)", "left[1:].astype(bool).any()"] {
+        let message = resolve(text).unwrap_err();
+        assert!(message.contains("of which this dtype holds too few"), "{text}: {message}");
+    }
+    assert!(resolve("left.astype(u8) + u8(left) + left.astype(f32)").is_ok());
     let message = resolve("left == 'z'").unwrap_err();
     assert!(message.contains("unknown column value `z`"), "{message}");
     let message = resolve("(left == right) & (left == 'x')").unwrap_err();

@@ -75,3 +75,21 @@ fn nothing_is_read() {
         }
     }
 }
+
+/// Quantiles of nothing are refused like a maximum: in terms of the axes that the user gave.
+#[test]
+fn quantiles_of_nothing_are_refused() {
+    let expressions: [(&str, Expression); 5] = [
+        ("max", |x| x.max(0)),
+        ("median", |x| x.median(0)),
+        ("nanmedian", |x| x.nanmedian(0)),
+        ("quantile", |x| x.quantile(0.3, 0)),
+        ("nanquantile", |x| x.nanquantile([0.1, 0.2], 0)),
+    ];
+    for (name, expression) in expressions {
+        let g = Graph::new();
+        let y = expression(g.input::<f32>("x", shape![0, 3]));
+        let message = g.compile([("y", y)]).unwrap_err().to_string();
+        assert!(message.contains(&format!("`{name}` is not defined for zero elements: axis 0")), "{message}");
+    }
+}

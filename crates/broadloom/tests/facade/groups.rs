@@ -67,19 +67,21 @@ fn sums_of_f64_are_compensated() {
     assert_eq!(sums, [rows as f64 - 2.0]);
 
     let inf = f64::INFINITY;
-    let cases: [(&[f64], f64); 6] = [
-        (&[inf, 1.0, 2.0], inf),
-        (&[1.0, -inf, 3.0], -inf),
-        (&[inf, -inf], f64::NAN),
-        (&[f64::NAN, 1.0], f64::NAN),
-        (&[f64::MAX, f64::MAX], inf),
-        (&[-0.0, -0.0], 0.0),
+    let most = f64::MAX;
+    let cases: [(&[f64], f64, f64); 8] = [
+        (&[inf, 1.0, 2.0], inf, inf),
+        (&[1.0, -inf, 3.0], -inf, -inf),
+        (&[inf, -inf], f64::NAN, f64::NAN),
+        (&[f64::NAN, 1.0], f64::NAN, f64::NAN),
+        (&[most, most, inf], inf, inf),
+        (&[most, most], inf, most),
+        (&[-most, -most, -most], -inf, -most),
+        (&[-0.0, -0.0], 0.0, 0.0),
     ];
-    for (values, sum) in cases {
+    for (values, sum, mean) in cases {
         let (sums, means) = sum_and_mean(values, &vec![0; values.len()], 2);
         assert_eq!(sums[0].to_bits() & !(1 << 63), sum.to_bits() & !(1 << 63), "{values:?}: {sums:?}");
         assert_eq!(sums[0].is_sign_negative() && !sum.is_nan(), sum.is_sign_negative(), "{values:?}");
-        let mean = sum / values.len() as f64;
         assert!(means[0] == mean || mean.is_nan() && means[0].is_nan(), "{values:?}: {means:?}");
         assert!(sums[1] == 0.0 && means[1].is_nan());
     }
@@ -112,6 +114,37 @@ fn means_lie_within_their_rows() {
             let least = own.clone().copied().fold(f64::INFINITY, f64::min);
             let greatest = own.copied().fold(f64::NEG_INFINITY, f64::max);
             assert!((least..=greatest).contains(mean), "{mean:?} is not in {least:?}..={greatest:?}");
+        }
+    }
+}
+
+/// Also a mean of values whose sum is too large. Integers times a power of two have exact sums.
+#[test]
+fn means_of_values_at_the_ends_of_f64() {
+    let most = (1i64 << 53) - 1;
+    for (rows, unit) in [(7, 971), (5000, 971), (BLOCK + 77, 971), (5000, -1074)] {
+        let unit = 2f64.powi(unit / 2) * 2f64.powi(unit - unit / 2);
+        let integers: Vec<i64> = (0..rows as i64)
+            .map(|row| match row % 5 {
+                0 => most,
+                1 => 1,
+                2 => most - 2 * most * (row % 2),
+                3 => most - row % 3,
+                _ => row.wrapping_mul(0x9e37_79b9_7f4a_7c1) % most,
+            })
+            .collect();
+        let values: Vec<f64> = integers.iter().map(|integer| *integer as f64 * unit).collect();
+        let ids: Vec<i64> = (0..rows as i64).map(|row| row % 5).collect();
+        let (_, means) = sum_and_mean(&values, &ids, 5);
+        for (segment, mean) in means.iter().enumerate() {
+            let own = || integers.iter().skip(segment).step_by(5);
+            let (sum, count) = (own().map(|integer| i128::from(*integer)).sum::<i128>(), own().count());
+            let (least, greatest) = (own().min().unwrap(), own().max().unwrap());
+            assert!((*least as f64 * unit..=*greatest as f64 * unit).contains(mean), "{mean:e}");
+            // Halves of units are not held where the unit is the least number.
+            let (found, count) = ((mean / unit) as i128, count as i128);
+            let error = (found * count - sum).abs();
+            assert!(error <= count + (sum.abs() >> 53), "{mean:e} is {found} units, and not {sum} / {count}");
         }
     }
 }
@@ -157,6 +190,7 @@ fn segments_have_the_bits_of_the_interpreter() {
         vec![
             x.segment_sum(ids, k) + 0.0 * like,
             (x * x).cast::<f64>().segment_mean(ids, k),
+            (x.cast::<f64>() * 7e307).segment_mean(ids, k),
             wide.segment_sum(ids, k),
             wide.segment_mean(ids, k),
             rows.segment_max(ids, k),
@@ -170,5 +204,29 @@ fn segments_have_the_bits_of_the_interpreter() {
         let inputs =
             [Input::of(&[n], numbers, 3), Input::of(&[n, d], numbers, 4), Input::of(&[k], numbers, 5)];
         kernels.check(format!("{n} rows of {d} in {k} groups"), &inputs);
+    }
+}
+
+/// Reductions of pairs that no array holds, of which the rows are merged: each is computed where its segment is known.
+#[test]
+fn segments_of_merged_pairs() {
+    let kernels = Kernels::of(&ways_and_baseline(), |g| {
+        let [n, k, p] = g.symbols(["n", "k", "p"]);
+        let (x, y) = (g.input::<f32>("x", shape![n, p]), g.input::<f32>("y", shape![k, p]));
+        let apart = x.unsqueeze(1) - y;
+        let distances = apart.square().sum(2).sqrt().reshape(shape![n * k]);
+        let nearest = apart.abs().argmin(2).reshape(shape![n * k]);
+        let ids = distances.floor().cast::<i64>().remainder(7);
+        let flat = x.matmul(y.transpose([1, 0])).reshape(shape![n * k]);
+        vec![
+            distances.segment_sum(ids, 7),
+            distances.segment_max(nearest.remainder(3), 3),
+            flat.slice(slice![..;3]).sum(..),
+            flat.cumsum(0),
+        ]
+    });
+    for (n, k, p) in [(1, 1, 1), (3, 5, 2), (40, 33, 3), (120, 50, 19)] {
+        let inputs = [Input::of(&[n, p], numbers, 1), Input::of(&[k, p], numbers, 2)];
+        kernels.check(format!("{n} x {k} pairs of {p} coordinates"), &inputs);
     }
 }

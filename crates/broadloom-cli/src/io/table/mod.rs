@@ -168,6 +168,12 @@ impl Table {
         let is_text = |at: &usize| matches!(self.kinds[*at], Kind::Text);
         let (text, others): (Vec<usize>, Vec<usize>) = (0..self.names.len()).partition(is_text);
         let named = |columns: Vec<usize>| columns.into_iter().map(|at| &self.names[at]).collect::<Vec<_>>();
+        if self.names.is_empty() {
+            return self
+                .content
+                .wrong("it has no columns")
+                .help("check whether the command that writes it failed");
+        }
         let failure = self.content.wrong(&format!("it has no column named {name:?}{near}"));
         match text.is_empty() {
             true => failure.help(format!("its columns are {:?}", self.names)),
@@ -203,39 +209,48 @@ impl Table {
     /// The input of one column, which is read in some way.
     fn opened(self: &Rc<Table>, name: &str, part: Part, read: &str) -> Opened {
         let columns = part.columns.iter().map(|column| self.describe(name, *column, read)).collect();
+        let warnings = match &self.origin {
+            Origin::Text(text) => text.warning().into_iter().collect(),
+            Origin::Columns(_) => Vec::new(),
+        };
         let source: Box<dyn Source> = Input::boxed(self, part);
-        Opened { name: name.to_owned(), source, is_named: false, warnings: Vec::new(), columns }
+        Opened { name: name.to_owned(), source, is_named: false, warnings, columns }
     }
 
     fn describe(&self, name: &str, column: usize, read: &str) -> String {
         format!("{name} = {}:{}: {read}", self.content.path().display(), self.names[column])
     }
 
-    /// The warning that an integer of a column of some dtype is not exact in f64, if one is not. `found` is the first
-    /// such integer of a text.
+    /// The warning that f64 does not hold a number of a column of some dtype, if it does not. `found` is the first such number
+    /// of a text.
     fn rounds(
         &self,
         name: &str,
         column: usize,
         dtype: DType,
-        found: Option<&Found>,
+        found: Option<&(Found, &'static str)>,
     ) -> Result<Option<[String; 2]>, Failure> {
         let (file, title) = (self.content.path().display(), &self.names[column]);
-        let (place, integer, help) = match &self.origin {
+        let (place, what, help) = match &self.origin {
             Origin::Text(_) => {
-                let Some(Found { row, line, text }) = found else { return Ok(None) };
+                let Some((found, becomes)) = found else { return Ok(None) };
                 let as_text = format!(
                     "if it is a name and not a count, read the column as text: '{name}={file}:{title}:text'"
                 );
-                (format!("row {row} (line {line})"), text.clone(), as_text)
+                (self.place(found), format!("{} is {becomes}", found.text), as_text)
             }
             Origin::Columns(columns) => {
                 let Some((row, integer)) = columns.first_rounded(column, dtype)? else { return Ok(None) };
                 let help = "to keep all digits, write the column without nulls, and read it alone";
-                (format!("row {row}"), integer, help.to_owned())
+                (format!("row {row}"), format!("{integer} is rounded to f64"), help.to_owned())
             }
         };
-        Ok(Some([format!("{file}: column {title:?}, {place}: {integer} is rounded to f64"), help]))
+        Ok(Some([format!("{file}: column {title:?}, {place}: {what}"), help]))
+    }
+
+    /// Where a cell of a text is.
+    fn place(&self, Found { row, at, .. }: &Found) -> String {
+        format!("row {row} (line {})", self.content.line(*at))
     }
 
     /// Whether a column can be one of a matrix.
@@ -293,8 +308,9 @@ impl Table {
         let row = vec![columns.len()];
         let part =
             Part { columns: columns.into(), reads: Reads::Numbers, dtype: DType::F64, row, names: None };
-        let opened = self.opened(name, part, "");
-        Ok(Opened { columns: described, warnings, ..opened })
+        let mut opened = self.opened(name, part, "");
+        opened.warnings.extend(warnings);
+        Ok(Opened { columns: described, ..opened })
     }
 
     /// The error of a column that is not one of numbers, for the input `name`.
@@ -321,6 +337,7 @@ impl Table {
             }
             Kind::Dates => as_dates(self.content.wrong(&format!("its column {title:?} has dates")))
                 .help_code("or with times:", format!("'{name}={file}:{title}:seconds'")),
+            Kind::Mixed { other, .. } if !other.is_decoded() => self.undecodable(column, other),
             Kind::Mixed { number, other } => self
                 .bad_cell(column, other, Reads::Numbers, Some(number))
                 .help_code("to read the column as text:", format!("'{name}={file}:{title}:text'")),
@@ -335,12 +352,13 @@ impl Table {
 
     /// The error of a cell that cannot be read in one way, beside a cell that can.
     fn bad_cell(&self, column: usize, bad: &Found, reads: Reads, good: Option<&Found>) -> Failure {
-        let Found { row, line, text } = bad;
-        let (title, wanted) = (&self.names[column], reads.wanted());
-        let beside = good.map_or(String::new(), |good| {
-            format!(", and {:?} in row {} (line {}) is one", good.text, good.row, good.line)
-        });
-        let what = format!("column {title:?}, row {row} (line {line}): {text:?} is not a {wanted}{beside}");
+        let (title, text, wanted) = (&self.names[column], &bad.text, reads.wanted());
+        if !bad.is_decoded() {
+            return self.undecodable(column, bad);
+        }
+        let beside = good
+            .map_or(String::new(), |good| format!(", and {:?} in {} is one", good.text, self.place(good)));
+        let what = format!("column {title:?}, {}: {text:?} is not a {wanted}{beside}", self.place(bad));
         let failure = self.content.wrong(&what);
         // What has digits is not missing, but written in another way.
         match text.contains(|letter: char| letter.is_numeric()) {
@@ -349,12 +367,21 @@ impl Table {
         }
     }
 
+    /// The error of a cell with bytes that are no text, in the encoding of UTF-8.
+    fn undecodable(&self, column: usize, found: &Found) -> Failure {
+        let (title, file) = (&self.names[column], self.content.path().display());
+        let what = format!("column {title:?}, {}: {:?} is not valid UTF-8", self.place(found), found.text);
+        let failure = self.content.wrong(&what);
+        failure.help_code("convert the file:", format!("iconv -f LATIN1 -t UTF-8 {file}"))
+    }
+
     /// The error of a number that is written for people.
     fn dressed(&self, column: usize, found: &Found) -> Failure {
-        let Found { row, line, text } = found;
+        let text = &found.text;
         let (title, dress) = (&self.names[column], numbers::dress(text).unwrap_or("an unusual form"));
         let what = format!(
-            "column {title:?}, row {row} (line {line}): {text:?} has {dress}, so it is not read as a number"
+            "column {title:?}, {}: {text:?} has {dress}, so it is not read as a number",
+            self.place(found)
         );
         let failure = self.content.wrong(&what);
         let options = numbers::options(text);
@@ -372,13 +399,7 @@ impl Table {
             Origin::Text(text) => text.texts(column)?,
             Origin::Columns(columns) => Ok(columns.texts(column)?),
         };
-        let texts = texts.map_err(|Found { row, line, text }| {
-            let title = &self.names[column];
-            let what = format!("column {title:?}, row {row} (line {line}): {text:?} is not valid UTF-8");
-            let file = self.content.path().display();
-            let failure = self.content.wrong(&what);
-            failure.help_code("convert the file:", format!("iconv -f LATIN1 -t UTF-8 {file}"))
-        })?;
+        let texts = texts.map_err(|found| self.undecodable(column, &found))?;
         let names: Names = texts.into_iter().collect();
         let read = format!("text, {} different", names.len());
         let (columns, reads) = (Rc::from([column]), Reads::Numbers);

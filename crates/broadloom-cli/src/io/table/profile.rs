@@ -8,8 +8,16 @@ use broadloom_ir::dtype::Class;
 #[derive(Debug, Clone)]
 pub struct Found {
     pub row: usize,
-    pub line: u64,
+    /// The byte of the file where the row starts, or the end of the row before.
+    pub at: u64,
     pub text: String,
+}
+
+impl Found {
+    /// Whether its bytes are text, in the encoding of UTF-8.
+    pub fn is_decoded(&self) -> bool {
+        !self.text.contains(char::REPLACEMENT_CHARACTER)
+    }
 }
 
 /// The cells of a column, read in one way: the first of each kind.
@@ -19,8 +27,8 @@ pub struct Profile {
     pub truth: Option<Found>,
     pub dressed: Option<Found>,
     pub text: Option<Found>,
-    /// A number that f64 rounds to another integer.
-    pub rounded: Option<Found>,
+    /// A number that f64 does not hold, and what becomes of it.
+    pub rounded: Option<(Found, &'static str)>,
     has_floats: bool,
     has_missing: bool,
 }
@@ -31,8 +39,8 @@ impl Profile {
     }
 
     /// Takes a cell into account.
-    pub fn add(&mut self, cell: Cell, text: &str, row: usize, line: u64) {
-        let found = || Found { row, line, text: text.to_owned() };
+    pub fn add(&mut self, cell: Cell, text: &str, row: usize, at: u64) {
+        let found = || Found { row, at, text: text.to_owned() };
         let first = match cell {
             Cell::Missing => {
                 self.has_missing = true;
@@ -45,8 +53,8 @@ impl Profile {
         };
         first.get_or_insert_with(found);
         self.has_floats |= matches!(cell, Cell::Float(_));
-        if is_rounded(cell, text) {
-            self.rounded.get_or_insert_with(found);
+        if let (None, Some(becomes)) = (&self.rounded, rounded(cell, text)) {
+            self.rounded = Some((found(), becomes));
         }
     }
 
@@ -56,14 +64,23 @@ impl Profile {
     }
 }
 
-/// Whether f64 has another value than an integer.
-fn is_rounded(cell: Cell, text: &str) -> bool {
-    match cell {
+/// What becomes of a number that f64 does not hold: an integer, or one beyond its range.
+fn rounded(cell: Cell, text: &str) -> Option<&'static str> {
+    let has_digits = |from: char| {
+        let digits = text.split(['e', 'E']).next().unwrap_or_default();
+        digits.contains(|letter: char| letter.is_ascii_digit() && letter >= from)
+    };
+    let is_rounded = match cell {
         Cell::Int(int) => (int as f64) as i128 != i128::from(int),
+        Cell::Float(float) if float.is_infinite() && has_digits('0') => {
+            return Some("too large for f64: it is inf");
+        }
+        Cell::Float(0.0) if has_digits('1') => return Some("too small for f64: it is 0"),
         // More digits than i64 has.
         Cell::Float(float) => text.parse::<i128>().is_ok_and(|int| float as i128 != int),
         _ => false,
-    }
+    };
+    is_rounded.then_some("rounded to f64")
 }
 
 /// The content of a column.
@@ -77,8 +94,8 @@ pub enum Kind {
         row: Vec<usize>,
         /// The class of the cells: integers and truth values become f64 if some are missing.
         class: Class,
-        /// A number that f64 rounds to another integer.
-        rounded: Option<Found>,
+        /// A number that f64 does not hold, and what becomes of it.
+        rounded: Option<(Found, &'static str)>,
     },
     Text,
     /// Dates that the file keeps as such, not as text.

@@ -8,13 +8,15 @@ use super::{Described, Found, Kind, Profile, TableOptions};
 use crate::failure::Failure;
 use crate::io::content::{Content, Reader};
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::{self, BufRead, BufReader, Read};
 use std::rc::Rc;
 
 /// The advice for a file that is not a table.
 pub const HELP: &str = "every row needs as many cells as the first one; if another character separates cells, pass it with --delimiter";
 /// The mark of UTF-8 with which some programs start files. It is not part of the first cell.
 const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+/// The marks of UTF-16 in either order, in which some programs for tables write text.
+const WIDE: [[u8; 2]; 2] = [[0xff, 0xfe], [0xfe, 0xff]];
 
 /// The text of a table, and how it is read.
 #[derive(Debug)]
@@ -25,6 +27,8 @@ pub struct Text {
     /// The place of the first cell.
     start: u64,
     has_header: bool,
+    /// The first empty line between rows of one column, where it may be meant as a cell.
+    empty_line: Option<u64>,
 }
 
 /// The rows of a file in its order.
@@ -45,12 +49,17 @@ impl Text {
         let mut beginning = Vec::new();
         let read = content.reader(0).take(MARK.len() as u64).read_to_end(&mut beginning);
         read.map_err(|error| content.unreadable(&error))?;
+        if WIDE.iter().any(|mark| beginning.starts_with(mark)) {
+            let code = format!("iconv -f UTF-16 -t UTF-8 {}", content.path().display());
+            return Err(content.wrong("it is text in UTF-16").help_code("convert the file:", code));
+        }
         let mut text = Text {
             content: content.clone(),
             delimiter: options.delimiter.unwrap_or(usual),
             spelling: options.spelling.clone(),
             start: if beginning == MARK { MARK.len() as u64 } else { 0 },
             has_header: false,
+            empty_line: None,
         };
         let mut reader = text.records();
         let mut record = csv::ByteRecord::new();
@@ -69,15 +78,43 @@ impl Text {
                 names = (0..cells.len()).map(|at| format!("c{at}")).collect();
             }
             rows += 1;
-            let line = record.position().map_or(0, csv::Position::line);
+            let at = text.place(record.position());
             for (profile, bytes) in profiles.iter_mut().zip(&record) {
-                text.look_at(profile, Reads::Numbers, bytes, rows, line);
+                text.look_at(profile, Reads::Numbers, bytes, rows, at);
             }
         }
         let kinds = profiles.into_iter().map(Kind::from).collect();
+        if names.len() == 1 {
+            text.empty_line = text.find_empty_line().map_err(|error| content.unreadable(&error))?;
+        }
         // pandas and R write the index of rows as a first column without a name.
         let index = if names.first().is_some_and(String::is_empty) { vec![0] } else { Vec::new() };
         Ok((text, Described { names, kinds, rows, index }))
+    }
+
+    /// The first empty line that has others before and behind it; none is looked for in a text with quoted cells, which may
+    /// have such lines.
+    fn find_empty_line(&self) -> io::Result<Option<u64>> {
+        let (mut empty, mut between, mut has_rows) = (None, None, false);
+        for (number, line) in (1..).zip(BufReader::new(self.content.reader(self.start)).split(b'\n')) {
+            let line = line?;
+            if line.contains(&b'"') {
+                return Ok(None);
+            }
+            match line.as_slice() {
+                b"" | b"\r" if has_rows => empty = empty.or(Some(number)),
+                b"" | b"\r" => {}
+                _ => (between, has_rows) = (empty, true),
+            }
+        }
+        Ok(between)
+    }
+
+    /// The warning of an empty line, if there is one that may be meant as a cell.
+    pub fn warning(&self) -> Option<[String; 2]> {
+        let line = self.empty_line?;
+        let what = format!("{}: line {line} is empty, and not a row", self.content.name());
+        Some([what, "if a cell is missing there, write NA".to_owned()])
     }
 
     fn records(&self) -> Records {
@@ -86,16 +123,21 @@ impl Text {
     }
 
     /// Takes a cell into account for the kind of its column.
-    fn look_at(&self, profile: &mut Profile, reads: Reads, bytes: &[u8], row: usize, line: u64) {
+    fn look_at(&self, profile: &mut Profile, reads: Reads, bytes: &[u8], row: usize, at: u64) {
         let text = cells::text(bytes);
         let cell = reads.read(&text, &self.spelling);
-        profile.add(cell, &text, row, line);
+        profile.add(cell, &text, row, at);
+    }
+
+    /// The place of a row in the file.
+    fn place(&self, of: Option<&csv::Position>) -> u64 {
+        self.start + of.map_or(0, csv::Position::byte)
     }
 
     fn bad_rows(&self, error: &csv::Error) -> Failure {
         let what = match error.kind() {
             csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
-                let line = pos.as_ref().map_or(0, csv::Position::line);
+                let line = self.content.line(self.place(pos.as_ref()));
                 let cells = if *len == 1 { "1 cell" } else { &format!("{len} cells") };
                 format!("line {line} has {cells}, but the first has {expected_len}")
             }
@@ -135,8 +177,7 @@ impl Text {
             let bytes = record.get(column).unwrap_or_default();
             let text = cells::text(bytes);
             if bad.is_none() && std::str::from_utf8(bytes).is_err() {
-                let line = record.position().map_or(0, csv::Position::line);
-                bad = Some(Found { row, line, text: text.to_string() });
+                bad = Some(Found { row, at: self.place(record.position()), text: text.to_string() });
             }
             if !texts.contains(&*text) {
                 texts.insert((&*text).into());
@@ -155,8 +196,8 @@ impl Text {
     pub fn profile(&self, column: usize, reads: Reads) -> Result<Profile, Failure> {
         let mut profile = Profile::new();
         self.for_each_row(|row, record| {
-            let line = record.position().map_or(0, csv::Position::line);
-            self.look_at(&mut profile, reads, record.get(column).unwrap_or_default(), row, line);
+            let at = self.place(record.position());
+            self.look_at(&mut profile, reads, record.get(column).unwrap_or_default(), row, at);
         })?;
         Ok(profile)
     }

@@ -16,6 +16,12 @@ const OF_FLOATS: &[(&str, Expression)] = &[
     ("a softmax and its sums", |d, _| vec![d.softmax(1), d.log_softmax(1).sum(1)]),
     ("medians", |d, _| vec![d.median(1), d.nanmedian(1)]),
     ("quantiles", |d, _| vec![d.quantile(0.3, 1), d.quantile([0.1, 0.5, 1.0], 1), d.nanquantile(0.7, 1)]),
+    ("sums of medians", |d, _| vec![d.median(1).sum(..), d.nanquantile(0.2, 0).mean(..)]),
+    ("running and grouped medians", |d, _| {
+        let medians = d.median(1);
+        let places = d.argmin(1).remainder(3);
+        vec![medians.cumsum(0), medians.segment_sum(places, 3), d.cumsum(1).sum(..)]
+    }),
     ("a softmax of running sums", |d, _| vec![d.cumsum(1).softmax(1).argmax(1)]),
 ];
 
@@ -32,6 +38,15 @@ const OF_NUMBERS: &[(&str, Expression)] = &[
     ("of sorted columns", |d, _| vec![d.sort(0).slice(slice![0, ..]), d.argsort(0).slice(slice![..1, ..])]),
     ("what rows are divided by", |d, _| {
         vec![d.sort(1).maximum(d.max_keepdims(1)), d.sort(1).slice(slice![..;-1, 0])]
+    }),
+    ("extremes of rows", |d, _| {
+        vec![d.cummax(1).slice(slice![.., -1]).max(..), d.sort(1).min(..), d.cumsum(1).max(..)]
+    }),
+    ("elements at found places", |d, _| {
+        vec![
+            d.take_along_axis(d.argmin_keepdims(1), 1),
+            d.take_along_axis(d.argsort(1).slice(slice![.., ..1]), 1).max(..),
+        ]
     }),
     ("data in order", |d, y| vec![y.take(d.argsort(1).slice(slice![.., ..1]), 0).sum([1, 2])]),
     ("several sorts, one of them of all", |d, _| {
@@ -153,6 +168,16 @@ fn some_rows_are_stored() {
         ("running sums", |d, _| vec![d.cumsum(1).slice(slice![.., -1])]),
         ("softmax", |d, y| vec![(-d).softmax(1).matmul(y)]),
         ("columns", |d, _| vec![d.argsort(0).slice(slice![..5, ..])]),
+        ("medians of numbers", |d, _| vec![d.nanmedian(1)]),
+        ("the least by its place", |d, _| vec![d.take_along_axis(d.argmin_keepdims(1), 1)]),
+        ("a sum of medians", |d, _| vec![d.median(1).sum(..)]),
+        ("the greatest running sum", |d, _| vec![d.cumsum(1).max(..)]),
+        ("a sum of sorted rows", |d, _| vec![d.sort(1).slice(slice![.., ..9]).sqrt().sum(..)]),
+        ("running sums of medians", |d, _| vec![d.median(1).cumsum(0)]),
+        ("groups of last running sums", |d, _| {
+            let last = d.cumsum(1).slice(slice![.., -1]);
+            vec![last.segment_max(last.cast::<i64>().remainder(7), 7)]
+        }),
     ];
     for (name, expression) in all {
         for sizes in [[None, None, None], [None, None, Some(3)], [Some(5000), Some(2000), Some(3)]] {
