@@ -145,8 +145,9 @@ pub(crate) enum Kind {
         /// The initial values, without the axis.
         initial: Option<FlatId>,
     },
-    /// An array with rows replaced, see [`Node::Scatter`]. Always stored.
+    /// An array with rows changed, see [`Node::Scatter`]. Always stored.
     Scatter {
+        op: Option<Op>,
         base: FlatId,
         indices: FlatId,
         values: FlatId,
@@ -190,7 +191,7 @@ impl Kind {
             Kind::Search { table, values, .. } => smallvec![*table, *values],
             Kind::Concat { operands, .. } => operands.clone(),
             Kind::Set { base, value, .. } => smallvec![*base, *value],
-            Kind::Scatter { base, indices, values } => smallvec![*base, *indices, *values],
+            Kind::Scatter { base, indices, values, .. } => smallvec![*base, *indices, *values],
             Kind::Segment { values, ids, initial, .. } => {
                 [*values, *ids].into_iter().chain(*initial).collect()
             }
@@ -527,9 +528,9 @@ impl Flat {
                 self.replacements.push(self.memo[value]);
                 return self.set(self.memo[base], self.memo[value], region, expr);
             }
-            Node::Scatter { base, indices, values } => {
+            Node::Scatter { op, base, indices, values } => {
                 let [base, indices, values] = [base, indices, values].map(|operand| self.memo[operand]);
-                return Ok(self.scatter(base, [indices, values], self.in_place.contains(&expr), expr));
+                return Ok(self.scatter(*op, base, [indices, values], self.in_place.contains(&expr), expr));
             }
             Node::Segment { op, compensated, elements, values, ids, initial } => {
                 let values = self.widened(self.memo[values]);

@@ -146,7 +146,7 @@ pub(crate) struct NestStore {
 /// A position given by data.
 #[derive(Debug, Clone)]
 pub(crate) struct NestScatter {
-    pub op: Option<ReduceOp>,
+    pub op: Option<Op>,
     pub index: ValueId,
     pub stride: Stride,
     pub size: Extent,
