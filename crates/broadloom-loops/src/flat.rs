@@ -26,6 +26,7 @@ mod set;
 mod sizes;
 mod views;
 
+use below::NodeSet;
 use reduced::{Reduced, reduced};
 pub use reductions::{is_few, most_unrolled};
 use scattered::changes_in_place;
@@ -244,7 +245,7 @@ pub(crate) struct Flat {
     pub host_symbols: Vec<HostSymbol>,
     pub groups: Vec<Group>,
     /// Nodes that must be stored, whatever uses them.
-    pub stored: Vec<FlatId>,
+    pub stored: NodeSet,
     /// What replaces regions of other tensors.
     pub replacements: Vec<FlatId>,
     /// Changes that are written over their base, with a copy of it that no other node reads.
@@ -264,6 +265,8 @@ pub(crate) struct Flat {
     /// Changes of arrays of the caller, which must keep their elements if an index is out of range.
     in_place: HashSet<ExprId>,
     memo: HashMap<ExprId, FlatId>,
+    /// The expressions of `memo`.
+    exprs: HashMap<FlatId, SmallVec<[ExprId; 1]>>,
     /// How reductions read expressions.
     reduced: HashMap<ExprId, Reduced>,
     /// Reductions over one axis whose results a reduction over several axes combines over the others, with the number of elements
@@ -286,7 +289,7 @@ impl Flat {
             conditions: conditions(graph),
             host_symbols: Vec::new(),
             groups: Vec::new(),
-            stored: Vec::new(),
+            stored: NodeSet::default(),
             replacements: Vec::new(),
             overwritten: HashMap::new(),
             in_place: changes_in_place(graph),
@@ -297,6 +300,7 @@ impl Flat {
             apart: with_sizes(&options.apart, &options.sizes)?,
             strides: HashMap::new(),
             memo: HashMap::new(),
+            exprs: HashMap::new(),
             reduced: reduced(graph, options.long_rows),
             combined: HashMap::new(),
             budget: Cell::new(options.max_values),
@@ -321,6 +325,7 @@ impl Flat {
             flat.spend()?;
             let id = flat.translate(graph, expr)?;
             flat.memo.insert(expr, id);
+            flat.exprs.entry(id).or_default().push(expr);
         }
         for (index, output) in graph.outputs().iter().enumerate() {
             let layout = options.outputs.get(index).cloned().unwrap_or(Layout::Dense);
@@ -345,9 +350,9 @@ impl Flat {
         &self.nodes[id.index()]
     }
 
-    /// Returns the expressions whose values are nodes.
-    pub fn exprs(&self) -> impl Iterator<Item = (ExprId, FlatId)> {
-        self.memo.iter().map(|(expr, node)| (*expr, *node))
+    /// Returns the expressions whose values a node has.
+    pub fn exprs_of(&self, node: FlatId) -> &[ExprId] {
+        self.exprs.get(&node).map_or(&[], |exprs| exprs)
     }
 
     /// Returns what is known of sizes.
@@ -454,9 +459,7 @@ impl Flat {
 
     /// Stores a node: from here on it counts as an array.
     pub fn store(&mut self, id: FlatId) {
-        if !self.stored.contains(&id) {
-            self.stored.push(id);
-        }
+        self.stored.insert(id);
         let node = &mut self.nodes[id.index()];
         node.nested = 0;
         node.weight = 1;
@@ -466,7 +469,7 @@ impl Flat {
     pub fn is_dense(&self, id: FlatId) -> bool {
         match self.node(id).kind {
             Kind::Buffer(buffer) => self.layouts[buffer.index()] == Layout::Dense,
-            _ => self.stored.contains(&id),
+            _ => self.stored.contains(id),
         }
     }
 

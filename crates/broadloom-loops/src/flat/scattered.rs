@@ -59,7 +59,7 @@ impl Flat {
         // They may read rows that are changed before them.
         for read in [indices, values] {
             let is_array = matches!(self.node(read).kind, Kind::Buffer(_));
-            if !is_array && self.below([read]).contains(base) {
+            if !is_array && self.reaches(read, base) {
                 self.replacements.push(read);
                 self.store(read);
             }
