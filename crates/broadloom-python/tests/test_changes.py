@@ -508,7 +508,29 @@ def masks_of_ufuncs(x, y):
     return x.astype(x.dtype, copy=False) is x
 
 
+def numbers_beside_masks(x, m):
+    x[:, m, 0] = 3
+    x[m, :, 1] += np.arange(6.0)
+    x[m, 0, :] *= np.arange(4.0)
+    x[..., m, 2] = x[..., m, 3]
+    x[1, m] -= 1
+    k = np.flatnonzero(m)
+    x[2, k, 1] = 9
+
+
+def rows_and_columns(x, n):
+    made = np.eye(n, dtype=x.dtype)
+    for i in range(n - 1):
+        made[i + 1 :, i] = made[i, i + 1 :] = x[i, i + 1 :] + i
+    return made
+
+
+def test_more_regions_than_a_kernel_is_cut_into():
+    check(rows_and_columns, np.arange(1600.0).reshape(40, 40), 40)
+
+
 def test_masks_beside_other_items():
+    check(numbers_beside_masks, np.arange(144.0).reshape(6, 6, 4), np.array([1, 0, 1, 1, 0, 0], bool))
     check(masks_beside_positions, A, A[:, 0] > 8)
     check(masks_of_ufuncs, A, B * B)
 

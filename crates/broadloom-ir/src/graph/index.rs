@@ -353,6 +353,7 @@ impl Graph {
         let flat: Vec<Option<Dim>> = std::iter::once(count).chain(rest).map(Some).collect();
         let values = self.try_reshape(values, &flat, site)?;
         let total = self.segment_total(reduction, values, ids, rows, site)?;
+        let total = self.convert(total, self.dtype(table), site)?;
         self.try_elementwise(op, &[table, total], site)
     }
 
