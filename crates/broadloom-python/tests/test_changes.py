@@ -525,6 +525,24 @@ def rows_and_columns(x, n):
     return made
 
 
+def parts_are_views(x):
+    left, right = np.split(x, 2, axis=1)
+    left += right
+    right[:] = left[:, ::-1]
+    parts = np.array_split(x, 4)
+    parts[1][0] = 5
+    x[0] = 9
+    one, two, three = np.hsplit(x, [2, 5])
+    two[...] = 0
+    above, below = np.vsplit(x, 2)
+    below += above
+    return parts[0], three
+
+
+def test_parts_are_views():
+    check(parts_are_views, np.arange(48.0).reshape(6, 8))
+
+
 def test_more_regions_than_a_kernel_is_cut_into():
     check(rows_and_columns, np.arange(1600.0).reshape(40, 40), 40)
 
