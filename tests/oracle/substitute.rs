@@ -2,7 +2,7 @@
 //! shapes and the same bits.
 
 use crate::build::{apply, reduce};
-use broadloom::{CheckedGraph, Dim, Graph, Scalar, Shape, SliceItem, Tensor, concat, select};
+use broadloom::{CheckedGraph, Dim, Graph, Op, Scalar, Shape, SliceItem, Tensor, concat, select};
 use broadloom_ir::dim;
 use broadloom_ir::for_each_dtype;
 use broadloom_ir::graph::{InputInfo, Node, SliceAxis, View};
@@ -102,7 +102,19 @@ pub fn substitute(graph: &CheckedGraph, values: &dyn Fn(broadloom_ir::SymbolId) 
                 let parts = region.iter().zip(&counts).map(|(part, count)| slice(part, *count, &size));
                 operands[0].at(parts.collect::<Vec<SliceItem>>()).set(operands[1])
             }
-            Node::Scatter { .. } => operands[0].at(operands[1]).set(operands[2]),
+            Node::Scatter { op, .. } => {
+                let rows = operands[0].at(operands[1]);
+                match op {
+                    None => rows.set(operands[2]),
+                    Some(Op::Add) => rows.add(operands[2]),
+                    Some(Op::Subtract) => rows.subtract(operands[2]),
+                    Some(Op::Multiply) => rows.multiply(operands[2]),
+                    Some(Op::Divide) => rows.divide(operands[2]),
+                    Some(Op::Minimum) => rows.minimum(operands[2]),
+                    Some(Op::Maximum) => rows.maximum(operands[2]),
+                    Some(op) => unreachable!("{op} does not accumulate"),
+                }
+            }
             Node::Segment { op, compensated, elements, .. } => {
                 let identity = constant(&fresh, op.identity(graph.dtype(expr)));
                 let tables = segment_tables(elements).expect("it was accepted");

@@ -181,8 +181,8 @@ impl Run<'_> {
                 let picked = self.picked(region, &value.shape, expr)?;
                 view::set(array(base)?, &picked, value).map_err(at)
             }
-            Node::Scatter { base, indices, values } => {
-                join::scatter(array(base)?, array(indices)?, array(values)?).map_err(at)
+            Node::Scatter { op, base, indices, values } => {
+                join::scatter(*op, array(base)?, array(indices)?, array(values)?).map_err(at)
             }
             Node::Segment { op, compensated, elements, values, ids, initial } => {
                 let tables = join::Tables {

@@ -615,6 +615,12 @@ impl Op {
         Op::ALL.iter().copied().find(|op| op.name() == name)
     }
 
+    /// Returns whether an op may combine elements at positions with values in turn: see [`Node::Scatter`](crate::graph::Node).
+    pub fn accumulates(self) -> bool {
+        use Op::*;
+        matches!(self, Add | Subtract | Multiply | Divide | Minimum | Maximum)
+    }
+
     /// Returns the dtype to which operands of these dtypes are converted, or `None` if the op is not defined on
     /// them.
     pub fn operand_dtype(self, operands: &[DType]) -> Option<DType> {

@@ -1,56 +1,72 @@
 //! Which kernels may find data that have no result, and which arrays are written only after all of them.
 
 use crate::kernel::*;
+use broadloom_ir::dim::Dim;
+use std::collections::HashMap;
 
-/// Returns whether a kernel may find data that have no result: an index out of range, or a negative exponent of an integer.
-/// An index that another kernel has checked below the same size is in range.
-pub(crate) fn can_fail(kernels: &[Kernel], buffers: &[Buffer], kernel: &Kernel) -> bool {
-    kernel.values.iter().any(|value| {
-        let is_checked = match &value.def {
-            Def::Checked { index, size, .. } => {
-                are_checked(kernels, buffers, kernel, *index, *size).unwrap_or(false)
-            }
-            _ => false,
-        };
-        !is_checked && value.def.accesses().iter().any(|(_, used)| *used == Use::Position)
-    })
+/// Returns which kernels may find data that have no result: an index out of range, or a negative exponent of an integer. An
+/// index that another kernel has checked below the same size is in range.
+pub(crate) fn failing(kernels: &[Kernel], buffers: &[Buffer]) -> Vec<bool> {
+    let checked = checked(kernels, buffers);
+    let fails = |kernel: &Kernel| {
+        kernel.values.iter().any(|value| {
+            let is_checked = match value.def {
+                Def::Checked { index, size, .. } => is_checked(&checked, kernel, index, size),
+                _ => false,
+            };
+            !is_checked && value.def.accesses().iter().any(|(_, used)| *used == Use::Position)
+        })
+    };
+    kernels.iter().map(fails).collect()
 }
 
 /// Returns whether a value is loaded from a temporary that has only indices below a size.
-fn are_checked(
-    kernels: &[Kernel],
-    buffers: &[Buffer],
+fn is_checked(
+    checked: &HashMap<BufferId, Option<Dim>>,
     reader: &Kernel,
     index: ValueId,
     below: Extent,
-) -> Option<bool> {
-    let Def::Load { access, .. } = reader.values[index.index()].def else { return None };
-    let array = reader.accesses[access.index()].buffer?;
-    if buffers[array.index()].role != Role::Temporary || buffers[array.index()].starts_as.is_some() {
-        return None;
+) -> bool {
+    let Def::Load { access, .. } = reader.values[index.index()].def else { return false };
+    let array = reader.accesses[access.index()].buffer;
+    let size = array.and_then(|array| checked.get(&array)?.as_ref());
+    size.is_some_and(|size| *size == reader.size(below))
+}
+
+/// Returns the temporaries that are written, each with the size below which all its elements are, if these are indices that
+/// were checked below one size.
+fn checked(kernels: &[Kernel], buffers: &[Buffer]) -> HashMap<BufferId, Option<Dim>> {
+    let mut checked: HashMap<BufferId, Option<Dim>> = HashMap::new();
+    for kernel in kernels {
+        for stmt in kernel.statements() {
+            let size = match stmt {
+                Stmt::Store { value, .. } => match kernel.values[value.index()].def {
+                    Def::Checked { size, .. } => Some(kernel.size(size)),
+                    _ => None,
+                },
+                _ => None,
+            };
+            for (access, used) in stmt.accesses(&kernel.values) {
+                let Some(array) = kernel.accesses[access.index()].buffer.filter(|_| used.writes()) else {
+                    continue;
+                };
+                let buffer = &buffers[array.index()];
+                let is_own = buffer.role == Role::Temporary && buffer.starts_as.is_none();
+                let size = size.clone().filter(|_| is_own);
+                let all = checked.entry(array).or_insert_with(|| size.clone());
+                if *all != size {
+                    *all = None;
+                }
+            }
+        }
     }
-    let below = reader.size(below);
-    let writes = |kernel: &Kernel, stmt: &Stmt| {
-        let of_array = |access: AccessId| kernel.accesses[access.index()].buffer == Some(array);
-        stmt.accesses(&kernel.values).iter().any(|(access, used)| used.writes() && of_array(*access))
-    };
-    let is_checked = |kernel: &Kernel, stmt: &Stmt| match stmt {
-        Stmt::Store { value, .. } => match kernel.values[value.index()].def {
-            Def::Checked { size, .. } => kernel.size(size) == below,
-            _ => false,
-        },
-        _ => false,
-    };
-    let mut statements =
-        kernels.iter().flat_map(|kernel| kernel.statements().map(move |stmt| (kernel, stmt)));
-    Some(statements.all(|(kernel, stmt)| !writes(kernel, stmt) || is_checked(kernel, stmt)))
+    checked
 }
 
 impl Schedule {
     /// Returns the last kernel that may find data that have no result.
     pub fn last_failing(&self) -> Option<KernelId> {
-        let fails = |kernel: &Kernel| can_fail(&self.kernels, &self.buffers, kernel);
-        self.kernels.iter().rposition(fails).map(KernelId::new)
+        failing(&self.kernels, &self.buffers).into_iter().rposition(|fails| fails).map(KernelId::new)
     }
 }
 

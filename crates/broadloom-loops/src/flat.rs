@@ -26,6 +26,7 @@ mod set;
 mod sizes;
 mod views;
 
+use below::NodeSet;
 use reduced::{Reduced, reduced};
 pub use reductions::{is_few, most_unrolled};
 use scattered::changes_in_place;
@@ -145,8 +146,9 @@ pub(crate) enum Kind {
         /// The initial values, without the axis.
         initial: Option<FlatId>,
     },
-    /// An array with rows replaced, see [`Node::Scatter`]. Always stored.
+    /// An array with rows changed, see [`Node::Scatter`]. Always stored.
     Scatter {
+        op: Option<Op>,
         base: FlatId,
         indices: FlatId,
         values: FlatId,
@@ -190,7 +192,7 @@ impl Kind {
             Kind::Search { table, values, .. } => smallvec![*table, *values],
             Kind::Concat { operands, .. } => operands.clone(),
             Kind::Set { base, value, .. } => smallvec![*base, *value],
-            Kind::Scatter { base, indices, values } => smallvec![*base, *indices, *values],
+            Kind::Scatter { base, indices, values, .. } => smallvec![*base, *indices, *values],
             Kind::Segment { values, ids, initial, .. } => {
                 [*values, *ids].into_iter().chain(*initial).collect()
             }
@@ -243,7 +245,7 @@ pub(crate) struct Flat {
     pub host_symbols: Vec<HostSymbol>,
     pub groups: Vec<Group>,
     /// Nodes that must be stored, whatever uses them.
-    pub stored: Vec<FlatId>,
+    pub stored: NodeSet,
     /// What replaces regions of other tensors.
     pub replacements: Vec<FlatId>,
     /// Changes that are written over their base, with a copy of it that no other node reads.
@@ -263,6 +265,8 @@ pub(crate) struct Flat {
     /// Changes of arrays of the caller, which must keep their elements if an index is out of range.
     in_place: HashSet<ExprId>,
     memo: HashMap<ExprId, FlatId>,
+    /// The expressions of `memo`.
+    exprs: HashMap<FlatId, SmallVec<[ExprId; 1]>>,
     /// How reductions read expressions.
     reduced: HashMap<ExprId, Reduced>,
     /// Reductions over one axis whose results a reduction over several axes combines over the others, with the number of elements
@@ -285,7 +289,7 @@ impl Flat {
             conditions: conditions(graph),
             host_symbols: Vec::new(),
             groups: Vec::new(),
-            stored: Vec::new(),
+            stored: NodeSet::default(),
             replacements: Vec::new(),
             overwritten: HashMap::new(),
             in_place: changes_in_place(graph),
@@ -296,6 +300,7 @@ impl Flat {
             apart: with_sizes(&options.apart, &options.sizes)?,
             strides: HashMap::new(),
             memo: HashMap::new(),
+            exprs: HashMap::new(),
             reduced: reduced(graph, options.long_rows),
             combined: HashMap::new(),
             budget: Cell::new(options.max_values),
@@ -320,6 +325,7 @@ impl Flat {
             flat.spend()?;
             let id = flat.translate(graph, expr)?;
             flat.memo.insert(expr, id);
+            flat.exprs.entry(id).or_default().push(expr);
         }
         for (index, output) in graph.outputs().iter().enumerate() {
             let layout = options.outputs.get(index).cloned().unwrap_or(Layout::Dense);
@@ -344,9 +350,9 @@ impl Flat {
         &self.nodes[id.index()]
     }
 
-    /// Returns the expressions whose values are nodes.
-    pub fn exprs(&self) -> impl Iterator<Item = (ExprId, FlatId)> {
-        self.memo.iter().map(|(expr, node)| (*expr, *node))
+    /// Returns the expressions whose values a node has.
+    pub fn exprs_of(&self, node: FlatId) -> &[ExprId] {
+        self.exprs.get(&node).map_or(&[], |exprs| exprs)
     }
 
     /// Returns what is known of sizes.
@@ -453,9 +459,7 @@ impl Flat {
 
     /// Stores a node: from here on it counts as an array.
     pub fn store(&mut self, id: FlatId) {
-        if !self.stored.contains(&id) {
-            self.stored.push(id);
-        }
+        self.stored.insert(id);
         let node = &mut self.nodes[id.index()];
         node.nested = 0;
         node.weight = 1;
@@ -465,7 +469,7 @@ impl Flat {
     pub fn is_dense(&self, id: FlatId) -> bool {
         match self.node(id).kind {
             Kind::Buffer(buffer) => self.layouts[buffer.index()] == Layout::Dense,
-            _ => self.stored.contains(&id),
+            _ => self.stored.contains(id),
         }
     }
 
@@ -527,9 +531,9 @@ impl Flat {
                 self.replacements.push(self.memo[value]);
                 return self.set(self.memo[base], self.memo[value], region, expr);
             }
-            Node::Scatter { base, indices, values } => {
+            Node::Scatter { op, base, indices, values } => {
                 let [base, indices, values] = [base, indices, values].map(|operand| self.memo[operand]);
-                return Ok(self.scatter(base, [indices, values], self.in_place.contains(&expr), expr));
+                return Ok(self.scatter(*op, base, [indices, values], self.in_place.contains(&expr), expr));
             }
             Node::Segment { op, compensated, elements, values, ids, initial } => {
                 let values = self.widened(self.memo[values]);

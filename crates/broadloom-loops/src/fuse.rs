@@ -60,9 +60,9 @@ fn scheduled(
     flat.store_replacements(updates);
     let (plan, assumptions) = Materialization::new(&mut flat, options)?;
     let (stored, kernels, partial) = (HashMap::new(), Vec::new(), Vec::new());
-    let (next, made, cut) = (HashMap::new(), Vec::new(), RefCell::default());
+    let (holders, next, made, cut) = (HashMap::new(), HashMap::new(), Vec::new(), RefCell::default());
     let mut fusion =
-        Fusion { flat, plan, stored, updates, updated, partial, next, kernels, made, assumptions, cut };
+        Fusion { flat, plan, stored, holders, updates, updated, partial, next, kernels, made, assumptions, cut };
     for node in fusion.plan.materialized().collect::<Vec<_>>() {
         fusion.store(node);
     }
@@ -86,6 +86,8 @@ struct Fusion<'u> {
     flat: Flat,
     plan: Materialization,
     stored: HashMap<FlatId, BufferId>,
+    /// The nodes of the arrays of `stored`.
+    holders: HashMap<BufferId, FlatId>,
     updates: &'u mut Updates,
     /// The inputs whose elements outputs have where these do not change.
     updated: BTreeMap<FlatId, BufferId>,
@@ -121,6 +123,7 @@ impl Fusion<'_> {
         });
         self.flat.buffers[buffer.index()].reason = self.plan.reason(node);
         self.stored.insert(node, buffer);
+        self.holders.insert(buffer, node);
         self.cut.borrow_mut().clear();
     }
 
@@ -229,10 +232,9 @@ impl Fusion<'_> {
                 self.cut.borrow_mut().clear();
             }
             // All readers of an array are made before the kernels that write it, so no cycle can arise.
-            let needed =
-                self.stored.iter().filter(|(node, buffer)| read.contains(buffer) && !roots.contains(node));
+            let needed = read.iter().filter_map(|buffer| self.holders.get(buffer).copied());
+            let needed = needed.filter(|node| !roots.contains(node));
             // Copies of arrays are an exception: everything they need exists, so they can be made at any time.
-            let needed = needed.map(|(node, _)| *node);
             pending.extend(needed.filter(|node| !(self.flat.is_pack(*node) && computed.contains(node))));
             self.kernels.extend(kernels);
         }

@@ -195,7 +195,7 @@ impl Planner<'_> {
         for output in self.flat.outputs.clone() {
             self.demands.entry(output).or_default();
         }
-        for node in self.flat.stored.clone() {
+        for node in self.flat.stored.iter() {
             self.demands.entry(node).or_default();
         }
         while let Some((node, maps)) = self.demands.pop_last() {
@@ -252,7 +252,7 @@ impl Planner<'_> {
     fn reason(&self, id: FlatId, maps: &HashSet<AffineMap>, is_output: bool) -> Option<Reason> {
         let flat = self.flat;
         let node = flat.node(id);
-        if flat.stored.contains(&id) {
+        if flat.stored.contains(id) {
             return Some(match &node.kind {
                 Kind::Scatter { .. } => Reason::Scattered,
                 Kind::Segment { .. } => Reason::Partials,
@@ -593,7 +593,7 @@ impl Planner<'_> {
             _ => {}
         }
         let is_array = |node: FlatId| {
-            self.plan.reason(node).is_some() || flat.outputs.contains(&node) || flat.stored.contains(&node)
+            self.plan.reason(node).is_some() || flat.outputs.contains(&node) || flat.stored.contains(node)
         };
         let reads = flat.reads(id, map, &terms, &|axis| self.extent(axis), &is_array)?;
         for (operand, map) in reads {
@@ -624,7 +624,7 @@ impl Planner<'_> {
                 Kind::Buffer(_) => return Ok(()),
                 Kind::Reshape(operand) => return self.demand_array(*operand, Reason::Reshaped),
                 _ => {
-                    if !self.flat.stored.contains(&id) {
+                    if !self.flat.stored.contains(id) {
                         self.plan.choices[table.index()] = Choice::Materialise(Reason::Table);
                         self.demands.entry(table).or_default();
                     }

@@ -146,7 +146,7 @@ pub(crate) struct NestStore {
 /// A position given by data.
 #[derive(Debug, Clone)]
 pub(crate) struct NestScatter {
-    pub op: Option<ReduceOp>,
+    pub op: Option<Op>,
     pub index: ValueId,
     pub stride: Stride,
     pub size: Extent,
@@ -325,9 +325,9 @@ impl<'a> Nest<'a> {
     pub fn exprs(&self) -> Vec<ExprId> {
         let nodes = self.memo.keys().map(|(node, _)| *node).chain(self.roots.iter().copied());
         let computed: HashSet<FlatId> = nodes.filter(|node| !self.is_loaded(*node)).collect();
-        let mut exprs: BTreeSet<ExprId> =
-            self.flat.exprs().filter(|(_, node)| computed.contains(node)).map(|(expr, _)| expr).collect();
+        let mut exprs: BTreeSet<ExprId> = BTreeSet::new();
         for node in computed {
+            exprs.extend(self.flat.exprs_of(node));
             let node = self.flat.node(node);
             exprs.insert(node.origin);
             // A sum that contracts products computes them.

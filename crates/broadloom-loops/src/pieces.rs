@@ -37,8 +37,14 @@ impl Piece {
     }
 }
 
-/// How a piece has to be cut: an axis, and the parts of its range.
-type Cut = (usize, Vec<Range>);
+/// How a piece has to be cut.
+struct Cut {
+    /// The join whose operands meet there.
+    join: FlatId,
+    axis: usize,
+    /// The parts of the range along the axis.
+    parts: Vec<Range>,
+}
 
 impl Flat {
     /// Returns the pieces in which a node is computed, in row-major order of their first elements: those of the region if it is
@@ -59,12 +65,14 @@ impl Flat {
         let mut pieces = Vec::new();
         while let Some(mut piece) = waiting.pop() {
             let cut = if node.joins { self.cut(root, &mut piece, loaded)? } else { None };
-            let Some((axis, cut)) = cut.filter(|_| pieces.len() + waiting.len() < MAX_PIECES) else {
+            // The node itself is cut in any case: no array has its elements before.
+            let is_full = pieces.len() + waiting.len() >= MAX_PIECES;
+            let Some(Cut { axis, parts: ranges, .. }) = cut.filter(|cut| cut.join == root || !is_full) else {
                 pieces.push(piece);
                 continue;
             };
-            let mut parts = Vec::with_capacity(cut.len());
-            for range in cut.iter().filter(|range| !range.length.is_zero()) {
+            let mut parts = Vec::with_capacity(ranges.len());
+            for range in ranges.iter().filter(|range| !range.length.is_zero()) {
                 let mut part = piece.clone();
                 part.ranges[axis] = part.ranges[axis].part(range)?;
                 parts.push(part);
@@ -163,7 +171,7 @@ impl Flat {
                         _ => continue,
                     };
                     if !parts.is_empty() {
-                        return Ok(Some((own, parts)));
+                        return Ok(Some(Cut { join: id, axis: own, parts }));
                     }
                 }
             }

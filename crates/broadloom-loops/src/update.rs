@@ -196,7 +196,8 @@ impl Flat {
             _ => false,
         };
         let is_array = |node: FlatId| matches!(self.node(node).kind, Kind::Buffer(_));
-        let waits = |node: &FlatId| !is_array(*node) && self.below([*node]).iter().any(is_read);
+        let reading = self.above(is_read);
+        let waits = |node: &FlatId| !is_array(*node) && reading.contains(*node);
         let stored: Vec<FlatId> = self.replacements.iter().copied().filter(waits).collect();
         stored.into_iter().for_each(|node| self.store(node));
     }

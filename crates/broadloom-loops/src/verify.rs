@@ -129,6 +129,9 @@ pub enum Fault {
     /// Promise 7.
     #[error("{0} does not combine in this order or of these operands")]
     Order(ReduceOp),
+    /// Promise 7.
+    #[error("elements at indices given by data cannot be combined by {0}")]
+    Combined(Op),
     /// Promise 8.
     #[error("access {0} is written outside of the loop that threads share, or by several of its steps")]
     Shared(AccessId),
@@ -496,7 +499,7 @@ impl<'k> Scope<'k> {
                     Some((access, _)) => {
                         self.target(*access, &[])? == stored
                             && stored.is_float()
-                            && *op == Some(ReduceOp::Sum)
+                            && *op == Some(Op::Add)
                     }
                     None => true,
                 };
@@ -505,8 +508,8 @@ impl<'k> Scope<'k> {
                     _ if !good => Err(Fault::Dtype(*value)),
                     None => Ok(()),
                     Some(_) if !is_computed(stored) => Err(Fault::Dtype(*value)),
-                    Some(ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max) => Ok(()),
-                    Some(op) => Err(Fault::Order(*op)),
+                    Some(op) if op.accumulates() && op.operand_dtype(&[stored; 2]) == Some(stored) => Ok(()),
+                    Some(op) => Err(Fault::Combined(*op)),
                 }
             }
             Stmt::Put { row, part, axis, value } => {

@@ -86,7 +86,7 @@ pub fn expression(graph: &CheckedGraph, expr: ExprId) -> (Kind, String) {
             format!("set {}", region_text(graph, region, graph.shape(expr), graph.shape(*value))),
         ),
         Node::Take { axis, .. } => (Kind::Op, format!("take along axis {axis}")),
-        Node::Scatter { .. } => (Kind::Op, "set rows".to_string()),
+        Node::Scatter { op, .. } => (Kind::Op, format!("{} rows", op.map_or("set", |op| op.name()))),
         Node::Iota => (Kind::Op, "iota".to_string()),
         Node::Concat { axis, .. } => (Kind::View, format!("concat along axis {axis}")),
         Node::Segment { op, .. } => (Kind::Reduction, format!("segment_{op}")),

@@ -508,7 +508,47 @@ def masks_of_ufuncs(x, y):
     return x.astype(x.dtype, copy=False) is x
 
 
+def numbers_beside_masks(x, m):
+    x[:, m, 0] = 3
+    x[m, :, 1] += np.arange(6.0)
+    x[m, 0, :] *= np.arange(4.0)
+    x[..., m, 2] = x[..., m, 3]
+    x[1, m] -= 1
+    k = np.flatnonzero(m)
+    x[2, k, 1] = 9
+
+
+def rows_and_columns(x, n):
+    made = np.eye(n, dtype=x.dtype)
+    for i in range(n - 1):
+        made[i + 1 :, i] = made[i, i + 1 :] = x[i, i + 1 :] + i
+    return made
+
+
+def parts_are_views(x):
+    left, right = np.split(x, 2, axis=1)
+    left += right
+    right[:] = left[:, ::-1]
+    parts = np.array_split(x, 4)
+    parts[1][0] = 5
+    x[0] = 9
+    one, two, three = np.hsplit(x, [2, 5])
+    two[...] = 0
+    above, below = np.vsplit(x, 2)
+    below += above
+    return parts[0], three
+
+
+def test_parts_are_views():
+    check(parts_are_views, np.arange(48.0).reshape(6, 8))
+
+
+def test_more_regions_than_a_kernel_is_cut_into():
+    check(rows_and_columns, np.arange(1600.0).reshape(40, 40), 40)
+
+
 def test_masks_beside_other_items():
+    check(numbers_beside_masks, np.arange(144.0).reshape(6, 6, 4), np.array([1, 0, 1, 1, 0, 0], bool))
     check(masks_beside_positions, A, A[:, 0] > 8)
     check(masks_of_ufuncs, A, B * B)
 

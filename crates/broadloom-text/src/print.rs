@@ -397,10 +397,11 @@ impl<'a> Printer<'a> {
                 let (base, value) = (self.get(*base).within(ATOM), &self.get(*value).text);
                 (format!("{base}.at[{}].set({value})", items.join(", ")), ATOM)
             }
-            Node::Scatter { base, indices, values } => {
+            Node::Scatter { op, base, indices, values } => {
                 let base = self.get(*base).within(ATOM);
                 let (indices, values) = (&self.get(*indices).text, &self.get(*values).text);
-                (format!("{base}.at[{indices}].set({values})"), ATOM)
+                let method = op.map_or("set", |op| op.name());
+                (format!("{base}.at[{indices}].{method}({values})"), ATOM)
             }
             Node::Segment { op, compensated, elements, values, ids, .. } => {
                 let (x, ids) = (&self.get(*values).text, &self.get(*ids).text);

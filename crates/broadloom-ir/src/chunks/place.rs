@@ -201,7 +201,7 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
             Some(rows) if rows == *axis => Err(Refusal::Take),
             _ => Ok(here),
         },
-        Node::Scatter { base, indices, values } => {
+        Node::Scatter { base, indices, values, .. } => {
             let own = rows_of(*base);
             // The axes of a row are the last ones of the base and of the values.
             let from_end = |expr: ExprId, axis: usize| graph.shape(expr).rank() - axis;

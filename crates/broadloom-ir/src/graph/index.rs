@@ -1,6 +1,7 @@
 //! Indices that hold tensors of integers: NumPy's `x[i, 1:, j]`, as elements to read and to change.
 
 use super::assign::is_same_kind;
+use super::derive::Rule;
 use super::{Graph, Node, Operands, Site, SliceSpec};
 use crate::dim::Dim;
 use crate::ids::ExprId;
@@ -47,8 +48,6 @@ enum Positions {
 struct Rows {
     /// The rows, along the leading axis; the others are those without positions.
     table: ExprId,
-    /// The number of rows.
-    count: Dim,
     /// The order of the axes that brings those of the positions to the front.
     order: Vec<i64>,
     /// The sizes of all axes in this order.
@@ -140,7 +139,7 @@ impl Graph {
             }
             [(axis, Positions::Known(known))] => (self.picked(sliced, *axis, known, site)?, *axis, 1),
             _ => {
-                let rows = self.rows(sliced, chosen, false, site)?;
+                let rows = self.rows(sliced, chosen, site)?;
                 let count = self.written(rows.ids).rank();
                 (self.try_take(rows.table, rows.ids, 0, site)?, 0, count)
             }
@@ -180,8 +179,7 @@ impl Graph {
     }
 
     /// Returns `base` with the elements that an index chooses replaced by the result of a binary op on them and another
-    /// operand. Each of equal positions counts, as in NumPy's `add.at`: what is added to one element is a segment of
-    /// [`Graph::segment`], in its order and with its accuracy, and so are the other ops.
+    /// operand. Each of equal positions counts, in row-major order of the positions, as in NumPy's `add.at`.
     pub fn set_op_index(
         &mut self,
         op: Op,
@@ -218,7 +216,7 @@ impl Graph {
         if self.any_poisoned(&operands) || self.is_poisoned(value) {
             return self.poison();
         }
-        let rows = match self.rows(sliced, &chosen, op.is_some(), site) {
+        let rows = match self.rows(sliced, &chosen, site) {
             Ok(rows) => rows,
             Err(problem) => return self.settle(Err(problem), name, &operands, site),
         };
@@ -229,13 +227,12 @@ impl Graph {
         self.settle_change(changed, name, [base, value], site)
     }
 
-    /// Returns a tensor as rows, and those that positions choose: counted from the first one, where several axes have positions
-    /// or `from_first` demands it, and as they were given otherwise.
+    /// Returns a tensor as rows, and those that positions choose: counted from the first one, where several axes have positions,
+    /// and as they were given otherwise.
     fn rows(
         &mut self,
         sliced: ExprId,
         chosen: &Chosen,
-        from_first: bool,
         site: Site,
     ) -> Result<Rows, Problem> {
         let shape = self.written(sliced).clone();
@@ -249,9 +246,7 @@ impl Graph {
         let mut places = Vec::new();
         for ((_, positions), size) in chosen.positions.iter().zip(indexed) {
             places.push(match positions {
-                Positions::Tensor(given) if indexed.len() == 1 && !from_first => {
-                    self.as_index(*given, site)?
-                }
+                Positions::Tensor(given) if indexed.len() == 1 => self.as_index(*given, site)?,
                 _ => self.places(positions, size, site)?,
             });
         }
@@ -271,7 +266,7 @@ impl Graph {
         let permuted = self.try_permute(sliced, &order, site)?;
         let flat: Vec<Option<Dim>> = std::iter::once(&count).chain(others).cloned().map(Some).collect();
         let table = self.try_reshape(permuted, &flat, site)?;
-        Ok(Rows { table, count, order, sizes, ids })
+        Ok(Rows { table, order, sizes, ids })
     }
 
     /// Returns the tensor of the rows with chosen ones changed. `place` is the place of the positions' axes in the shape to
@@ -286,12 +281,16 @@ impl Graph {
     ) -> Result<ExprId, Problem> {
         let chosen = self.written(rows.ids).clone();
         let others = self.written(rows.table)[1..].to_vec();
-        let count = Dim::product(chosen.iter()).map_err(Problem::Size)?;
         let dtype = self.dtype(rows.table);
         // What one op accepts and results in, it does of several rows too.
         let value = match op {
             None => self.as_element(value, dtype, site)?,
             Some(op) => {
+                if !op.accumulates() {
+                    return Err(Problem::Argument(
+                        "cannot be accumulated at positions: only `add`, `subtract`, `multiply`, `divide`, `minimum` and `maximum`",
+                    ));
+                }
                 let dtypes = [dtype, self.dtype(value)];
                 let Some(work) = op.operand_dtype(&dtypes) else {
                     return Err(Problem::NotDefined { dtypes: dtypes.to_vec() });
@@ -306,34 +305,24 @@ impl Graph {
         let (before, after) = (&others[..place], &others[place..]);
         let wanted: Shape = before.iter().chain(&chosen).chain(after).cloned().collect();
         let value = self.without_leading_ones(value, wanted.rank(), site)?;
-        let stretched = self.try_broadcast_to(value, wanted.clone(), site)?;
-        let single = match op {
-            Some(op) if count.is_one() => {
-                let axes = place..place + chosen.rank();
-                self.same_for_all(value, wanted.rank(), axes, site)?.map(|row| (op, row))
-            }
-            _ => None,
+        let stretched = self.try_broadcast_to(value, wanted, site)?;
+        let values = self.with_axes_moved(stretched, place, chosen.rank(), 0, site)?;
+        // Floats of 16 bits are combined as the others are computed, and rounded once.
+        let work = self.dtype(values).arithmetic();
+        let (table, values) = match op {
+            Some(_) => (self.convert(rows.table, work, site)?, self.convert(values, work, site)?),
+            None => (rows.table, values),
         };
-        let changed = if let Some((op, row)) = single {
-            let id = self.try_reshape(rows.ids, &[Some(Dim::ONE)], site)?;
-            let numbers = self.try_iota(rows.count.clone(), site)?;
-            let is_chosen = self.try_elementwise(Op::Equal, &[numbers, id], site)?;
-            let axes: Vec<i64> = (1..=others.len() as i64).collect();
-            let is_chosen = self.try_expand_dims(is_chosen, &axes, site)?;
-            let row = self.try_elementwise(op, &[rows.table, row], site)?;
-            self.try_select([is_chosen, row, rows.table], site)?
-        } else {
-            let values = self.with_axes_moved(stretched, place, chosen.rank(), 0, site)?;
-            match op {
-                None => self.scattered(rows, values, site)?,
-                Some(op) => {
-                    let flat: Vec<Option<Dim>> =
-                        std::iter::once(&count).chain(&others).cloned().map(Some).collect();
-                    let values = self.try_reshape(values, &flat, site)?;
-                    self.combined_rows(op, rows, values, &count, site)?
-                }
-            }
+        let node = Node::Scatter { op, base: table, indices: rows.ids, values };
+        let shape = self.written(table).clone();
+        let alike = match op.filter(|_| work.is_float()) {
+            Some(op) => Some(self.combined_rows(op, [table, values, rows.ids], site)?),
+            None => None,
         };
+        let changed = self.insert(node, work, shape, Vec::new(), site)?;
+        if let Some(alike) = alike {
+            self.derives_by(changed, Rule::As(alike));
+        }
         let changed = self.convert(changed, dtype, site)?;
         let sizes: Vec<Option<Dim>> = rows.sizes.iter().cloned().map(Some).collect();
         let unfolded = self.try_reshape(changed, &sizes, site)?;
@@ -343,55 +332,29 @@ impl Graph {
         self.try_permute(unfolded, &back, site)
     }
 
-    /// Returns a value without the axes of the positions, if it is the same along them: it has none of them, or only the
-    /// literal size 1.
-    fn same_for_all(
-        &mut self,
-        value: ExprId,
-        rank: usize,
-        axes: std::ops::Range<usize>,
-        site: Site,
-    ) -> Result<Option<ExprId>, Problem> {
-        let own = self.written(value);
-        let missing = rank.saturating_sub(own.rank());
-        let axes: Vec<usize> = axes.filter_map(|axis| axis.checked_sub(missing)).collect();
-        if axes.iter().any(|axis| !own[*axis].is_one()) {
-            return Ok(None);
-        }
-        let axes: Vec<i64> = axes.into_iter().map(|axis| axis as i64).collect();
-        self.try_squeeze(value, &axes, site).map(Some)
-    }
-
-    /// Returns the rows with the chosen ones replaced, by the last value for each.
-    fn scattered(&mut self, rows: &Rows, values: ExprId, site: Site) -> Result<ExprId, Problem> {
-        let (dtype, shape) = (self.dtype(rows.table), self.written(rows.table).clone());
-        let node = Node::Scatter { base: rows.table, indices: rows.ids, values };
-        self.insert(node, dtype, shape, Vec::new(), site)
-    }
-
-    /// Returns the rows combined with all values for each.
+    /// Returns the rows combined with all values for each at once, by which accumulation derives.
     fn combined_rows(
         &mut self,
         op: Op,
-        rows: &Rows,
-        values: ExprId,
-        count: &Dim,
+        [table, values, ids]: [ExprId; 3],
         site: Site,
     ) -> Result<ExprId, Problem> {
         let reduction = match op {
-            Op::Add | Op::Subtract => ReduceOp::Sum,
             Op::Multiply | Op::Divide => ReduceOp::Prod,
             Op::Minimum => ReduceOp::Min,
             Op::Maximum => ReduceOp::Max,
-            _ => {
-                return Err(Problem::Argument(
-                    "cannot be accumulated at positions: only `add`, `subtract`, `multiply`, `divide`, `minimum` and `maximum`",
-                ));
-            }
+            _ => ReduceOp::Sum,
         };
-        let ids = self.try_reshape(rows.ids, &[Some(count.clone())], site)?;
-        let total = self.segment_total(reduction, values, ids, rows.count.clone(), site)?;
-        self.try_elementwise(op, &[rows.table, total], site)
+        let rows = self.written(table)[0].clone();
+        let rest = self.written(table)[1..].to_vec();
+        let ids = self.places(&Positions::Tensor(ids), &rows, site)?;
+        let count = Dim::product(self.written(ids).iter()).map_err(Problem::Size)?;
+        let ids = self.try_reshape(ids, &[Some(count.clone())], site)?;
+        let flat: Vec<Option<Dim>> = std::iter::once(count).chain(rest).map(Some).collect();
+        let values = self.try_reshape(values, &flat, site)?;
+        let total = self.segment_total(reduction, values, ids, rows, site)?;
+        let total = self.convert(total, self.dtype(table), site)?;
+        self.try_elementwise(op, &[table, total], site)
     }
 
     /// Moves `count` adjacent axes from one place to another among the other axes.

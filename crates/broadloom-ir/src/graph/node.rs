@@ -91,10 +91,13 @@ pub enum Node {
         /// The start and the step on each axis. No position occurs twice.
         region: Box<[SliceAxis]>,
     },
-    /// The base with rows (elements of its leading axis) replaced: `values[i, ..]` replaces row `indices[i]`, in row-major order
-    /// of `i`, so that of equal indices the last counts. Negative indices count from the end; one outside of the axis is
-    /// reported at run time. The shape is that of the base.
+    /// The base with rows (elements of its leading axis) changed, in row-major order of `i`: `values[i, ..]` replaces row
+    /// `indices[i]`, so that of equal indices the last counts, or the op combines the row with it, so that each counts.
+    /// Negative indices count from the end; one outside of the axis is reported at run time. The shape is that of the base.
     Scatter {
+        /// Add, Subtract, Multiply, Divide, Minimum or Maximum, in a dtype that is computed in (no 16-bit floats); `None` if rows
+        /// are replaced.
+        op: Option<Op>,
         /// Of the dtype of the result.
         base: ExprId,
         /// i64, of any shape.
@@ -219,7 +222,7 @@ impl Node {
                 [*values, *ids].into_iter().chain(*initial).collect()
             }
             Node::Set { base, value, .. } => smallvec![*base, *value],
-            Node::Scatter { base, indices, values } => smallvec![*base, *indices, *values],
+            Node::Scatter { base, indices, values, .. } => smallvec![*base, *indices, *values],
             Node::Select { condition, on_true, on_false } => smallvec![*condition, *on_true, *on_false],
             Node::Cast(operand)
             | Node::Reduce { operand, .. }
@@ -300,7 +303,7 @@ impl Node {
             Node::Take { table, indices, .. } => &mut [table, indices],
             Node::Search { table, values, .. } => &mut [table, values],
             Node::Set { base, value, .. } => &mut [base, value],
-            Node::Scatter { base, indices, values } => &mut [base, indices, values],
+            Node::Scatter { base, indices, values, .. } => &mut [base, indices, values],
             Node::Scan { operand, initial, .. } => {
                 *operand = id(*operand);
                 *initial = initial.map(id);

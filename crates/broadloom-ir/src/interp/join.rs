@@ -111,8 +111,8 @@ fn lost(x: Scalar, y: Scalar, sum: Scalar) -> Result<Scalar, Fault> {
     apply(Op::Add, false, &[minus(x, of_x)?, minus(y, of_y)?])
 }
 
-/// Replaces rows of an array, in index order.
-pub(super) fn scatter(base: &Array, indices: &Array, values: &Array) -> Result<Array, Fault> {
+/// Replaces rows of an array, or combines them with others, in index order.
+pub(super) fn scatter(op: Option<Op>, base: &Array, indices: &Array, values: &Array) -> Result<Array, Fault> {
     let Some((&size, row)) = base.shape.split_first() else { return Err(Fault::Unsound(Rule::Axes)) };
     let (chosen, rest) =
         values.shape.split_at_checked(indices.shape.len()).ok_or(Fault::Unsound(Rule::Axes))?;
@@ -128,7 +128,12 @@ pub(super) fn scatter(base: &Array, indices: &Array, values: &Array) -> Result<A
         let Scalar::I64(value) = *index else { return Err(Fault::Unsound(Rule::Types)) };
         let row = view::row(value, size).ok_or(Fault::Index { position, value, size })?;
         let (to, from) = (row * width, position * width);
-        elements[to..to + width].copy_from_slice(&values.elements[from..from + width]);
+        for (element, value) in elements[to..to + width].iter_mut().zip(&values.elements[from..]) {
+            *element = match op {
+                Some(op) => apply(op, false, &[*element, *value])?,
+                None => *value,
+            };
+        }
     }
     Ok(Array { dtype: base.dtype, shape: base.shape.clone(), elements })
 }

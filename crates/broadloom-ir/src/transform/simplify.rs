@@ -383,7 +383,14 @@ impl Known {
             Node::Take { table, .. } => self.is_natural(*table),
             Node::Concat { operands, .. } => all(operands),
             Node::Set { base, value, .. } => all(&[*base, *value]),
-            Node::Scatter { base, values, .. } => all(&[*base, *values]),
+            Node::Scatter { op, base, values, .. } => {
+                let keeps = match op {
+                    None | Some(Op::Minimum | Op::Maximum) => true,
+                    Some(Op::Add) => is_float,
+                    _ => false,
+                };
+                keeps && all(&[*base, *values])
+            }
             Node::Input(_) | Node::Segment { .. } | Node::Poison => false,
         }
     }

@@ -4,7 +4,6 @@ use super::Generator;
 use crate::emit::{LaneStride, Val};
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
-use broadloom_ir::reduce::ReduceOp;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -69,7 +68,7 @@ impl Generator<'_, '_, '_> {
         self.unflatten(join, 0, std::slice::from_ref(index)).1.swap_remove(0)
     }
 
-    pub(super) fn scatter(&mut self, place: &Place, op: Option<ReduceOp>, value: ValueId) {
+    pub(super) fn scatter(&mut self, place: &Place, op: Option<Op>, value: ValueId) {
         if matches!(place.size, Extent::Constant(1..)) {
             return self.combine_in_memory(place, op, value);
         }
@@ -88,7 +87,7 @@ impl Generator<'_, '_, '_> {
 
     /// Combines neighbours along an axis of the buffer at once, and neighbouring rows of the table one after the other,
     /// because they may belong to the same segment.
-    fn combine_in_memory(&mut self, place: &Place, op: Option<ReduceOp>, value: ValueId) {
+    fn combine_in_memory(&mut self, place: &Place, op: Option<Op>, value: ValueId) {
         let (index, value) = (self.get(place.index), self.get(value));
         let start = self.origin(place.access.0);
         let lost = place.lost.map(|(access, _)| self.origin(access));
@@ -99,13 +98,13 @@ impl Generator<'_, '_, '_> {
             let address = generator.ins().iadd(start, step);
             let Some(op) = op else { return generator.emit.store(address, offset, value, stride) };
             let old = generator.emit.load(address, offset, dtype, value.lanes, stride);
-            let new = generator.emit.accumulate(op, dtype, &old, value);
+            let new = generator.emit.op(op, &[old.clone(), value.clone()]);
             generator.emit.store(address, offset, &new, stride);
             if let (Some(start), Some((_, delta))) = (lost, place.lost) {
                 let address = generator.ins().iadd(start, step);
                 let before = generator.emit.load(address, bytes(delta), dtype, value.lanes, stride);
                 let lost = generator.lost(&old, value, &new);
-                let lost = generator.emit.accumulate(op, dtype, &before, &lost);
+                let lost = generator.emit.op(Op::Add, &[before, lost]);
                 generator.emit.store(address, bytes(delta), &lost, stride);
             }
         };

@@ -28,19 +28,41 @@ impl NodeSet {
 impl Flat {
     /// Returns all nodes that some nodes are computed from.
     pub fn below(&self, nodes: impl IntoIterator<Item = FlatId>) -> NodeSet {
+        self.below_from(FlatId::new(0), nodes)
+    }
+
+    /// Returns the nodes from a first one on that some nodes are computed from. Operands come before what is computed from them,
+    /// so nothing before the first one is looked at.
+    pub fn below_from(&self, first: FlatId, nodes: impl IntoIterator<Item = FlatId>) -> NodeSet {
         let mut below = NodeSet::default();
         for node in nodes {
-            self.add_below(node, &mut below);
+            self.add_below(first, node, &mut below);
         }
         below
     }
 
-    /// Adds all nodes that a node is computed from.
-    pub fn add_below(&self, node: FlatId, below: &mut NodeSet) {
+    /// Returns whether a node is computed from another.
+    pub fn reaches(&self, node: FlatId, other: FlatId) -> bool {
+        self.below_from(other, [node]).contains(other)
+    }
+
+    /// Returns the nodes that are some nodes, or computed from any of them.
+    pub fn above(&self, is_one: impl Fn(FlatId) -> bool) -> NodeSet {
+        let mut above = NodeSet::default();
+        for node in (0..self.nodes.len()).map(FlatId::new) {
+            if is_one(node) || self.node(node).kind.operands().iter().any(|operand| above.contains(*operand)) {
+                above.insert(node);
+            }
+        }
+        above
+    }
+
+    /// Adds the nodes from a first one on that a node is computed from.
+    pub fn add_below(&self, first: FlatId, node: FlatId, below: &mut NodeSet) {
         let mut stack = vec![node];
         while let Some(node) = stack.pop() {
             let operands = self.node(node).kind.operands();
-            stack.extend(operands.into_iter().filter(|operand| below.insert(*operand)));
+            stack.extend(operands.into_iter().filter(|operand| *operand >= first && below.insert(*operand)));
         }
     }
 }

@@ -1,17 +1,18 @@
-//! Arrays whose elements data choose: tables of segments, and arrays with rows replaced.
+//! Arrays whose elements data choose: tables of segments, and arrays with rows changed.
 
 use super::{Flat, FlatId, FlatNode, Kind};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, Node, View};
+use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use std::collections::HashSet;
 
 /// How values go to rows that indices choose.
 pub(crate) struct Scattered {
     /// How they combine with the elements of the row; `None` if they replace these.
-    pub op: Option<ReduceOp>,
+    pub op: Option<Op>,
     /// Whether the row has sums, and what rounding has lost of them.
     pub compensated: bool,
     pub values: FlatId,
@@ -45,26 +46,27 @@ impl Scattered {
 }
 
 impl Flat {
-    /// Returns an array with rows replaced, written over its base. If this is the caller's array, which must keep its elements if an
+    /// Returns an array with rows changed, written over its base. If this is the caller's array, which must keep its elements if an
     /// index is out of range, all of them are checked first.
     pub(super) fn scatter(
         &mut self,
+        op: Option<Op>,
         base: FlatId,
         [indices, values]: [FlatId; 2],
         is_of_caller: bool,
         origin: ExprId,
     ) -> FlatId {
-        // They may read rows that are replaced before them.
+        // They may read rows that are changed before them.
         for read in [indices, values] {
             let is_array = matches!(self.node(read).kind, Kind::Buffer(_));
-            if !is_array && self.below([read]).contains(base) {
+            if !is_array && self.reaches(read, base) {
                 self.replacements.push(read);
                 self.store(read);
             }
         }
         let FlatNode { dtype, shape, .. } = self.node(base).clone();
         let indices = if is_of_caller { self.checked(indices, &shape[0], origin) } else { indices };
-        self.over(base, |base| (Kind::Scatter { base, indices, values }, dtype, shape, origin))
+        self.over(base, |base| (Kind::Scatter { op, base, indices, values }, dtype, shape, origin))
     }
 
     /// Stores indices of an axis, counted from its start, before anything that needs them is written.
@@ -81,7 +83,7 @@ impl Flat {
         let node = self.node(id);
         Some(match node.kind {
             Kind::Segment { op, compensated, ref taken, values, ids, initial } => Scattered {
-                op: Some(op),
+                op: Some(op.combine()),
                 compensated,
                 values,
                 indices: ids,
@@ -89,8 +91,8 @@ impl Flat {
                 tables: Some(Tables { count: node.shape[0].clone(), taken: taken.clone() }),
                 row: 2 + usize::from(compensated),
             },
-            Kind::Scatter { base, indices, values } => Scattered {
-                op: None,
+            Kind::Scatter { op, base, indices, values } => Scattered {
+                op,
                 compensated: false,
                 values,
                 indices,

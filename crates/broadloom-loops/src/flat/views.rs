@@ -31,7 +31,7 @@ impl Flat {
                 // A loop inside a window would run again for every window that contains its result.
                 let node = self.node(operand);
                 if node.nested > 0 || node.joins {
-                    self.stored.push(operand);
+                    self.stored.insert(operand);
                 }
                 return Ok(self.push(Kind::Windows { operand, axis: *axis }, dtype, shape, origin));
             }
@@ -176,7 +176,7 @@ impl Flat {
                 order.push(id);
                 continue;
             }
-            if order.len() + stack.len() > MAX_RESHAPED_NODES || self.stored.contains(&id) {
+            if order.len() + stack.len() > MAX_RESHAPED_NODES || self.stored.contains(id) {
                 return None;
             }
             match &node.kind {

@@ -91,8 +91,11 @@ impl Fusion<'_> {
         }
         let pieces = self.pieces(last)?;
         let direction = self.direction(last)?;
-        let mut below = self.flat.below([last]);
-        for &node in pending.iter().rev().filter(|node| **node != last && !is_alone(**node)) {
+        let others: Vec<FlatId> =
+            pending.iter().rev().copied().filter(|node| *node != last && !is_alone(*node)).collect();
+        let Some(first) = others.last() else { return Ok(roots) };
+        let mut below = self.flat.below_from(*first, [last]);
+        for node in others.iter().copied() {
             let stored = self.stored.contains_key(&node);
             let waits = stored && below.contains(node);
             let like = match (segmented(last), segmented(node)) {
@@ -116,9 +119,9 @@ impl Fusion<'_> {
                 continue;
             }
             let read_later =
-                |other: &FlatId| !roots.contains(other) && self.flat.below([*other]).contains(node);
+                |other: &FlatId| !roots.contains(other) && self.flat.reaches(*other, node);
             if !stored || !pending.iter().any(read_later) {
-                self.flat.add_below(node, &mut below);
+                self.flat.add_below(*first, node, &mut below);
                 roots.push(node);
             }
         }

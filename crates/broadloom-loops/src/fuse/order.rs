@@ -3,7 +3,7 @@
 use super::{Fusion, InPart};
 use crate::LowerError;
 use crate::band::{Finder, Known, turn};
-use crate::fails::can_fail;
+use crate::fails::failing;
 use crate::flat::FlatId;
 use crate::kernel::*;
 use crate::verify::has_examples;
@@ -26,15 +26,19 @@ impl Fusion<'_> {
         let mut dag: DiGraph<usize, BufferId> = DiGraph::new();
         let nodes: Vec<NodeIndex> = (0..self.kernels.len()).map(|kernel| dag.add_node(kernel)).collect();
         let mut writers: HashMap<BufferId, BTreeSet<usize>> = HashMap::new();
+        let mut users: HashMap<BufferId, BTreeSet<usize>> = HashMap::new();
         for (index, kernel) in self.kernels.iter().enumerate() {
             for buffer in kernel.written() {
                 writers.entry(buffer).or_default().insert(index);
             }
+            for buffer in kernel.accesses.iter().filter_map(|access| access.buffer) {
+                users.entry(buffer).or_default().insert(index);
+            }
         }
         for (index, kernel) in self.kernels.iter().enumerate() {
-            let read: BTreeSet<BufferId> =
+            let used: BTreeSet<BufferId> =
                 kernel.accesses.iter().filter_map(|access| access.buffer).collect();
-            for buffer in read {
+            for buffer in used {
                 // Kernels that write pieces of one array do not wait for each other.
                 // Writers of a version wait for those of the one before, see below.
                 let written =
@@ -54,36 +58,34 @@ impl Fusion<'_> {
                 dag.add_edge(nodes[from], nodes[to], *before);
             }
         }
+        let mut waiting = Waiting::new(dag);
         for InPart { array, before, .. } in &self.partial {
-            let reads = |kernel: &usize| {
-                self.kernels[*kernel].accesses.iter().any(|access| access.buffer == Some(*before))
-            };
-            for from in (0..nodes.len()).filter(reads) {
+            for from in users.get(before).into_iter().flatten().copied() {
                 for to in written(array).filter(|to| *to != from) {
-                    if !petgraph::algo::has_path_connecting(&dag, nodes[to], nodes[from], None) {
-                        dag.add_edge(nodes[from], nodes[to], *before);
-                    }
+                    waiting.add(nodes[from], nodes[to], *before);
                 }
             }
         }
         // An assigned input is overwritten after it has been read, and after all that can fail, if possible.
         let assigned_to = assigned(graph, &self.flat.buffers);
-        let can_fail =
-            |kernel| !assigned_to.is_empty() && can_fail(&self.kernels, &self.flat.buffers, kernel);
-        let fails: Vec<bool> = self.kernels.iter().map(can_fail).collect();
+        let fails = match assigned_to.is_empty() {
+            true => vec![false; nodes.len()],
+            false => failing(&self.kernels, &self.flat.buffers),
+        };
         for (input, written) in assigned_to {
             // Versions are written one after the other.
             let to = self.versions(written).filter_map(|version| writers.get(&version)).last();
             for (to, from) in to.into_iter().flatten().flat_map(|to| (0..nodes.len()).map(|from| (*to, from)))
             {
-                let reads = self.kernels[from].accesses.iter().any(|access| access.buffer == Some(input));
+                let reads = users.get(&input).is_some_and(|users| users.contains(&from));
                 let comes_first = reads || fails[from];
                 let (to, from) = (nodes[to], nodes[from]);
-                if comes_first && to != from && !petgraph::algo::has_path_connecting(&dag, to, from, None) {
-                    dag.add_edge(from, to, input);
+                if comes_first && to != from {
+                    waiting.add(from, to, input);
                 }
             }
         }
+        let dag = waiting.dag;
         // A cycle would be a bug in fusion: kernels are made before those whose arrays they read, so the reverse
         // order is a launch order too.
         let sorted = petgraph::algo::toposort(&dag, None);
@@ -167,6 +169,29 @@ impl Fusion<'_> {
     /// Returns an array and what it starts as, and so on.
     fn versions(&self, buffer: BufferId) -> impl Iterator<Item = BufferId> + '_ {
         std::iter::successors(Some(buffer), |version| self.flat.buffers[version.index()].starts_as)
+    }
+}
+
+/// What kernels wait for each other.
+struct Waiting {
+    dag: DiGraph<usize, BufferId>,
+    /// Whether all kernels wait only for kernels that were made after them.
+    is_reversed: bool,
+}
+
+impl Waiting {
+    fn new(dag: DiGraph<usize, BufferId>) -> Waiting {
+        let is_reversed = dag.raw_edges().iter().all(|edge| edge.source() > edge.target());
+        Waiting { dag, is_reversed }
+    }
+
+    /// Lets `to` wait for `from`, unless that one waits for it.
+    fn add(&mut self, from: NodeIndex, to: NodeIndex, array: BufferId) {
+        let is_later = self.is_reversed && from > to;
+        if is_later || !petgraph::algo::has_path_connecting(&self.dag, to, from, None) {
+            self.dag.add_edge(from, to, array);
+            self.is_reversed = is_later;
+        }
     }
 }
 

@@ -29,8 +29,8 @@ pub enum Stmt {
         stride: Stride,
         /// Size of the axis.
         size: Extent,
-        /// Sum, Prod, Min or Max; `None` if the value replaces the element.
-        op: Option<ReduceOp>,
+        /// Add, Subtract, Multiply, Divide, Minimum or Maximum; `None` if the value replaces the element.
+        op: Option<Op>,
         /// The value.
         value: ValueId,
         /// For a compensated sum: where what rounding loses is added, at the same index with the same stride.

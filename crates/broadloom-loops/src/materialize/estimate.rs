@@ -62,7 +62,7 @@ pub(super) fn estimates(flat: &Flat) -> Vec<Estimate> {
         };
         let operand_dtype = || operands.first().map_or(node.dtype, |operand| flat.node(*operand).dtype);
         costs.push(match &node.kind {
-            _ if flat.stored.contains(&FlatId::new(index)) => array,
+            _ if flat.stored.contains(FlatId::new(index)) => array,
             Kind::Buffer(_) => array,
             Kind::Constant(_) | Kind::Size(_) => own(0, ""),
             Kind::Iota => own(1, "iota"),

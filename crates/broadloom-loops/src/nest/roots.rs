@@ -170,7 +170,7 @@ impl<'a> Nest<'a> {
     /// }
     /// ```
     ///
-    /// Rows that are replaced have neither tables nor blocks: the array starts as what they replace, and the only loop is the one
+    /// Rows that are changed have neither tables nor blocks: the array starts as its base, and the only loop is the one
     /// over the indices.
     pub fn of_scattered(
         flat: &'a Flat,
@@ -223,7 +223,7 @@ impl<'a> Nest<'a> {
         let position = nest.position(indexed, &along)?;
         let size = nest.extent(&flat.node(roots[0].0).shape[rows].clone());
         let index = nest.value(
-            Def::Checked { index: id, size, wraps: first.op.is_none(), position },
+            Def::Checked { index: id, size, wraps: first.tables.is_none(), position },
             DType::I64,
             nest.depends[id.index()] | around.map_or(0, bit),
             roots[0].0,

@@ -539,7 +539,7 @@ fn kind(fault: &Fault) -> &'static str {
         Fault::RowDtype(_) => "RowDtype",
         Fault::NoTile(..) => "NoTile",
         Fault::Form(_) => "Form",
-        Fault::Order(_) => "Order",
+        Fault::Order(_) | Fault::Combined(_) => "Order",
         Fault::Shared(_) => "Shared",
         Fault::Count(_) => "Count",
         Fault::Empty(_) => "Empty",

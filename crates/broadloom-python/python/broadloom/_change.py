@@ -11,7 +11,7 @@ import numpy as np
 from ._broadloom import Value
 from ._errors import DTypeError, ProgramError, ShapeError, TracingError
 from ._index import (
-    at, cast, check_cast, converted, has_dots, has_lazy, is_array, is_basic, is_known, is_mask, positions, rank, stacked,
+    at, cast, check_cast, converted, has_axis, has_dots, has_lazy, is_array, is_basic, is_known, is_mask, positions, rank, stacked,
     without_leading, write_mask,
 )  # fmt: skip
 from ._special import check_order, lazy, reshape
@@ -29,6 +29,8 @@ class Changing(Value):
 
     def __getitem__(self, index):
         index = as_mask(index)
+        if isinstance(index, (bool, np.bool_)):
+            return self._all_or_none(index).copy()
         if is_mask(index):
             return Masked(self.copy(), index)
         beside = _mask_beside(self, index)
@@ -48,6 +50,9 @@ class Changing(Value):
 
     def __setitem__(self, index, value):
         index = as_mask(index)
+        if isinstance(index, (bool, np.bool_)):
+            self._all_or_none(index)[...] = value
+            return
         if is_mask(index):
             _set_masked(self, index, value)
             return
@@ -61,8 +66,6 @@ class Changing(Value):
             return
         if isinstance(value, Masked):
             raise ProgramError(_MASKED)
-        if isinstance(index, (bool, np.bool_)):
-            raise TracingError("a change by True or False: write `if` around it, or `x[...] = np.where(condition, v, x)`")
         if not is_basic(index):
             self._store(at(self, self._items(positions(self._trace, index)), cast(self, value)))
             return
@@ -72,6 +75,10 @@ class Changing(Value):
             return
         value = without_leading(cast(self, value), rank(self, index))
         self._store(at(self, items, value))
+
+    def _all_or_none(self, flag):
+        """`x[True]` is all of `x` along a new axis, and `x[False]` nothing of it."""
+        return self[None] if flag else self[None][:0]
 
     def __setattr__(self, name, value):
         if name == "shape":
@@ -234,6 +241,9 @@ def as_mask(index):
         found = [(item.axis, item.name) for item in items[: len(axes)] if isinstance(item, Masked)]
         if found == [(axis, first.name) for axis in axes]:
             items = (first.mask, *items[len(axes) :])
+    alone = [item for item in items if isinstance(item, Masked)]
+    if len(alone) == 1 and len(items) > 1 and alone[0].axis == 0 and alone[0].mask.ndim == 1:
+        items = tuple(item.mask if item is alone[0] else item for item in items)
     return items[0] if len(items) == 1 else items
 
 
@@ -253,14 +263,15 @@ def _mask_beside(array, index):
         index = (*index[:dots], *(slice(None),) * (array.ndim - used), *index[dots + 1 :])
     place = next(number for number, item in enumerate(index) if is_mask(item))
     before, after = index[:place], index[place + 1 :]
-    are_numbers = all(isinstance(item, (int, np.integer)) for item in before)
-    if not are_numbers and not all(isinstance(item, slice) for item in before + after):
-        return None
     part = array[(*before, *(slice(None),) * mask.ndim, *after)]
-    if are_numbers:
-        return part, mask, 0
+    # Beside a mask, numbers count as positions: the axis of the elements stands where all of these are, if they are adjacent, and
+    # in front otherwise.
+    chosen = [number for number, item in enumerate(index) if not has_axis(item)]
+    are_adjacent = chosen[-1] - chosen[0] < len(chosen)
+    first = sum(map(has_axis, before))
     axes = tuple(range(mask.ndim))
-    return np.moveaxis(part, tuple(place + axis for axis in axes), axes), mask, place
+    part = np.moveaxis(part, tuple(first + axis for axis in axes), axes) if first else part
+    return part, mask, sum(map(has_axis, index[: chosen[0]])) if are_adjacent else 0
 
 
 def _set_masked(array, mask, value, place=0):
@@ -411,7 +422,15 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
     def _refuse(self, *args, **kwargs):
         raise ProgramError(_MASKED)
 
-    __getitem__ = __setitem__ = __iter__ = __len__ = __bool__ = __array__ = __float__ = __int__ = _refuse
+    def __getitem__(self, index):
+        if self.axis is not None:
+            raise ProgramError(
+                "positions of `np.nonzero(c)` or `np.flatnonzero(c)` are indices as they are: write `x[c, 0]` with the "
+                "condition itself, or `np.where(c, a, b)`"
+            )
+        raise ProgramError(_MASKED)
+
+    __setitem__ = __iter__ = __len__ = __bool__ = __array__ = __float__ = __int__ = _refuse
 
 
 def has_masked(index):

@@ -37,10 +37,15 @@ def has_dots(index):
     return index is Ellipsis or (isinstance(index, tuple) and any(item is Ellipsis for item in index))
 
 
+def has_axis(item):
+    """Whether an item of an index leaves an axis: a range or None."""
+    return item is None or isinstance(item, slice)
+
+
 def rank(array, index):
     """The number of axes of a region."""
     items = index if isinstance(index, tuple) else (index,)
-    integers = sum(not (item is None or item is Ellipsis or isinstance(item, slice)) for item in items)
+    integers = sum(not (item is Ellipsis or has_axis(item)) for item in items)
     return array.ndim - integers + sum(item is None for item in items)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from ._broadloom import Value
 from ._index import has_lazy
-from ._errors import ArgumentError, TracingError
+from ._errors import ArgumentError, ShapeError, TracingError
 
 
 def histogram(a, bins=10, range=None, density=None, weights=None):
@@ -70,4 +70,21 @@ class Grid:
         return axes if self._plain is np.ogrid else np.stack(axes)
 
 
-FUNCTIONS = {np.histogram: histogram, np.linspace: linspace}
+def ix_(*args):
+    """`np.ix_`: positions along each axis, which stretch to all pairs of them."""
+    made = []
+    for number, item in enumerate(args):
+        if not isinstance(item, Value):
+            item = np.asarray(item)
+            item = item.nonzero()[0] if item.dtype == bool else item
+        elif item.dtype == bool:
+            raise TracingError(
+                "the size of `np.ix_(mask, ..)` depends on the data: write `np.where(rows[:, None] & columns, v, x)` with masks"
+            )
+        if item.ndim != 1:
+            raise ShapeError("`np.ix_` takes arrays of one axis")
+        made.append(item[(None,) * number + (slice(None),) + (None,) * (len(args) - 1 - number)])
+    return tuple(made)
+
+
+FUNCTIONS = {np.histogram: histogram, np.linspace: linspace, np.ix_: ix_}

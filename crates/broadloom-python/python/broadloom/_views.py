@@ -1,6 +1,7 @@
 """Views that NumPy's functions return: what makes them of their arrays, and what writes them back."""
 
 import inspect
+import itertools
 
 import numpy as np
 
@@ -58,6 +59,16 @@ def opaque(array, made):
     return made
 
 
+def _split(array, made, axis):
+    """Makes the parts of an array views of it, where their sizes are known."""
+    sizes = [part.shape[axis] for part in made]
+    if not all(isinstance(size, int) for size in (*sizes, array.shape[axis])) or sum(sizes) != array.shape[axis]:
+        return opaque(array, made)
+    ends = list(itertools.accumulate(sizes))
+    before = (slice(None),) * (axis % array.ndim)
+    return [array[(*before, slice(end - size, end))] for size, end in zip(sizes, ends)]
+
+
 def arranged(function, array, made, *args, **kwargs):
     """Makes a result a view of the array from which NumPy's function makes it."""
     if made is array or not isinstance(made, Changing):
@@ -70,8 +81,12 @@ _ARRANGING = {
     np.rot90, np.squeeze, np.expand_dims, np.linalg.matrix_transpose,
 }  # fmt: skip
 _EACH = {np.atleast_1d, np.atleast_2d, np.atleast_3d}
+_AXES_OF_SPLIT = {
+    np.split: lambda array, axis=0: axis, np.array_split: lambda array, axis=0: axis, np.vsplit: lambda array: 0,
+    np.hsplit: lambda array: min(array.ndim - 1, 1), np.dsplit: lambda array: 2,
+}  # fmt: skip
 _OPAQUE = {
-    np.ravel, np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.unstack, np.diagonal, np.linalg.diagonal,
+    np.ravel, np.unstack, np.diagonal, np.linalg.diagonal,
     np.broadcast_to, np.lib.stride_tricks.sliding_window_view, np.real, np.diag,
 }  # fmt: skip
 
@@ -86,7 +101,7 @@ def _check_squeeze(array):
 
 def as_view(function, args, kwargs, made):
     """Makes the result of a function of NumPy's a view of its argument, if NumPy returns one."""
-    if not args and kwargs and function in _ARRANGING | _EACH | _OPAQUE:
+    if not args and kwargs and function in _ARRANGING | _EACH | _OPAQUE | _AXES_OF_SPLIT.keys():
         first = next(iter(inspect.signature(function).parameters))
         args, kwargs = (kwargs[first],), {name: value for name, value in kwargs.items() if name != first}
     array = args[0] if args else None
@@ -101,6 +116,10 @@ def as_view(function, args, kwargs, made):
         return arranged(function, array, made, *args[1:], **kwargs)
     if function in _EACH and len(args) == 1:
         return arranged(function, array, made)
+    if function in _AXES_OF_SPLIT:
+        rest = dict(kwargs)
+        rest.pop("indices_or_sections", None)
+        return _split(array, made, _AXES_OF_SPLIT[function](array, *args[2:], **rest))
     if function is np.where and made.ndim == 0:
         made._let_change()
     return opaque(array, made) if function in _OPAQUE else made

@@ -136,10 +136,11 @@ impl Derivation<'_> {
                 let value = self.or_zeros(value, tangents)?;
                 self.graph.insert(Node::Set { base, value, region }, work, shape, Vec::new(), site)?
             }
-            Node::Scatter { base, indices, values } => {
+            Node::Scatter { op: None, base, indices, values } => {
                 let base = self.or_zeros(base, tangents)?;
                 let values = self.or_zeros(values, tangents)?;
-                self.graph.insert(Node::Scatter { base, indices, values }, work, shape, Vec::new(), site)?
+                let node = Node::Scatter { op: None, base, indices, values };
+                self.graph.insert(node, work, shape, Vec::new(), site)?
             }
             Node::Sort { operand, sort } => {
                 let Some(tangent) = of(operand) else { return Ok(None) };
@@ -158,7 +159,10 @@ impl Derivation<'_> {
                 let Some(tangent) = of(operand) else { return Ok(None) };
                 self.forward_scan(op, [operand, expr], axis, tangent)?
             }
-            Node::Segment { .. } | Node::Scan { .. } => return Err(Problem::NoDerivative),
+            // Accumulation has a rule of its own.
+            Node::Scatter { op: Some(_), .. } | Node::Segment { .. } | Node::Scan { .. } => {
+                return Err(Problem::NoDerivative);
+            }
             Node::Input(_)
             | Node::Constant(_)
             | Node::Iota
@@ -267,6 +271,7 @@ impl Derivation<'_> {
         tangents: &Tangents,
     ) -> Result<Option<ExprId>, Problem> {
         match rule {
+            Rule::As(other) => Ok(tangents.get(&other).copied()),
             Rule::Elementwise { function, operands } => {
                 let mut total = None;
                 for (by, operand) in operands.iter().enumerate() {

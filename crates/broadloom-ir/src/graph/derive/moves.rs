@@ -69,7 +69,7 @@ impl Derivation<'_> {
         let total = places.rows.mul(&places.size).map_err(Problem::Size)?;
         let (dtype, shape) = (self.graph.dtype(values), Shape::from_iter([total]));
         let base = self.zeros(shape.clone(), dtype)?;
-        let node = Node::Scatter { base, indices: places.ids, values };
+        let node = Node::Scatter { op: None, base, indices: places.ids, values };
         let flat = self.graph.insert(node, dtype, shape, Vec::new(), self.site)?;
         self.unfolded(places, flat, &places.size)
     }
@@ -283,7 +283,7 @@ impl Derivation<'_> {
         let number = self.graph.try_reshape(number, &sizes, self.site)?;
         let rows = Shape::from_iter([shape[0].clone()]);
         let base = self.zeros(rows.clone(), DType::I64)?;
-        let node = Node::Scatter { base, indices, values: number };
+        let node = Node::Scatter { op: None, base, indices, values: number };
         let last = self.graph.insert(node, DType::I64, rows, Vec::new(), self.site)?;
         let last = self.graph.try_take(last, indices, 0, self.site)?;
         let is_last = self.op(Op::Equal, &[last, number])?;

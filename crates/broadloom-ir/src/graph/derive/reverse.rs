@@ -292,13 +292,15 @@ impl Reverse<'_, '_> {
                 }
                 Ok(())
             }
-            Node::Scatter { base, indices, values } => {
+            // Accumulation has a rule of its own.
+            Node::Scatter { op: Some(_), .. } => Err(Problem::NoDerivative),
+            Node::Scatter { op: None, base, indices, values } => {
                 let whole = self.whole(given, &shape)?;
                 let dtype = self.derivation.graph.dtype(whole);
                 if self.is_active(base) {
                     let sizes = self.derivation.graph.written(values).clone();
                     let none = self.derivation.zeros(sizes, dtype)?;
-                    let node = Node::Scatter { base: whole, indices, values: none };
+                    let node = Node::Scatter { op: None, base: whole, indices, values: none };
                     let left = self.derivation.graph.insert(node, dtype, shape.clone(), Vec::new(), site)?;
                     self.send_whole(base, left, given.steep)?;
                 }
@@ -354,6 +356,7 @@ impl Reverse<'_, '_> {
     fn derive_rule(&mut self, expr: ExprId, rule: Rule, given: Cotangent) -> Result<(), Problem> {
         let shape = self.derivation.graph.written(expr).clone();
         match rule {
+            Rule::As(other) => self.send(other, given),
             Rule::Elementwise { function, operands } => {
                 for (by, operand) in operands.iter().enumerate() {
                     if self.is_active(*operand) {

@@ -31,6 +31,8 @@ pub(in crate::graph) enum Rule {
         /// Of `i64`, with one axis.
         ids: ExprId,
     },
+    /// What another result computes in other steps.
+    As(ExprId),
 }
 
 /// Functions of exponentials and their sum.
@@ -48,6 +50,7 @@ impl Rule {
             Rule::Elementwise { operands, .. } => operands.clone(),
             Rule::Along { operand, .. } | Rule::Deviations { operand, .. } => smallvec![*operand],
             Rule::Segment { values, ids, .. } => smallvec![*values, *ids],
+            Rule::As(other) => smallvec![*other],
         }
     }
 }
