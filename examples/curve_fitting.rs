@@ -1,6 +1,6 @@
 //! A decaying oscillation is fitted to measurements by Gauss and Newton's method. A column of the Jacobian matrix is the
-//! change of the residuals along one parameter, by `jvp`; the normal equations are summed up in passes over the measurements,
-//! and the matrix itself is never stored. Drawn as the curves of all iterations.
+//! change of the residuals along one parameter, by `jvp`; the normal equations are sums over the measurements, and the matrix
+//! itself is not stored. Drawn as the curves of all iterations.
 //!
 //! ```text
 //! cargo run --release --example curve_fitting

@@ -249,7 +249,10 @@ fn run(given: &Given) -> Result<(), Error> {
         let time = report::shortest(|| training.step(kernel, &sample).map(drop))?;
         report::speed(about, time, n, "points");
     }
-    let time = report::shortest(|| Ok(by_loops.step_by_loops(&sample)))?;
+    let time = report::shortest(|| {
+        by_loops.step_by_loops(&sample);
+        Ok(())
+    })?;
     report::speed("plain Rust", time, n, "points");
     let parts: Vec<(&str, &Picture)> = maps.iter().map(|(caption, map)| (caption.as_str(), map)).collect();
     report::wrote(&beside(&parts), directory, "spirals.png")
