@@ -22,3 +22,7 @@ pub const HEAT: [[u8; 3]; 6] =
 /// From less to more than the middle: blue, white, red.
 pub const BLUE_WHITE_RED: [[u8; 3]; 5] =
     [[22, 62, 128], [96, 156, 206], [246, 246, 244], [230, 128, 100], [146, 20, 42]];
+
+/// The same, for points to stand out from.
+pub const PALE_BLUE_WHITE_RED: [[u8; 3]; 5] =
+    [[134, 174, 218], [196, 215, 236], [250, 250, 248], [244, 206, 190], [232, 146, 126]];

@@ -60,6 +60,26 @@ pub fn compiled(kernel: &Executable) {
     line("compiled", format!("{kernels}, {stored}, in {:.1} ms", milliseconds(made.compile_time())));
 }
 
+/// Refuses a kernel that stores an array with all of these sizes, which are symbols, as its axes.
+pub fn check_not_stored(kernel: &Executable, sizes: &[&str]) -> Result<(), Error> {
+    for stored in kernel.explain().temporaries() {
+        if sizes.iter().all(|size| stored.sizes.iter().any(|of_stored| of_stored == size)) {
+            return Err(format!("an array [{}] is stored: {}", stored.sizes.join(", "), stored.reason).into());
+        }
+    }
+    line("", format!("no table [{}] is stored", sizes.join(", ")));
+    Ok(())
+}
+
+/// Says how far numbers were from those of a plain loop at most, or refuses them. NaN is too far.
+pub fn check_difference(about: &str, difference: f64, tolerance: f64) -> Result<(), Error> {
+    if difference <= tolerance {
+        line("check", format!("{about} are within {difference:.1e} of the plain loop's"));
+        return Ok(());
+    }
+    Err(format!("{about} are {difference:.1e} from those of the plain loop").into())
+}
+
 /// Who computes what is compiled, beside plain Rust on one thread.
 pub fn broadloom() -> String {
     match std::thread::available_parallelism().map_or(1, std::num::NonZero::get) {
