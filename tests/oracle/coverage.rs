@@ -72,7 +72,9 @@ fn expressions(graph: &CheckedGraph, forms: &mut BTreeSet<String>) {
                 let has_steps = region.iter().any(|part| part.step != 1);
                 format!("set of {} axes{}", region.len(), if has_steps { " with steps" } else { "" })
             }
-            Node::Scatter { op, .. } => format!("{}: {dtype}", op.map_or("scatter".to_owned(), |op| format!("scatter {op}"))),
+            Node::Scatter { op, .. } => {
+                format!("{}: {dtype}", op.map_or("scatter".to_owned(), |op| format!("scatter {op}")))
+            }
             Node::TopK { topk, .. } => format!("{}: {dtype}", topk.name()),
             Node::Sort { operand, sort } => format!("{}: {}", sort.name(), graph.dtype(*operand)),
             Node::Search { table, .. } => format!("{SEARCH}: {}", graph.dtype(*table)),

@@ -61,8 +61,20 @@ fn scheduled(
     let (plan, assumptions) = Materialization::new(&mut flat, options)?;
     let (stored, kernels, partial) = (HashMap::new(), Vec::new(), Vec::new());
     let (holders, next, made, cut) = (HashMap::new(), HashMap::new(), Vec::new(), RefCell::default());
-    let mut fusion =
-        Fusion { flat, plan, stored, holders, updates, updated, partial, next, kernels, made, assumptions, cut };
+    let mut fusion = Fusion {
+        flat,
+        plan,
+        stored,
+        holders,
+        updates,
+        updated,
+        partial,
+        next,
+        kernels,
+        made,
+        assumptions,
+        cut,
+    };
     for node in fusion.plan.materialized().collect::<Vec<_>>() {
         fusion.store(node);
     }

@@ -497,9 +497,7 @@ impl<'k> Scope<'k> {
                 let stored = self.target(*access, &[])?;
                 let is_lost = match lost {
                     Some((access, _)) => {
-                        self.target(*access, &[])? == stored
-                            && stored.is_float()
-                            && *op == Some(Op::Add)
+                        self.target(*access, &[])? == stored && stored.is_float() && *op == Some(Op::Add)
                     }
                     None => true,
                 };

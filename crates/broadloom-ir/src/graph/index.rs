@@ -229,12 +229,7 @@ impl Graph {
 
     /// Returns a tensor as rows, and those that positions choose: counted from the first one, where several axes have positions,
     /// and as they were given otherwise.
-    fn rows(
-        &mut self,
-        sliced: ExprId,
-        chosen: &Chosen,
-        site: Site,
-    ) -> Result<Rows, Problem> {
+    fn rows(&mut self, sliced: ExprId, chosen: &Chosen, site: Site) -> Result<Rows, Problem> {
         let shape = self.written(sliced).clone();
         let is_chosen = |axis: &usize| chosen.positions.iter().any(|(chosen, _)| chosen == axis);
         let indexed = chosen.positions.iter().map(|(axis, _)| *axis);

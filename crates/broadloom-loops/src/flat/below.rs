@@ -50,7 +50,8 @@ impl Flat {
     pub fn above(&self, is_one: impl Fn(FlatId) -> bool) -> NodeSet {
         let mut above = NodeSet::default();
         for node in (0..self.nodes.len()).map(FlatId::new) {
-            if is_one(node) || self.node(node).kind.operands().iter().any(|operand| above.contains(*operand)) {
+            if is_one(node) || self.node(node).kind.operands().iter().any(|operand| above.contains(*operand))
+            {
                 above.insert(node);
             }
         }

@@ -118,8 +118,7 @@ impl Fusion<'_> {
             if waits || !like || is_second {
                 continue;
             }
-            let read_later =
-                |other: &FlatId| !roots.contains(other) && self.flat.reaches(*other, node);
+            let read_later = |other: &FlatId| !roots.contains(other) && self.flat.reaches(*other, node);
             if !stored || !pending.iter().any(read_later) {
                 self.flat.add_below(*first, node, &mut below);
                 roots.push(node);

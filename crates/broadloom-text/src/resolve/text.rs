@@ -156,7 +156,9 @@ impl Resolver<'_> {
             Node::Take { table, indices, .. } if !is_text(indices) => Use::Text(vec![*table]),
             Node::Concat { operands, .. } => Use::Text(operands.to_vec()),
             Node::Set { base, value, .. } => Use::Text(vec![*base, *value]),
-            Node::Scatter { op: None, base, indices, values } if !is_text(indices) => Use::Text(vec![*base, *values]),
+            Node::Scatter { op: None, base, indices, values } if !is_text(indices) => {
+                Use::Text(vec![*base, *values])
+            }
             Node::Select { on_true, on_false, .. } => Use::Text(vec![*on_true, *on_false]),
             Node::Search { table, values, .. } => Use::Compared(vec![*table, *values]),
             Node::Elementwise { op: Op::Equal | Op::NotEqual, operands } => Use::Compared(operands.to_vec()),

@@ -2,6 +2,7 @@
 
 use super::super::{Axes, Composed, Graph, Operands};
 use super::{Derivation, Slope, term};
+use crate::dtype::DType;
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::Problem;
@@ -85,12 +86,12 @@ impl Derivation<'_> {
     ) -> Result<ExprId, Problem> {
         let shares = match function {
             Normalized::LogSumExp => {
-                let distance = self.op(Op::Subtract, &[operand, result])?;
-                let shares = self.op(Op::Exp, &[distance])?;
-                let lowest = self.number(f64::NEG_INFINITY, self.graph.dtype(result))?;
-                let is_empty = self.op(Op::Equal, &[result, lowest])?;
-                let zero = self.number(0.0, self.graph.dtype(result))?;
-                self.graph.try_select([is_empty, zero, shares], self.site)?
+                // The least float in place of minus infinity, from which minus infinity has a distance.
+                let least = if self.graph.dtype(result) == DType::F64 { f64::MIN } else { f32::MIN.into() };
+                let least = self.number(least, self.graph.dtype(result))?;
+                let from = self.op(Op::Maximum, &[result, least])?;
+                let distance = self.op(Op::Subtract, &[operand, from])?;
+                self.op(Op::Exp, &[distance])?
             }
             Normalized::Softmax => result,
             Normalized::LogSoftmax => self.op(Op::Exp, &[result])?,

@@ -21,11 +21,13 @@ impl Derivation<'_> {
         let is_summed =
             |axis: &usize| !from[*axis].is_one() && (*axis < missing || to[*axis - missing].is_one());
         let summed: Vec<usize> = (0..from.rank()).filter(is_summed).collect();
-        let Cotangent { mut value, mut guard, zeroed, steep } = cotangent;
+        let Cotangent { mut value, mut guard, mut zeroed, steep } = cotangent;
         if let Some(condition) = guard.filter(|_| !summed.is_empty()) {
             let along = self.present(condition, &summed, from.rank());
             if !along.is_empty() {
+                // Where no element counts, the sum is 0 from here on.
                 value = self.applied(cotangent)?;
+                zeroed = true;
                 guard = Some(self.reduce(ReduceOp::Any, condition, &along)?);
             }
         }
