@@ -19,6 +19,7 @@ class Derived:
     """A function of a function: what is read and traced is the function from which it is derived."""
 
     __slots__ = ("function", "options", "warned", "__dict__", "__weakref__")
+    runs_in_numpy = False
 
     def __init__(self, function, options=(), warned=None):
         self.function, self.options = function, options
@@ -159,7 +160,7 @@ class Pullback(Derived):
 
     def pulled(self, trace, args, value, cotangent, variables):
         """The derivatives of the products of a value and its cotangent."""
-        pairs = _pairs("vjp", "value", value, "the cotangent", cotangent)
+        pairs = [pair for pair in _pairs("vjp", "value", value, "the cotangent", cotangent) if pair[1] is not None]
         if len(pairs) == 1:
             (y, weights), = pairs
             slopes = trace.call("vjp", (y, variables.values, weights), {})
@@ -263,9 +264,10 @@ def _pairs(call, path, structure, what, other):
         )
     for (place, own), (_, item) in zip(left, right, strict=True):
         axes, of_item = getattr(own, "ndim", 0), getattr(item, "ndim", 0)
-        if own is not None and (item is None or axes != of_item):
-            kind = "None" if item is None else f"{of_item} axes"
-            raise ShapeError(f"`{call}` takes {what} in the shape of what it belongs to: `{place}` has {axes} axes, and {what} {kind}")
+        if own is not None and item is not None and axes != of_item:
+            raise ShapeError(
+                f"`{call}` takes {what} in the shape of what it belongs to: `{place}` has {axes} axes, and {what} {of_item} axes"
+            )
     return [(own, item) for (_, own), (_, item) in zip(left, right, strict=True) if own is not None]
 
 

@@ -57,7 +57,7 @@ def value_and_grad(
 
 def vjp(function: Callable[..., Any], /, *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """Return what a function returns for arguments, and the pullback: the function that takes weights of what it returned, and
-    returns the derivatives of their products by each argument.
+    returns the derivatives of their products by each argument. None is no weight.
 
     The pullback computes the value again where it needs it.
 
@@ -80,7 +80,8 @@ def vjp(function: Callable[..., Any], /, *primals: Any) -> tuple[Any, Callable[[
 
 
 def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], /) -> tuple[Any, Any]:
-    """Return what a function returns for arguments, and its change along a direction, which has a tangent for each argument.
+    """Return what a function returns for arguments, and its change along a direction, which has a tangent for each argument. None
+    is no change.
 
     >>> import numpy as np
     >>> import broadloom as bl
