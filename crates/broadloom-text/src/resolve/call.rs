@@ -154,7 +154,12 @@ impl Resolver<'_> {
             call.given.iter().try_for_each(|(_, ids)| self.refuse_codes(None, ids))?;
             return self.several(several, &call);
         }
-        self.apply(function, &call).map(|expr| expr.map_or(Value::Poison, Value::Tensor))
+        // A number that only derives in another way stays one.
+        let is_number = |id: &Id| matches!(self.value(*id), Value::Number(_));
+        let stays = matches!(function, Function::Elementwise(Op::StopGradient | Op::WithGradient))
+            && call.given.iter().flat_map(|(_, ids)| ids).all(is_number);
+        let made = if stays { Value::Number } else { Value::Tensor };
+        self.apply(function, &call).map(|expr| expr.map_or(Value::Poison, made))
     }
 
     /// Resolves `f32(1.5)`: a number with its own dtype, or a conversion.
