@@ -28,7 +28,7 @@ def test_loss_with_axes():
         (lambda x: (x.sum(), x), "returns a tuple, which is no loss: return the loss alone, or write `has_aux=True`"),
         (lambda x: None, "returns None, which is no loss: return a number, such as `x.sum()`"),
         (lambda x: {"loss": x.sum()}, "returns an object of the class dict, which is no loss"),
-        (lambda x: (x > 1).sum(), "`grad` takes derivatives of floats by floats, not of i64"),
+        (lambda x: (x > 1).sum(), "`grad` derives floats by floats, and neither is i64"),
     ],
 )
 def test_what_is_no_loss(loss, message):
@@ -104,7 +104,7 @@ def test_tangents():
     assert "has 1 axes, and the tangent of `x` 0 axes" in fails(lambda: bl.jvp(double, (X,), (1.0,)), bl.ShapeError)
     assert "jvp" in fails(lambda: bl.jvp(double, (X,), (np.ones(2),)), bl.ShapeError)
     assert fails(lambda: bl.jvp(double, (np.ones(100),), (np.ones(200),)), bl.ShapeError)
-    assert "`jvp` takes derivatives of floats by floats, not of bool" in fails(lambda: bl.jvp(lambda x: x > 1, (X,), (X,)), bl.DTypeError)
+    assert "`jvp` derives floats by floats, and neither is bool" in fails(lambda: bl.jvp(lambda x: x > 1, (X,), (X,)), bl.DTypeError)
 
 
 def test_cotangents():
@@ -115,6 +115,13 @@ def test_cotangents():
     assert fails(lambda: bl.vjp(lambda x: x, X)[1](np.ones(2)), bl.ShapeError)
     np.testing.assert_array_equal(pullback((X, None))[0], X)
     np.testing.assert_array_equal(pullback((None, None))[0], np.zeros(3))
+
+
+def test_no_arguments():
+    value, pullback = bl.vjp(lambda: X)
+    np.testing.assert_array_equal(value, X)
+    assert "needs a tensor by which to derive" in fails(lambda: pullback(X), bl.DTypeError)
+    assert "arguments" in fails(lambda: bl.grad(lambda: 1.0)(), bl.ArgumentError)
 
 
 def test_fallback():

@@ -54,10 +54,7 @@ class Derived:
 class Evaluation(Derived):
     """The function itself, but that it leaves its arguments as they are."""
 
-    def check(self, *args):
-        pass
-
-    def traced(self, trace, *args, **kwargs):
+    def __call__(self, *args, **kwargs):
         return self.function(*mapped(_copied, args), **mapped(_copied, kwargs))
 
 
@@ -189,9 +186,10 @@ class Pushforward(Derived):
         variables = Variables(call, trace)
         given = [variables.of(argument, path) for path, argument in self.paths(primals)]
         directions = [
-            direction for (path, primal), tangent in zip(self.paths(primals), _as_many(call, primals, tangents), strict=True)
+            0.0 if direction is None else direction
+            for (path, primal), tangent in zip(self.paths(primals), tangents, strict=True)
             for _, direction in _pairs(call, path, primal, f"the tangent of `{path}`", tangent)
-        ]  # fmt: skip
+        ]
         value = self.function(*given)
 
         def change(y, path):
@@ -241,7 +239,7 @@ def _check_floats(call, path, argument):
     for place, leaf in found:
         if leaf is None or isinstance(leaf, float):
             continue
-        says = f"`{call}` takes derivatives by floats, and `{place}` is"
+        says = f"`{call}` derives by floats, and `{place}` is"
         if isinstance(leaf, (bool, str, bytes)) or not (hasattr(leaf, "dtype") or isinstance(leaf, (int, Size))):
             raise DTypeError(f"{says} {_kind(leaf)}: {instead}")
         if isinstance(leaf, int):
@@ -250,7 +248,7 @@ def _check_floats(call, path, argument):
             kind = "a size" if isinstance(leaf, Size) else f"an array of {leaf.dtype}" if leaf.ndim else f"a number of {leaf.dtype}"
             raise DTypeError(f"{says} {kind}: write `{place}.astype(np.float64)`, or {instead}")
     if not any(leaf is not None for _, leaf in found):
-        raise DTypeError(f"`{call}` takes derivatives by floats, and `{path}` holds none: {instead}")
+        raise DTypeError(f"`{call}` derives by floats, and `{path}` holds none: {instead}")
 
 
 def _pairs(call, path, structure, what, other):
@@ -289,7 +287,7 @@ def _level_of_user():
 
 def trace_of(function, arguments):
     """The trace of the lazy arrays among the arguments, or of those that the function holds; None if there are none."""
-    open, seen = [arguments, function], set()
+    open, seen = [arguments, function] if _is_traced(function) else [arguments], set()
     while open:
         item = open.pop(0)
         if id(item) in seen:
@@ -309,6 +307,11 @@ def trace_of(function, arguments):
     return None
 
 
+def _is_traced(function):
+    """Whether a function belongs to one that is being traced, whose lazy arrays it may hold."""
+    return isinstance(function, Derived) or type(getattr(function, "__globals__", {})) is not dict
+
+
 def _is_set(cell):
     try:
         cell.cell_contents
@@ -319,8 +322,7 @@ def _is_set(cell):
 
 def derived(kind, function, options):
     """The compiled function of a kind that is derived from another one; the same one for the same function."""
-    if isinstance(function, Derived) or type(getattr(function, "__globals__", {})) is not dict:
-        # The function belongs to one that is being traced, whose lazy arrays it may hold.
+    if _is_traced(function):
         return _named(kind(function, options))
     try:
         return _kept(kind, function, options)
