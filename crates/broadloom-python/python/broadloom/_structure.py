@@ -1,14 +1,5 @@
 """Containers of arrays: tuples, lists, dicts, named tuples and dataclasses, as arguments of functions that are compiled have them."""
 
-import numpy as np
-
-from ._broadloom import Value
-
-
-def is_leaf(item):
-    """Whether an object is an array or a number, which are in containers."""
-    return isinstance(item, (Value, np.ndarray, np.generic, bool, int, float)) or hasattr(type(item), "__array__")
-
 
 def items(structure, path):
     """What a container holds, each with how it is written; None for what is no container."""

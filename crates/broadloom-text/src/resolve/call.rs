@@ -11,6 +11,7 @@ use broadloom_ir::diagnostics::Problem as GraphProblem;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{Class, DType};
 use broadloom_ir::graph::{Graph, Literal, Site};
+use broadloom_ir::ops::Op;
 
 /// A call with its arguments by parameter.
 pub(super) struct Call {

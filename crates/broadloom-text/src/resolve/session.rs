@@ -144,6 +144,16 @@ impl Session {
     /// Makes a name stand for a value of its own, with the elements of a tensor or a number: derivatives by it are those of a
     /// function by its parameter, whatever else the function computes from what it is called with.
     ///
+    /// ```
+    /// use broadloom_text::{Limits, Session};
+    /// let mut session = Session::new("example", Limits::default());
+    /// session.run("input x: f64[]")?;
+    /// session.variable("w", "x")?;
+    /// session.run("let product = w * x\noutput slope = grad(product, w)")?;
+    /// assert!(session.depends("product", "w") && !session.depends("slope", "w"));
+    /// # Ok::<(), broadloom_text::Mistakes>(())
+    /// ```
+    ///
     /// # Errors
     /// Returns the mistakes in the text of the value.
     pub fn variable(&mut self, name: &str, value: &str) -> Result<(), Mistakes> {
