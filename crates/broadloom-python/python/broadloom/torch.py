@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import torch
+import torch  # type: ignore[import-not-found, unused-ignore]
 
 from ._derived import Evaluation, Pullback, derived
 from ._errors import ArgumentError
