@@ -157,7 +157,9 @@ class Pullback(Derived):
 
     def pulled(self, trace, args, value, cotangent, variables):
         """The derivatives of the products of a value and its cotangent."""
-        pairs = [pair for pair in _pairs("vjp", "value", value, "the cotangent", cotangent) if pair[1] is not None]
+        pairs = _pairs("vjp", "value", value, "the cotangent", cotangent)
+        # What is no lazy array is a constant.
+        pairs = [(y, weights) for y, weights in pairs if isinstance(y, Value) and weights is not None]
         if len(pairs) == 1:
             (y, weights), = pairs
             slopes = trace.call("vjp", (y, variables.values, weights), {})
