@@ -169,11 +169,7 @@ impl Trace {
     }
 
     /// Adds to the program what the Python code that is running now wrote.
-    fn add(
-        &self,
-        py: Python<'_>,
-        action: impl FnOnce(&mut Session) -> Result<(), Mistakes>,
-    ) -> PyResult<()> {
+    fn add(&self, py: Python<'_>, action: impl FnOnce(&mut Session) -> Result<(), Mistakes>) -> PyResult<()> {
         let has_frames = self.with(py, |state| state.frames.is_some());
         let frame = if has_frames { Some(Frames::here(py)?) } else { None };
         let result = self.with(py, |state| {
