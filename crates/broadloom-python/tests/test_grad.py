@@ -1,6 +1,7 @@
 """Derivatives of functions, against closed forms and differences."""
 
 import dataclasses
+import functools
 import pickle
 import threading
 import typing
@@ -411,3 +412,17 @@ def test_unread_arguments():
     (warning,) = caught
     assert warning.category is UserWarning and warning.filename == __file__
     assert "`y['a']` and `z` are not read by the loss" in str(warning.message)
+
+
+def test_calls_of_many_kinds():
+    """Partial functions, functions of NumPy's, loops over sizes, parts chosen by masks, arrays without elements, `out`."""
+    np.testing.assert_allclose(bl.grad(functools.partial(lambda a, x: (a * x).sum(), 3.0))(X), [3, 3, 3, 3])
+    assert bl.grad(np.sin)(1.0) == pytest.approx(np.cos(1.0), rel=1e-15)
+    np.testing.assert_array_equal(bl.grad(lambda x: sum(x[at] * at for at in range(x.shape[0])))(X), np.arange(4.0))
+    np.testing.assert_array_equal(bl.grad(lambda x: (x[x > 0] * 2).sum())(X), 2 * (X > 0))
+    assert bl.grad(lambda x: (x**2).mean())(X[:0]).shape == (0,)
+    out = np.empty(4)
+    assert bl.grad(lambda x: (x**2).sum())(X, out=out) is out
+    np.testing.assert_array_equal(out, 2 * X)
+    table = np.arange(24.0).reshape(4, 6)[::2].T
+    np.testing.assert_array_equal(bl.grad(lambda x: (x**2).sum())(table), 2 * table)
