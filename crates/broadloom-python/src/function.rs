@@ -123,6 +123,12 @@ impl Function {
         self.kernel_for(py, &mut call, args, kwargs, false)
     }
 
+    /// The static parameters, the number of threads, and whether what cannot be compiled runs in NumPy.
+    #[getter(_options)]
+    fn own_options(&self) -> (Vec<String>, Option<usize>, bool) {
+        (self.statics.clone(), self.threads, self.fallback.is_on())
+    }
+
     /// By its name where it can be imported, and by the function that it compiles elsewhere.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let own = slf.get();

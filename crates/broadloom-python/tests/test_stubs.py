@@ -1,5 +1,6 @@
 """The stubs say what the compiled module has."""
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,9 @@ def test_stubs(tmp_path):
     pytest.importorskip("mypy")
     allowed = Path(__file__).with_name("stubtest.allow")
     command = [sys.executable, "-m", "mypy.stubtest", "broadloom", "--ignore-missing-stub", "--allowlist", allowed]
+    if importlib.util.find_spec("torch") is None:
+        (tmp_path / "absent.allow").write_text("broadloom\\.torch\n")
+        command += ["--allowlist", "absent.allow"]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=500)
     assert run.returncode == 0, run.stdout + run.stderr
 

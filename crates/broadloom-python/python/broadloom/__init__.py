@@ -26,6 +26,7 @@ from ._errors import (
     ShapeError,
     TracingError,
 )
+from ._grad import grad, hvp, jvp, stop_gradient, value_and_grad, vjp, with_gradient
 from ._lazy import Array, Size
 
 __all__ = [
@@ -47,6 +48,13 @@ __all__ = [
     "__version__",
     "compile",
     "eval",
+    "grad",
+    "hvp",
     "input",
     "jit",
+    "jvp",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+    "with_gradient",
 ]

@@ -119,7 +119,14 @@ def jit(function=None, /, *, static=(), threads=None, fallback=False):
     if not callable(function):
         raise TypeError(f"jit takes a function, not {type(function).__name__}")
     if isinstance(function, Function):
-        return function
+        if not static and threads is None and not fallback:
+            return function
+        own_static, own_threads, own_fallback = function._options
+        static = [*own_static, *([static] if isinstance(static, str) else static)]
+        threads, fallback = own_threads if threads is None else threads, fallback or own_fallback
+        function = function.__wrapped__
+    if fallback and not getattr(function, "runs_in_numpy", True):
+        raise ValueError("a derivative does not run in NumPy, which has none: leave out `fallback=True`")
     wanted = []
     for name in [static] if isinstance(static, str) else static:
         if not isinstance(name, str):

@@ -25,7 +25,7 @@ class _Asked:
 
 
 # The method `clip` calls one that has no name in NumPy's namespace.
-_CLIP = np.zeros(1).clip(_Asked(), _Asked())
+_CLIP = np.zeros(1).clip(_Asked(), _Asked())  # type: ignore[call-overload]
 _SCIPY = frozenset({"cbrt", "erf", "erfc", "exp2", "expit", "expm1", "log1p"})
 _FUNCTIONS = frozenset(
     id(value) for space in (np, np.lib.stride_tricks) for value in vars(space).values() if callable(value)

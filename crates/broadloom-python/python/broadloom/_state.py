@@ -19,6 +19,7 @@ import weakref
 import numpy as np
 
 from ._broadloom import Function
+from ._derived import Derived
 from ._errors import TracingError
 
 _INSTALLED = tuple(
@@ -191,6 +192,8 @@ class Reads:
         seen.add(id(value))
         if isinstance(value, Function):
             return self._print(value.__wrapped__, depth, seen)
+        if isinstance(value, Derived):
+            return kind, value.options, self._print(value.function, depth, seen)
         if isinstance(value, types.FunctionType):
             return self._of_function(value, depth, seen)
         if isinstance(value, type):

@@ -47,6 +47,8 @@ struct State {
     inputs: Vec<String>,
     /// The names of the numbers among the arguments, as Python has them.
     numbers: Vec<String>,
+    /// The names of the values by which a function is derived.
+    variables: HashSet<String>,
     /// Whether this is an expression on declared inputs and no function: it can be compiled at any time, and becomes part of
     /// another one that is used beside it.
     is_open: bool,
@@ -64,6 +66,7 @@ struct Copied {
     frames: Frames,
     captured: Vec<(Py<PyAny>, String)>,
     inputs: Vec<String>,
+    variables: HashSet<String>,
     refused: HashSet<usize>,
 }
 
@@ -143,6 +146,7 @@ impl Trace {
             frames,
             inputs: Vec::new(),
             numbers: Vec::new(),
+            variables: HashSet::new(),
             is_open,
             merged: None,
             needs_sizes: false,
@@ -161,6 +165,11 @@ impl Trace {
 
     /// Adds a line to the program, which the Python code that is running now wrote.
     pub fn run(&self, py: Python<'_>, line: &str) -> PyResult<()> {
+        self.add(py, |session| session.run(line))
+    }
+
+    /// Adds to the program what the Python code that is running now wrote.
+    fn add(&self, py: Python<'_>, action: impl FnOnce(&mut Session) -> Result<(), Mistakes>) -> PyResult<()> {
         let has_frames = self.with(py, |state| state.frames.is_some());
         let frame = if has_frames { Some(Frames::here(py)?) } else { None };
         let result = self.with(py, |state| {
@@ -168,7 +177,7 @@ impl Trace {
             if let (Some(frames), Some(frame)) = (&mut state.frames, frame) {
                 frames.add(session.lines() + 1, frame);
             }
-            let result = caught(py, || session.run(line));
+            let result = caught(py, || action(session));
             if !matches!(result, Ok(Ok(()))) {
                 state.refused.insert(session.lines());
             }
@@ -295,7 +304,7 @@ impl Trace {
 
     /// Adds the lines of another program. Those that were refused there are refused again, in silence.
     fn replay(&self, py: Python<'_>, other: Copied) -> PyResult<()> {
-        let Copied { text, frames, captured, inputs, refused } = other;
+        let Copied { text, frames, captured, inputs, variables, refused } = other;
         let result = self.with(py, |state| {
             let session = state.session.as_mut()?;
             let before = session.lines();
@@ -304,6 +313,7 @@ impl Trace {
             }
             state.refused.extend(refused.iter().map(|line| before + line));
             state.captured.extend(captured);
+            state.variables.extend(variables.iter().cloned());
             for name in inputs {
                 if !state.inputs.contains(&name) {
                     state.inputs.push(name);
@@ -311,7 +321,7 @@ impl Trace {
             }
             let mut lines = text.lines().enumerate();
             Some(caught(py, || {
-                lines.try_for_each(|(number, line)| match session.run(line) {
+                lines.try_for_each(|(number, line)| match run_again(session, line, &variables) {
                     Err(_) if refused.contains(&(number + 1)) => Ok(()),
                     result => result,
                 })
@@ -329,6 +339,7 @@ impl Trace {
                 frames: state.frames.as_ref().map(|frames| frames.duplicate(py)).unwrap_or_default(),
                 captured: captured.collect(),
                 inputs: state.inputs.clone(),
+                variables: state.variables.clone(),
                 refused: state.refused.clone(),
             })
         });
@@ -368,6 +379,15 @@ impl Trace {
                 Err(of_mistakes(py, &mistakes.written_at(|line| written.get(&line).cloned())))
             }
         }
+    }
+}
+
+/// Adds a line of another program.
+fn run_again(session: &mut Session, line: &str, variables: &HashSet<String>) -> Result<(), Mistakes> {
+    let defined = line.strip_prefix("let ").and_then(|rest| rest.split_once(" = "));
+    match defined.filter(|(name, _)| variables.contains(*name)) {
+        Some((name, value)) => session.variable(name, value),
+        None => session.run(line),
     }
 }
 
@@ -508,6 +528,30 @@ impl Trace {
         write_value(slf, operand, &mut text, 0)?;
         text.push_str(after);
         define(slf, &text)
+    }
+
+    /// A value of its own with the elements of another one, by which a function is derived.
+    fn variable<'py>(slf: &Bound<'py, Self>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, slf) = (slf.py(), &root(slf));
+        let mut text = String::new();
+        write_value(slf, value, &mut text, 0)?;
+        let name = slf.get().fresh(py, None);
+        slf.get().add(py, |session| session.variable(&name, &text))?;
+        slf.get().with(py, |state| state.variables.insert(name.clone()));
+        wrap(slf, &name)
+    }
+
+    /// Whether a value is computed from another one.
+    fn depends(slf: &Bound<'_, Self>, value: &Bound<'_, Value>, on: &Bound<'_, Value>) -> PyResult<bool> {
+        let slf = &root(slf);
+        let names = (value.get().name_in(slf)?, on.get().name_in(slf)?);
+        slf.get().session(slf.py(), |session| session.depends(&names.0, &names.1))
+    }
+
+    /// Whether the function, or another one that it calls, is derived.
+    #[getter]
+    fn is_derived(slf: &Bound<'_, Self>) -> bool {
+        root(slf).get().with(slf.py(), |state| !state.variables.is_empty())
     }
 
     /// Takes what is between brackets.

@@ -11,6 +11,7 @@ use broadloom_ir::diagnostics::Problem as GraphProblem;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{Class, DType};
 use broadloom_ir::graph::{Graph, Literal, Site};
+use broadloom_ir::ops::Op;
 
 /// A call with its arguments by parameter.
 pub(super) struct Call {
@@ -154,7 +155,12 @@ impl Resolver<'_> {
             call.given.iter().try_for_each(|(_, ids)| self.refuse_codes(None, ids))?;
             return self.several(several, &call);
         }
-        self.apply(function, &call).map(|expr| expr.map_or(Value::Poison, Value::Tensor))
+        // A number that only derives in another way stays one.
+        let is_number = |id: &Id| matches!(self.value(*id), Value::Number(_));
+        let stays = matches!(function, Function::Elementwise(Op::StopGradient | Op::WithGradient))
+            && call.given.iter().flat_map(|(_, ids)| ids).all(is_number);
+        let made = if stays { Value::Number } else { Value::Tensor };
+        self.apply(function, &call).map(|expr| expr.map_or(Value::Poison, made))
     }
 
     /// Resolves `f32(1.5)`: a number with its own dtype, or a conversion.

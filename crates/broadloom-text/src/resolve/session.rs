@@ -141,6 +141,46 @@ impl Session {
         Ok(())
     }
 
+    /// Makes a name stand for a value of its own, with the elements of a tensor or a number: derivatives by it are those of a
+    /// function by its parameter, whatever else the function computes from what it is called with.
+    ///
+    /// ```
+    /// use broadloom_text::{Limits, Session};
+    /// let mut session = Session::new("example", Limits::default());
+    /// session.run("input x: f64[]")?;
+    /// session.variable("w", "x")?;
+    /// session.run("let product = w * x\noutput slope = grad(product, w)")?;
+    /// assert!(session.depends("product", "w") && !session.depends("slope", "w"));
+    /// # Ok::<(), broadloom_text::Mistakes>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the mistakes in the text of the value.
+    pub fn variable(&mut self, name: &str, value: &str) -> Result<(), Mistakes> {
+        let start = self.text().len();
+        self.run(&format!("let {name} = {value}"))?;
+        let resolver = &mut self.resolver;
+        let site = resolver.sites.site(Span { start, end: start + "let ".len() + name.len() });
+        let graph = &mut resolver.graph;
+        let own = match resolver.names.get(name) {
+            Some(Value::Tensor(expr)) => Value::Tensor(graph.variable(*expr, site)),
+            Some(Value::Number(expr)) => Value::Number(graph.variable(*expr, site)),
+            Some(Value::Literal(literal)) => {
+                let number = graph.literal(*literal, DType::F64, site);
+                Value::Number(graph.variable(number, site))
+            }
+            _ => return Ok(()),
+        };
+        resolver.names.insert(name.into(), own);
+        Ok(())
+    }
+
+    /// Returns whether the elements of a name are computed from those of another one.
+    pub fn depends(&self, name: &str, on: &str) -> bool {
+        let expr = |name: &str| self.resolver.names.get(name).and_then(Value::expr);
+        expr(name).zip(expr(on)).is_some_and(|(expr, on)| self.resolver.graph.depends(expr, on))
+    }
+
     /// Returns what a name stands for; `None` if it stands for nothing, or for a mistake.
     pub fn get(&self, name: &str) -> Option<Defined> {
         let graph = &self.resolver.graph;

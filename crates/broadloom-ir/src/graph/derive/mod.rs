@@ -18,6 +18,7 @@ mod reduced;
 mod reverse;
 mod rule;
 mod term;
+mod variable;
 mod views;
 
 use super::{Graph, Node, Operands, Site};
