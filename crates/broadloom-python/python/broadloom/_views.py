@@ -81,8 +81,14 @@ _ARRANGING = {
     np.rot90, np.squeeze, np.expand_dims, np.linalg.matrix_transpose,
 }  # fmt: skip
 _EACH = {np.atleast_1d, np.atleast_2d, np.atleast_3d}
-_AXES_OF_SPLIT = {
-    np.split: lambda array, axis=0: axis, np.array_split: lambda array, axis=0: axis, np.vsplit: lambda array: 0,
+
+
+def _axis_given(array, axis=0):
+    return axis
+
+
+_AXES_OF_SPLIT: dict = {
+    np.split: _axis_given, np.array_split: _axis_given, np.vsplit: lambda array: 0,
     np.hsplit: lambda array: min(array.ndim - 1, 1), np.dsplit: lambda array: 2,
 }  # fmt: skip
 _OPAQUE = {
