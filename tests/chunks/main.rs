@@ -250,7 +250,9 @@ const PROGRAMS: &[(&str, usize, usize)] = &[
         65_536,
     ),
     ("output a = y - take(segment_mean(y, ids, 5), ids)", 2, 65_536),
-    ("output a = (arange(5) * 0.5).at[ids].add(y); output b = zeros((5, 3)).at[ids].maximum(x)", 1, 65_536),
+    ("output a = (arange(5) * 0.5).at[ids].add(y); output b = zeros((5, 3)).at[ids].maximum(x)", 1, 1),
+    ("output a = zeros(5).at[ids].set(y); output b = y - w.at[ids % 3].add(y)[ids % 3]", 2, 1),
+    ("output a = (max(y) + w).at[ids % 3].subtract(y)", 2, 1),
     ("output a = segment_max(x, ids, k); output b = sum(y)", 1, 65_536),
     ("output a = cumsum(broadcast_to(max(y), (n + 1,))); output b = y - max(y)", 2, 1),
     (

@@ -43,6 +43,11 @@ pub(super) fn gives_indices(node: &Node) -> bool {
     }
 }
 
+/// Returns whether each chunk continues the result of the rows before it, in place of a merge.
+pub(super) fn is_continued(node: &Node) -> bool {
+    matches!(node, Node::Segment { .. } | Node::Scatter { .. })
+}
+
 /// One side of a merge: a result, and the values behind it if it is an index.
 type Side = (ExprId, Option<ExprId>);
 
@@ -91,10 +96,8 @@ impl Splitter<'_> {
     /// Returns the graph that merges the partial results of two neighbours.
     pub(super) fn merge(&self, pass: usize) -> Result<Option<super::Part>, Diagnostics> {
         let mut writer = Writer::new(self, false);
-        let merged: Vec<Partial> = self
-            .partials_of(pass)
-            .filter(|partial| !matches!(self.graph.node(partial.expr), Node::Segment { .. }))
-            .collect();
+        let merged: Vec<Partial> =
+            self.partials_of(pass).filter(|partial| !is_continued(self.graph.node(partial.expr))).collect();
         let mut side = |name: &str| -> Vec<Side> {
             let inputs = merged.iter().map(|partial| {
                 let mut input = |slot: usize| {
@@ -117,8 +120,8 @@ impl Splitter<'_> {
 }
 
 impl Writer<'_, '_> {
-    /// Adds the contribution of a chunk to a partial result. Tables go on from those of the rows before (`carries`), or hold
-    /// these rows alone.
+    /// Adds the contribution of a chunk to a partial result. Tables and changes at positions go on from those of the rows before
+    /// (`carries`), or hold these rows alone.
     pub(super) fn contribute(&mut self, partial: Partial, carries: bool) {
         let whole = self.whole();
         let (expr, site) = (partial.expr, whole.site(partial.expr));
@@ -142,6 +145,17 @@ impl Writer<'_, '_> {
                 };
                 let tables = self.graph().place_node(node, dtype, shape, whole.call(expr), site);
                 return self.output(expr, tables, Destination::Carried(partial.slot));
+            }
+            Node::Scatter { op, base, indices, values } => {
+                let (dtype, shape) = (whole.dtype(expr), whole.shape(expr).clone());
+                let base = match carries {
+                    true => self.slot(partial.slot, dtype, shape.clone(), site),
+                    false => self.image(*base),
+                };
+                let (indices, values) = (self.image(*indices), self.image(*values));
+                let node = Node::Scatter { op: *op, base, indices, values };
+                let changed = self.graph().place_node(node, dtype, shape, whole.call(expr), site);
+                return self.output(expr, changed, Destination::Carried(partial.slot));
             }
             _ => (self.copied(expr), None),
         };

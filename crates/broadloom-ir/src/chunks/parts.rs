@@ -1,7 +1,7 @@
 //! The graphs of each pass.
 
 use super::Multiple;
-use super::partial::{Partial, gives_indices};
+use super::partial::{Partial, gives_indices, is_continued};
 use super::place::{Place, Refusal, places};
 use crate::diagnostics::Diagnostics;
 use crate::dim::Dim;
@@ -259,6 +259,7 @@ impl<'g> Splitter<'g> {
     fn is_stored(&self, expr: ExprId, known: usize, is_rest: bool) -> bool {
         let reduced = match self.graph.node(expr) {
             Node::Reduce { .. } | Node::TopK { .. } | Node::Sort { .. } => true,
+            Node::Scatter { .. } => self.partial(expr).is_some(),
             Node::Size(size) => size.symbols().contains(&self.rows),
             _ => false,
         };
@@ -321,7 +322,7 @@ impl<'g> Splitter<'g> {
     }
 
     fn pass(&self, pass: usize) -> Result<Pass, Diagnostics> {
-        let carries = self.carried_in(pass).next().is_some() || self.tables_of(pass).next().is_some();
+        let carries = self.carried_in(pass).next().is_some() || self.continued_in(pass).next().is_some();
         Ok(Pass {
             begin: self.begin(pass)?,
             each: self.each(pass, true)?,
@@ -335,15 +336,25 @@ impl<'g> Splitter<'g> {
         self.partials.iter().copied().filter(move |partial| partial.pass == pass)
     }
 
-    /// Returns the segmented reductions of the rows in a pass.
-    fn tables_of(&self, pass: usize) -> impl Iterator<Item = Partial> {
-        self.partials_of(pass).filter(|partial| matches!(self.graph.node(partial.expr), Node::Segment { .. }))
+    /// Returns the results of the rows in a pass that each chunk continues: tables of segments, and changes at positions.
+    fn continued_in(&self, pass: usize) -> impl Iterator<Item = Partial> {
+        self.partials_of(pass).filter(|partial| is_continued(self.graph.node(partial.expr)))
     }
 
     fn begin(&self, pass: usize) -> Result<Option<Part>, Diagnostics> {
         let mut writer = Writer::new(self, false);
         let scans = self.carried_in(pass).map(|(expr, slot)| (expr, slot, self.shape_across(expr)));
-        let tables = self.tables_of(pass);
+        let bases: Vec<(Partial, ExprId)> = (self.continued_in(pass))
+            .filter_map(|partial| match self.graph.node(partial.expr) {
+                Node::Scatter { base, .. } => Some((partial, *base)),
+                _ => None,
+            })
+            .collect();
+        writer.copy(&bases.iter().map(|(_, base)| *base).collect::<Vec<_>>(), pass, false);
+        for (partial, base) in bases {
+            writer.output(partial.expr, writer.image(base), Destination::Slot(partial.slot));
+        }
+        let tables = self.continued_in(pass);
         let tables =
             tables.map(|partial| (partial.expr, partial.slot, self.type_of(partial, partial.slot).1));
         for (expr, slot, shape) in scans.chain(tables) {

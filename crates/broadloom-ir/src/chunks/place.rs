@@ -104,6 +104,13 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
             _ => Err(Refusal::OtherSize),
         };
     }
+    if let Node::Scatter { base, indices, values, .. } = node
+        && (rows_of(*base), rows_of(*indices), rows_of(*values)) == (None, Some(0), Some(0))
+        && axis_of_rows(shape, rows)?.is_none()
+    {
+        // Each chunk changes what the one before it has left.
+        return Ok(Place::Fixed(pass + 1));
+    }
     // What is computed from values for all rows may have any size that these determine.
     let is_known = pass > 0 && node.operands().iter().all(|operand| rows_of(*operand).is_none());
     let found = match axis_of_rows(shape, rows) {

@@ -241,7 +241,8 @@ impl<'a> ChunkRun<'a> {
         let Some(begin) = compiled.passes[self.pass].begin.as_ref().filter(|_| self.rows == 0) else {
             return Ok(());
         };
-        let results = run(begin, std::iter::empty(), &self.given_of(self.sizes.as_ref(), 0))?;
+        let none: Ordered<'_> = compiled.whole.graph().inputs().iter().map(|_| None).collect();
+        let results = self.run_on(begin, &none, 0, 0..0)?;
         for (destination, array) in begin.part.outputs.iter().zip(results) {
             if let Destination::Slot(slot) = destination {
                 self.slots[*slot] = Some(array);
