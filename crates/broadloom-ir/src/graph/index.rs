@@ -314,7 +314,7 @@ impl Graph {
             Some(op) => Some(self.combined_rows(op, [table, values, rows.ids], site)?),
             None => None,
         };
-        let changed = self.insert(node, work, shape, Vec::new(), site)?;
+        let changed = self.insert(node, self.dtype(table), shape, Vec::new(), site)?;
         if let Some(alike) = alike {
             self.derives_by(changed, Rule::As(alike));
         }

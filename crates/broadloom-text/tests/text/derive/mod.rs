@@ -125,6 +125,8 @@ const CASES: &[(&[&str], &[&str])] = &[
             "sum(segment_max(x, array([0, 1, 1, 0]), 2)**2) + sum(segment_min(y, array([1, 1, 1, 0]), 2) * 3)",
             "sum(topk(x, 2, axis=1) * y[:, 1:]) + sum(topk(y[:, 0], 2, largest=False)**2)",
             "sum(grad(norm(x) * var(y) + sum(x[array([0, 2, 2, 1])] * y), (x, y))[0]**2)",
+            "sum(x.at[array([0, -2, 0])].add(y[:3])**2 * y) + sum(x.at[array([1, 1, 0])].subtract(y[:3]**2)**3)",
+            "sum(x.at[array([0, 1, 0])].divide(y[:3] + 3) * y) + sum(x.at[array([3, 1, 3]), array([0, 0, 0])].minimum(y[:3, 1])**2)",
             "sum(x.at[array([0, 2, 0])].multiply(y[:3]) * x) + sum(x.at[array([0, 2, 0])].maximum(y[:3]) * y)",
         ],
     ),
