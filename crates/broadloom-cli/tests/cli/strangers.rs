@@ -218,7 +218,7 @@ fn numbers_beyond_f64_are_told() {
         ("0e5\n0.000", "[0. 0.]\n", None),
         ("1.7976931348623157e308\n5e-324", "[1.79769313e+308 4.94065646e-324]\n", None),
     ] {
-        folder.write("x.csv", &format!("x\n{cells}\n"));
+        folder.write("x.csv", format!("x\n{cells}\n"));
         let done = folder.run(&["eval", "x", "x.csv"]);
         assert_eq!(done.stdout, expected, "{cells}");
         match told {

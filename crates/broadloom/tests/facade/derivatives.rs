@@ -4,6 +4,9 @@
 use broadloom::EvalError;
 use broadloom::prelude::*;
 
+/// A loss, and the tensors by which it is derived.
+type Loss = fn(&Graph) -> (Tensor, Vec<Tensor>);
+
 /// The sizes of the arrays that a kernel stores.
 fn stored(kernel: &Executable) -> Vec<String> {
     kernel.explain().temporaries().into_iter().map(|temporary| temporary.sizes.join(", ")).collect()
@@ -12,7 +15,7 @@ fn stored(kernel: &Executable) -> Vec<String> {
 /// No array has the size of pairs, of windows or of a stretched operand, if the loss itself needs none.
 #[test]
 fn nothing_of_the_size_of_pairs_is_stored() {
-    let losses: &[(&str, &[&str], fn(&Graph) -> (Tensor, Vec<Tensor>))] = &[
+    let losses: &[(&str, &[&str], Loss)] = &[
         ("kernel sum", &["n, m", "m, n"], |g| {
             let [n, m] = g.symbols(["n", "m"]);
             let (x, y) = (g.input::<f32>("x", shape![n, 3]), g.input::<f32>("y", shape![m, 3]));

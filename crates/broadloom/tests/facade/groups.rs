@@ -130,7 +130,7 @@ fn means_of_values_at_the_ends_of_f64() {
                 1 => 1,
                 2 => most - 2 * most * (row % 2),
                 3 => most - row % 3,
-                _ => row.wrapping_mul(0x9e37_79b9_7f4a_7c1) % most,
+                _ => row.wrapping_mul(0x09e3_779b_97f4_a7c1) % most,
             })
             .collect();
         let values: Vec<f64> = integers.iter().map(|integer| *integer as f64 * unit).collect();
