@@ -28,8 +28,8 @@ use crate::dtype::{Class, DType, Element, Scalar};
 use crate::integer::Integer;
 use crate::partial::Derivative::{self, Flat, Undefined};
 use crate::partial::{
-    INV_SQRT_2PI, Partial, both, by_exponent, loses, loses_over_nan, over_square, share, tanh_gelu, wins,
-    wins_over_nan,
+    INV_SQRT_2PI, Partial, both, by_base, by_exponent, loses, loses_over_nan, over_square, share, tanh_gelu,
+    wins, wins_over_nan,
 };
 use broadloom_math::{Function, Fused, Level, Precision, Real, Unfused};
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2, LN_10, PI};
@@ -61,7 +61,7 @@ macro_rules! for_each_op {
             /// Remainder of the quotient rounded toward zero, with the sign of `x`. For integers, a zero divisor
             /// gives 0.
             fmod = Fmod(x, y): Arithmetic -> Same { int: x.truncated_remainder(y), float: Real::fmod::<L>(x, y) } tile Fmod
-                by |_| [1.0, -(x / y).trunc()]
+                by |r| [1.0, (r - x) / y]
             /// Negation. Integers wrap; bool is not supported, as in NumPy.
             negative = Negative(x): Number -> Same { int: x.wrapping_neg(), float: -x }
                 by |_| [-1.0]
@@ -112,7 +112,7 @@ macro_rules! for_each_op {
                 by |_| [(x + 1.0).recip().within(x.at_least(-1.0))]
             /// `log(exp(x) + exp(y))` without overflow.
             logaddexp = Logaddexp(x, y): Real -> Same { float: Real::logaddexp::<L>(x, y) } tile Logaddexp
-                by |r| [share(x, y, r, T::exp), share(y, x, r, T::exp)]
+                by |_| [share(x, y, x - y), share(y, x, y - x)]
             /// Sine of `x` in radians; NaN for infinite `x`.
             sin = Sin(x): Real -> Same { float: Real::sin::<L>(x) } tile Sin
                 by |_| [x.cos()]
@@ -205,7 +205,7 @@ macro_rules! for_each_op {
                 by |_| [wins(x, x.number(0.0))]
             /// `x` to the power `y`. Integers wrap, and a negative integer exponent is an error.
             pow = Pow(x, y): Arithmetic -> Same { int: x.power(y), float: Real::pow::<L>(x, y) } tile Pow
-                by |r| [(y * x.pow(y - 1.0)).unless_zero(y), by_exponent(x, y, r)]
+                by |r| [by_base(x, y), by_exponent(x, y, r)]
             /// Greatest integer not greater than `x`.
             floor = Floor(x): Number -> Same { bool: x, int: x, float: x.floor() }
                 by |_| [Flat]

@@ -185,10 +185,18 @@ pub(crate) fn by_exponent<T: Partial>(x: T, y: T, r: T) -> T {
 /// `1 / sqrt(2 * pi)`.
 pub(crate) const INV_SQRT_2PI: f64 = FRAC_2_SQRT_PI * FRAC_1_SQRT_2 / 2.0;
 
-/// The derivative of the logarithm `r` of the sum of the powers of `x` and `y` by `x`, also where both are infinite.
-pub(crate) fn share<T: Partial>(x: T, y: T, r: T, power: impl FnOnce(T) -> T) -> T {
-    let rest = T::select(x.equal(r), x.number(1.0), power(x - r));
-    T::select(x.equal(y), x.number(0.5), rest)
+/// The derivative of the logarithm of the sum of powers of `x` and `y` by `x`, from their distance `d` in the natural unit. Equal
+/// infinities have no distance, and share.
+pub(crate) fn share<T: Partial>(x: T, y: T, d: T) -> T {
+    let tie = T::select(x.equal(y), x.number(0.5), d);
+    T::select(d.equal(d), d.sigmoid(), tie)
+}
+
+/// The derivative of `x**y` by `x`. Any number to the power of 0 is 1.
+pub(crate) fn by_base<T: Partial>(x: T, y: T) -> T {
+    let zero = x.number(0.0);
+    let is_flat = y.equal(zero) & (x.equal(zero) | !x.equal(x));
+    T::select(is_flat, zero, y * x.pow(y - 1.0))
 }
 
 /// The derivative of the tanh approximation of `gelu`, `x / 2 * (1 + tanh(c * (x + a * x**3)))`.

@@ -28,7 +28,7 @@ def test_loss_with_axes():
         (lambda x: (x.sum(), x), "returns a tuple, which is no loss: return the loss alone, or write `has_aux=True`"),
         (lambda x: None, "returns None, which is no loss: return a number, such as `x.sum()`"),
         (lambda x: {"loss": x.sum()}, "returns an object of the class dict, which is no loss"),
-        (lambda x: (x > 1).sum(), "`grad` derives floats by floats, and neither is i64"),
+        (lambda x: (x > 1).sum(), "`grad` differentiates floats with respect to floats, not i64"),
     ],
 )
 def test_what_is_no_loss(loss, message):
@@ -104,7 +104,7 @@ def test_tangents():
     assert "has 1 axes, and the tangent of `x` 0 axes" in fails(lambda: bl.jvp(double, (X,), (1.0,)), bl.ShapeError)
     assert "jvp" in fails(lambda: bl.jvp(double, (X,), (np.ones(2),)), bl.ShapeError)
     assert fails(lambda: bl.jvp(double, (np.ones(100),), (np.ones(200),)), bl.ShapeError)
-    assert "`jvp` derives floats by floats, and neither is bool" in fails(lambda: bl.jvp(lambda x: x > 1, (X,), (X,)), bl.DTypeError)
+    assert "`jvp` differentiates floats with respect to floats, not bool" in fails(lambda: bl.jvp(lambda x: x > 1, (X,), (X,)), bl.DTypeError)
 
 
 def test_cotangents():

@@ -217,7 +217,7 @@ impl fmt::Display for Problem {
                 write!(f, "the symbol `{symbol}` cannot be computed from the sizes of the inputs")
             }
             Problem::NotDerivable { dtype } => {
-                write!(f, "derives floats by floats, and neither is {dtype}")
+                write!(f, "differentiates floats with respect to floats, not {dtype}")
             }
             Problem::NotRead => f.write_str("is 0 everywhere: the loss does not read what it is derived by"),
             Problem::NoDerivative => {

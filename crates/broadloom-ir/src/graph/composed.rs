@@ -12,6 +12,7 @@ use crate::ops::Op;
 use crate::partial::{Derivative, INV_SQRT_2PI, Partial, share, slope_of_sinc};
 use crate::problem::Problem;
 use smallvec::smallvec;
+use std::f64::consts::LN_2;
 
 /// Calls a macro with all rows of the table of composed functions.
 #[macro_export]
@@ -23,7 +24,7 @@ macro_rules! for_each_composed {
             /// Nearest integer as a float; halves round to even.
             rint = Rint(x)
             /// `log2(2**x + 2**y)` without overflow.
-            logaddexp2 = Logaddexp2(x, y) by |r| [share(x, y, r, T::exp2), share(y, x, r, T::exp2)]
+            logaddexp2 = Logaddexp2(x, y) by |_| [share(x, y, (x - y) * LN_2), share(y, x, (y - x) * LN_2)]
             /// `x` to the power `y`, both converted to `f64`.
             float_power = FloatPower(x, y)
             /// 0 for negative `x`, 1 for positive `x`, `y` for zero, and NaN for NaN.

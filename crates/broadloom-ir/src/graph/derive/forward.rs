@@ -85,11 +85,12 @@ impl Derivation<'_> {
                     let Some(tangent) = of(*operand) else { continue };
                     let slope = self.slope(op, by, &operands, expr)?;
                     let Some(mut next) = self.sloped(slope, tangent)? else { continue };
-                    if self.kind(op, &operands) == Kind::Steep {
-                        // Where the slope is infinite, what does not change does not change the result.
-                        let zero = self.number(0.0, work)?;
-                        let changes = self.op(Op::NotEqual, &[tangent, zero])?;
-                        next = self.only(changes, next)?;
+                    if let Slope::Value(factor) | Slope::Where(_, factor) = slope
+                        && self.kind(op, &operands) == Kind::Steep
+                    {
+                        // What does not change does not change the result, however steep it is there.
+                        let counts = self.counts(tangent, factor)?;
+                        next = self.only(counts, next)?;
                     }
                     total = Some(self.sum(total, next)?);
                 }
@@ -204,6 +205,9 @@ impl Derivation<'_> {
                 let extreme = self.unreduced(expr, rank, axes, keepdims)?;
                 let [is_extreme, count] = self.extremes(operand, extreme, axes)?;
                 let chosen = self.only(is_extreme, tangent)?;
+                let x = self.computed(operand)?;
+                let is_nan = self.op(Op::NotEqual, &[x, x])?;
+                let chosen = self.graph.try_select([is_nan, x, chosen], self.site)?;
                 let total = self.reduce(ReduceOp::Sum, chosen, axes)?;
                 let count = self.graph.convert(count, self.graph.dtype(total), self.site)?;
                 self.op(Op::Divide, &[total, count])?
@@ -310,7 +314,10 @@ impl Derivation<'_> {
                     }
                     ReduceOp::Min | ReduceOp::Max => {
                         let (is_extreme, count) = self.extremes_of_segments(values, ids, expr)?;
-                        (self.only(is_extreme, tangent)?, Some(count))
+                        let x = self.computed(values)?;
+                        let chosen = self.only(is_extreme, tangent)?;
+                        let is_nan = self.op(Op::NotEqual, &[x, x])?;
+                        (self.graph.try_select([is_nan, x, chosen], self.site)?, Some(count))
                     }
                     ReduceOp::Prod => {
                         let others = self.product_of_segment(values, ids, &segments)?;
@@ -323,8 +330,14 @@ impl Derivation<'_> {
                     total = self.by_rows(total, count)?;
                     if op != ReduceOp::Mean {
                         // No row of an empty segment changes.
-                        let is_number = self.op(Op::Equal, &[total, total])?;
-                        total = self.only(is_number, total)?;
+                        let after: Vec<i64> = (self.graph.written(count).rank()
+                            ..self.graph.written(total).rank())
+                            .map(|axis| axis as i64)
+                            .collect();
+                        let rows = self.graph.try_expand_dims(count, &after, self.site)?;
+                        let zero = self.number(0.0, self.graph.dtype(rows))?;
+                        let has_rows = self.op(Op::NotEqual, &[rows, zero])?;
+                        total = self.only(has_rows, total)?;
                     }
                 }
                 self.graph.convert(total, work, self.site).map(Some)

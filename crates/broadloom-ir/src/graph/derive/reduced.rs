@@ -9,6 +9,25 @@ use crate::problem::Problem;
 use crate::reduce::ReduceOp;
 
 impl Derivation<'_> {
+    /// Returns whether a factor counts: one that is 0 does not where what it meets is infinite.
+    pub(super) fn counts(&mut self, factor: ExprId, met: ExprId) -> Result<ExprId, Problem> {
+        let zero = self.number(0.0, self.graph.dtype(factor))?;
+        let differs = self.op(Op::NotEqual, &[factor, zero])?;
+        let is_infinite = self.op(Op::Isinf, &[met])?;
+        let is_other = self.op(Op::LogicalNot, &[is_infinite])?;
+        self.op(Op::LogicalOr, &[differs, is_other])
+    }
+
+    /// Returns the part that an element has in the derivative of an extreme. That of NaN is NaN, not a number beside it, unless
+    /// nothing asks for it.
+    pub(super) fn or_nan(&mut self, x: ExprId, part: ExprId) -> Result<ExprId, Problem> {
+        let zero = self.number(0.0, self.graph.dtype(part))?;
+        let is_asked = self.op(Op::NotEqual, &[part, zero])?;
+        let is_nan = self.op(Op::NotEqual, &[x, x])?;
+        let both = self.op(Op::LogicalAnd, &[is_nan, is_asked])?;
+        self.graph.try_select([both, x, part], self.site)
+    }
+
     /// Returns the extremes along axes, their number and which elements they are. A NaN is the extreme of its row.
     pub(super) fn extremes(
         &mut self,
@@ -90,7 +109,9 @@ impl Derivation<'_> {
         result: ExprId,
     ) -> Result<(ExprId, ExprId), Problem> {
         let extremes = self.graph.try_take(result, ids, 0, self.site)?;
-        let is_extreme = self.op(Op::Equal, &[values, extremes])?;
+        let is_equal = self.op(Op::Equal, &[values, extremes])?;
+        let is_nan = self.op(Op::NotEqual, &[values, values])?;
+        let is_extreme = self.op(Op::LogicalOr, &[is_equal, is_nan])?;
         let segments = self.graph.written(result)[0].clone();
         let number = self.graph.convert(is_extreme, DType::I64, self.site)?;
         let count = self.graph.segment_total(ReduceOp::Sum, number, ids, segments, self.site)?;

@@ -33,10 +33,8 @@ pub(super) enum Kind {
     Steep,
     /// What follows may be infinite if what comes in is.
     Passes,
-    /// The same, and factors are taken for finite.
-    Product,
     /// Where the derivative is not 0, the root above is not at 0 either: the square in a norm.
-    Other,
+    Ends,
 }
 
 impl Derivation<'_> {
@@ -46,26 +44,12 @@ impl Derivation<'_> {
             Op::Pow
                 if operands.last().and_then(|exponent| self.value(*exponent)).is_some_and(|y| y >= 1.0) =>
             {
-                Kind::Other
+                Kind::Ends
             }
             Op::Sqrt | Op::Rsqrt | Op::Cbrt | Op::Pow | Op::Log | Op::Log2 | Op::Log10 => Kind::Steep,
-            Op::Multiply if operands.first() == operands.last() => Kind::Other,
-            Op::Multiply => Kind::Product,
-            Op::Add
-            | Op::Subtract
-            | Op::Divide
-            | Op::Negative
-            | Op::Positive
-            | Op::Fma
-            | Op::Maximum
-            | Op::Minimum
-            | Op::Fmax
-            | Op::Fmin
-            | Op::Clip
-            | Op::Relu
-            | Op::Deg2rad
-            | Op::Rad2deg => Kind::Passes,
-            _ => Kind::Other,
+            Op::Multiply if operands.first() == operands.last() => Kind::Ends,
+            Op::Square | Op::Abs => Kind::Ends,
+            _ => Kind::Passes,
         }
     }
 
@@ -178,7 +162,7 @@ impl Reverse<'_, '_> {
         &mut self,
         slope: Slope,
         (to, shape): (ExprId, &Shape),
-        given: Cotangent,
+        (of, given): (ExprId, Cotangent),
         kind: Kind,
     ) -> Result<(), Problem> {
         let derivation = &mut *self.derivation;
@@ -199,16 +183,15 @@ impl Reverse<'_, '_> {
             && steep
             && !derivation.graph.is_same_everywhere(factor)
         {
-            let zero = derivation.number(0.0, derivation.graph.dtype(factor))?;
-            let counts = derivation.op(Op::NotEqual, &[factor, zero])?;
+            let counts = derivation.counts(factor, given.value)?;
             guard = derivation.both(guard, Some(counts))?;
         }
-        let keeps_zeros =
-            guard == given.guard && (kind == Kind::Product || matches!(slope, Slope::Number(_)));
+        let is_finite = matches!(slope, Slope::Number(_)) || derivation.is_contracted(of);
+        let keeps_zeros = guard == given.guard && is_finite;
         let steep = match kind {
             Kind::Steep => true,
-            Kind::Passes | Kind::Product => steep,
-            Kind::Other => false,
+            Kind::Passes => steep,
+            Kind::Ends => false,
         };
         let cotangent = Cotangent { value, guard, zeroed: zeroed && keeps_zeros, steep };
         let to_shape = derivation.graph.written(to).clone();
@@ -229,7 +212,7 @@ impl Reverse<'_, '_> {
                 for (by, operand) in operands.iter().enumerate() {
                     if self.is_active(*operand) {
                         let slope = self.derivation.slope(op, by, &operands, expr)?;
-                        self.send_slope(slope, (*operand, &shape), given, kind)?;
+                        self.send_slope(slope, (*operand, &shape), (expr, given), kind)?;
                     }
                 }
                 Ok(())
@@ -361,7 +344,7 @@ impl Reverse<'_, '_> {
                 for (by, operand) in operands.iter().enumerate() {
                     if self.is_active(*operand) {
                         let slope = self.derivation.slope_of_composed(function, by, &operands, expr)?;
-                        self.send_slope(slope, (*operand, &shape), given, Kind::Other)?;
+                        self.send_slope(slope, (*operand, &shape), (expr, given), Kind::Passes)?;
                     }
                 }
                 Ok(())
@@ -382,7 +365,12 @@ impl Reverse<'_, '_> {
                 let value = unreduced(given.value)?;
                 let guard = given.guard.map(&mut unreduced).transpose()?;
                 let slope = self.derivation.slope(Op::Square, 0, &[deviation], expr)?;
-                self.send_slope(slope, (operand, &own), Cotangent { value, guard, ..given }, Kind::Other)
+                self.send_slope(
+                    slope,
+                    (operand, &own),
+                    (expr, Cotangent { value, guard, ..given }),
+                    Kind::Ends,
+                )
             }
             Rule::Segment { op, values, ids } => {
                 let mut value = self.whole(given, &shape)?;
@@ -403,6 +391,10 @@ impl Reverse<'_, '_> {
                 }
                 let value = self.derivation.graph.convert(value, own, site)?;
                 let mut value = self.derivation.graph.try_take(value, ids, 0, site)?;
+                if matches!(op, ReduceOp::Min | ReduceOp::Max) {
+                    let x = self.derivation.computed(values)?;
+                    value = self.derivation.or_nan(x, value)?;
+                }
                 if op == ReduceOp::Prod {
                     let others = self.derivation.product_of_segment(values, ids, &shape[0])?;
                     value = self.derivation.times(value, others)?;
@@ -422,13 +414,16 @@ impl Reverse<'_, '_> {
     ) -> Result<(), Problem> {
         let derivation = &mut *self.derivation;
         let source = derivation.graph.written(operand).clone();
-        let is_product = matches!(derivation.graph.node(operand), Node::Elementwise { op: Op::Multiply, .. });
-        if is_product && given.guard.is_some() {
-            // A contraction stays one: its products with what is left out are 0 if the factors are finite.
-            given = Cotangent { value: derivation.applied(given)?, zeroed: true, ..given };
+        if derivation.is_contracted(operand) {
+            // A contraction stays one: its products with what is left out are 0 if the factors are finite, and none of its
+            // factors 0 is taken to meet an infinite value.
+            given = Cotangent {
+                value: derivation.applied(given)?,
+                zeroed: given.guard.is_some(),
+                steep: false,
+                ..given
+            };
         }
-        // For the same reason, none of its factors 0 is taken to meet an infinite value.
-        given.steep &= !derivation.is_contracted(operand);
         let rank = source.rank();
         let mut value = derivation.unreduced(given.value, rank, axes, keepdims)?;
         let mut guard =
@@ -452,10 +447,8 @@ impl Reverse<'_, '_> {
                 let [is_extreme, count] = derivation.extremes(operand, extreme, axes)?;
                 let count = derivation.graph.convert(count, work, derivation.site)?;
                 let share = derivation.op(Op::Divide, &[value, count])?;
-                // The gradient of NaN is NaN, not a number beside it.
                 let x = derivation.computed(operand)?;
-                let is_nan = derivation.op(Op::NotEqual, &[x, x])?;
-                value = derivation.graph.try_select([is_nan, x, share], derivation.site)?;
+                value = derivation.or_nan(x, share)?;
                 guard = derivation.both(guard, Some(is_extreme))?;
                 given.zeroed = false;
             }

@@ -85,6 +85,23 @@ const CASES: &[Case] = &[
     ("sum(logaddexp(x, 0))", &[-INF, INF, 0.0], &[0.0, 1.0, 0.5]),
     ("sum(sigmoid(x) + tanh(x) + erf(x) + atan(x))", &[-INF, INF], &[0.0; 2]),
     ("sum(softplus(x))", &[-INF, INF, 0.0], &[0.0, 1.0, 0.5]),
+    // A zero below a root or a logarithm that is not at 0 derives as anywhere.
+    ("sum(grad(sum(log(1 + x * x)), x))", &[0.0, 1.0], &[2.0, 0.0]),
+    ("sum(grad(sum(sqrt(1 + x**2)), x))", &[0.0], &[1.0]),
+    ("sum(grad(sum(rsqrt(1 + x * x)), x))", &[0.0], &[-1.0]),
+    ("sum(grad(sum(log(cosh(x))), x))", &[0.0], &[1.0]),
+    ("sum(jvp(log(1 + x * x), x, x * 0 + 1))", &[0.0], &[2.0]),
+    ("sum(grad(sum(logaddexp(x, 0)), x))", &[0.0], &[0.25]),
+    (
+        "sum(grad(std(x), x)[1:2])",
+        &[1.0, 2.0, 3.0],
+        &[-0.136_082_763_487_954_3, 0.272_165_526_975_908_7, -0.136_082_763_487_954_3],
+    ),
+    ("sqrt(1 - exp(-sum(x**2)))", &[0.0, 0.0], &[0.0; 2]),
+    ("sum(sqrt(x * x - 1))", &[0.0], &[NAN]),
+    ("sum(segment_max(x, array([0, 1, 1]), 2))", &[1.0, NAN, 2.0], &[1.0, NAN, 0.0]),
+    ("max(x.reshape(2, 2), axis=1)[0]", &[1.0, 2.0, NAN, 1.0], &[0.0, 1.0, 0.0, 0.0]),
+    ("sum(fmod(1.0, x))", &[0.1], &[-9.0]),
     // Nothing to derive by.
     ("sum(x[:0])", &[1.0], &[0.0]),
     ("sum(stop_gradient(x) * x)", &[3.0], &[3.0]),
@@ -144,10 +161,10 @@ fn both_directions_agree_at_kinks() {
 fn mistakes_of_derivatives() {
     for (output, message) in [
         ("grad(x * x, x)", "error[S016]: `grad` needs a loss without axes: take its `sum()` or `mean()`"),
-        ("grad(sum(i), x)", "error[T006]: `grad` derives floats by floats, and neither is i64"),
-        ("grad(sum(x), i)", "error[T006]: `grad` derives floats by floats, and neither is i64"),
-        ("grad(sum(x > 0), x)", "error[T006]: `grad` derives floats by floats, and neither is i64"),
-        ("jvp(x, i, x)", "error[T006]: `jvp` derives floats by floats, and neither is i64"),
+        ("grad(sum(i), x)", "error[T006]: `grad` differentiates floats with respect to floats, not i64"),
+        ("grad(sum(x), i)", "error[T006]: `grad` differentiates floats with respect to floats, not i64"),
+        ("grad(sum(x > 0), x)", "error[T006]: `grad` differentiates floats with respect to floats, not i64"),
+        ("jvp(x, i, x)", "error[T006]: `jvp` differentiates floats with respect to floats, not i64"),
         ("vjp(x, x, y)", "error[S001]"),
         ("jvp(x, x, y)", "error[S001]"),
         ("jvp(x, (x, y), x)", "takes one tangent for each tensor"),

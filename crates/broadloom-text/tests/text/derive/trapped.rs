@@ -40,6 +40,7 @@ const SELECTIONS: &[&str] = &[
     "sum(where(ok, where(ok, f, nan), 0))",
     "sum(where(ok, maximum(f, f - 1), 0))",
     "sum(where(ok, cumsum(where(ok, f, 0)), 0))",
+    "sum(where(ok, x * f + (x * f)**2, 0))",
 ];
 
 #[test]
