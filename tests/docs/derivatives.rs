@@ -52,7 +52,7 @@ the derivative of `where(x > 0, log(x), 0)` at 0 is 0.
 `x`, `y`, `z` are the operands, `r` is the result. `a.recip()` is `1 / a`; `a.within(c)` is `a` where `c` holds and NaN
 elsewhere; `a.unless_zero(b)` is `a`, and 0 where `b` is 0; `wins(x, y)` is 1 where `x` is greater and 1/2 where both are equal,
 or 0 there if `y` is a number, and `loses(x, y)` the same for the lesser; `both` is a product; `over_square(x, r)` is
-`x / (r * r)`; `share`, `by_exponent`, `tanh_gelu` and `slope_of_sinc` are in `broadloom-ir/src/partial.rs`. *flat* is 0 everywhere between steps, *none* an op on integers or truth values.
+`x / r / r`; `share`, `by_base`, `by_exponent`, `tanh_gelu` and `slope_of_sinc` are in `broadloom-ir/src/partial.rs`. *flat* is 0 everywhere between steps, *none* an op on integers or truth values.
 
 | op | derivatives by its operands |
 | --- | --- |

@@ -99,8 +99,8 @@ class Gradient(Derived):
             if not -count <= number < count:
                 has = {0: "none", 1: "argument 0"}.get(count, f"arguments 0 to {count - 1}")
                 raise ArgumentError(
-                    f"`grad` derives `{self.name}` by argument {number}, `argnums`, but the call has {has} by position: count from "
-                    "0, and pass arguments by which to derive without their names"
+                    f"`grad` differentiates `{self.name}` with respect to argument {number}, `argnums`, but the call has {has} by "
+                    "position: count from 0, and pass these arguments without their names"
                 )
             chosen.append(number % count)
         return chosen

@@ -140,7 +140,7 @@ def _gradient(function, argnums, has_aux, has_value):
     try:
         chosen = tuple(map(operator.index, argnums)) if isinstance(argnums, (tuple, list)) else operator.index(argnums)
     except TypeError:
-        text = f"argnums counts the arguments by which to derive from 0, `argnums=0` or `argnums=(0, 2)`, and is {argnums!r}"
+        text = f"argnums is {argnums!r}: write the number of an argument, `argnums=0`, or several, `argnums=(0, 2)`"
         raise TypeError(text) from None
     if chosen == ():
         raise ValueError("argnums is empty: write the number of an argument, counted from 0")

@@ -72,7 +72,7 @@ def _static(value):
     arguments = " and ".join(f"`{name}`" for name in names)
     written = ", ".join(f'"{name}"' for name in names)
     if value._trace.is_derived:
-        return f"{arguments} {'are floats' if several else 'is a float'}, by which may be derived; {_CHOOSE}"
+        return f"{arguments} {'are floats' if several else 'is a float'}, with respect to which the function is differentiated; {_CHOOSE}"
     return (
         f"{arguments} {'are floats, which are' if several else 'is a float, which is'} passed to the kernel at each call; write "
         f"`@bl.jit(static={f'[{written}]' if several else written})` to make {'them' if several else 'it'} a part of the kernel"
