@@ -314,8 +314,9 @@ impl Planner<'_> {
         if expands && instances.len() <= MAX_BROADCAST_MAPS {
             return None;
         }
-        // So may a table of pairs of rows: `n x m` beside arrays `n x 3` and `m x 3`.
-        let is_longer = long_axes(&node.shape) > longest;
+        // So may a table of pairs of rows: `n x m` beside arrays `n x 3` and `m x 3`. One that is read by rows everywhere is
+        // held row by row.
+        let is_longer = long_axes(&node.shape) > longest && !maps.iter().all(|map| self.is_by_rows(map));
         if is_longer && total <= MAX_CONTRACTED_AGAIN_COST && instances.len() <= MAX_BROADCAST_MAPS {
             return None;
         }
@@ -388,6 +389,15 @@ impl Planner<'_> {
             Some((if by_class { self.axes[axis].class } else { axis }, index.step, &index.start))
         };
         map.iter().filter_map(of).collect()
+    }
+
+    /// Returns whether the outermost loop around a map goes along the first of the axes that it moves.
+    fn is_by_rows(&self, map: &AffineMap) -> bool {
+        let first = map.iter().find_map(|index| index.axis);
+        first.is_some_and(|axis| {
+            let PlanAxis { parent, reduction, .. } = &self.axes[axis.index()];
+            parent.is_none() && !reduction
+        })
     }
 
     /// Returns whether a map reads the whole of a tensor in the order of the loops of a space of its sizes.
