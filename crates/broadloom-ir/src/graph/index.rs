@@ -2,6 +2,7 @@
 
 use super::assign::is_same_kind;
 use super::derive::Rule;
+use super::views::{inverse, signed};
 use super::{Graph, Node, Operands, Site, SliceSpec};
 use crate::dim::Dim;
 use crate::ids::ExprId;
@@ -49,7 +50,7 @@ struct Rows {
     /// The rows, along the leading axis; the others are those without positions.
     table: ExprId,
     /// The order of the axes that brings those of the positions to the front.
-    order: Vec<i64>,
+    order: Vec<usize>,
     /// The sizes of all axes in this order.
     sizes: Vec<Dim>,
     /// The numbers of the chosen rows, in the shape of the positions.
@@ -160,16 +161,26 @@ impl Graph {
 
     /// Returns positions along an axis of this size, counted from its beginning (`i64`).
     fn places(&mut self, positions: &Positions, size: &Dim, site: Site) -> Result<ExprId, Problem> {
-        // Counts along the axis, so that a position outside of it is reported as the user gave it, and a negative one counts
-        // from the end.
-        let along = self.try_iota(size.clone(), site)?;
         match positions {
-            Positions::Tensor(positions) => {
-                let index = self.as_index(*positions, site)?;
-                self.try_take(along, index, 0, site)
+            Positions::Tensor(positions) => self.counted_from_start(*positions, size, site),
+            Positions::Known(known) => {
+                let along = self.try_iota(size.clone(), site)?;
+                self.picked(along, 0, known, site)
             }
-            Positions::Known(known) => self.picked(along, 0, known, site),
         }
+    }
+
+    /// Returns positions along an axis of this size (`i64`). They are taken from all of them, so that one outside of the axis is
+    /// reported as the user gave it, and a negative one counts from the end.
+    pub(super) fn counted_from_start(
+        &mut self,
+        positions: ExprId,
+        size: &Dim,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let index = self.as_index(positions, site)?;
+        let along = self.try_iota(size.clone(), site)?;
+        self.try_take(along, index, 0, site)
     }
 
     /// Returns `base` with the elements that an index chooses replaced: NumPy's `base[items] = value`, as a new tensor. Of
@@ -235,7 +246,6 @@ impl Graph {
         let indexed = chosen.positions.iter().map(|(axis, _)| *axis);
         let order: Vec<usize> = indexed.chain((0..shape.rank()).filter(|axis| !is_chosen(axis))).collect();
         let sizes: Vec<Dim> = order.iter().map(|axis| shape[*axis].clone()).collect();
-        let order: Vec<i64> = order.into_iter().map(|axis| axis as i64).collect();
         let (indexed, others) = sizes.split_at(chosen.positions.len());
         let count = Dim::product(indexed).map_err(Problem::Size)?;
         let mut places = Vec::new();
@@ -258,7 +268,7 @@ impl Graph {
             });
         }
         let ids = ids.ok_or(Problem::Arity { expected: 1, given: 0 })?;
-        let permuted = self.try_permute(sliced, &order, site)?;
+        let permuted = self.try_permute(sliced, &signed(&order), site)?;
         let flat: Vec<Option<Dim>> = std::iter::once(&count).chain(others).cloned().map(Some).collect();
         let table = self.try_reshape(permuted, &flat, site)?;
         Ok(Rows { table, order, sizes, ids })
@@ -321,9 +331,7 @@ impl Graph {
         let changed = self.convert(changed, dtype, site)?;
         let sizes: Vec<Option<Dim>> = rows.sizes.iter().cloned().map(Some).collect();
         let unfolded = self.try_reshape(changed, &sizes, site)?;
-        let back = (0..rows.order.len() as i64)
-            .filter_map(|axis| rows.order.iter().position(|from| *from == axis).map(|to| to as i64));
-        let back: Vec<i64> = back.collect();
+        let back = inverse(&rows.order);
         self.try_permute(unfolded, &back, site)
     }
 
@@ -342,7 +350,7 @@ impl Graph {
         };
         let rows = self.written(table)[0].clone();
         let rest = self.written(table)[1..].to_vec();
-        let ids = self.places(&Positions::Tensor(ids), &rows, site)?;
+        let ids = self.counted_from_start(ids, &rows, site)?;
         let count = Dim::product(self.written(ids).iter()).map_err(Problem::Size)?;
         let ids = self.try_reshape(ids, &[Some(count.clone())], site)?;
         let flat: Vec<Option<Dim>> = std::iter::once(count).chain(rest).map(Some).collect();

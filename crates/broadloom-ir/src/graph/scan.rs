@@ -65,7 +65,7 @@ impl Graph {
         self.settle(result, scan_name(op), &[operand, initial], site)
     }
 
-    fn try_running(
+    pub(super) fn try_running(
         &mut self,
         running: Running,
         operand: ExprId,

@@ -52,6 +52,17 @@ pub(super) fn is_whole(parts: &[SliceAxis], sizes: &Shape, source: &Shape) -> bo
     sizes == source && parts.iter().all(|part| part.start.is_zero() && part.step == 1)
 }
 
+/// Returns the order that undoes a permutation of axes.
+pub(super) fn inverse(order: &[usize]) -> Vec<i64> {
+    let place = |axis: usize| order.iter().position(|from| *from == axis);
+    (0..order.len()).filter_map(place).map(|to| to as i64).collect()
+}
+
+/// Returns axes as numbers that may count from the end.
+pub(super) fn signed(axes: &[usize]) -> Vec<i64> {
+    axes.iter().map(|&axis| axis as i64).collect()
+}
+
 impl Graph {
     /// Returns the same elements in row-major order under other sizes. One size (`None`) may be inferred.
     pub fn reshape(&mut self, operand: ExprId, dims: &[Option<Dim>], site: Site) -> ExprId {

@@ -1,5 +1,6 @@
 //! Forward mode: from values to what depends on them.
 
+use super::super::views::signed;
 use super::super::{Node, Sort};
 use super::reverse::Kind;
 use super::rule::Rule;
@@ -23,11 +24,13 @@ impl Derivation<'_> {
         along: &[(ExprId, ExprId)],
         walk: &Walk,
     ) -> Result<ExprId, Problem> {
+        let mut directions: HashMap<ExprId, Vec<ExprId>> = HashMap::new();
+        along.iter().for_each(|(by, direction)| directions.entry(*by).or_default().push(*direction));
         let mut tangents = Tangents::new();
         for &expr in &walk.active {
             let shape = self.graph.written(expr).clone();
             let mut tangent = self.tangent(expr, &tangents)?;
-            for (_, direction) in along.iter().filter(|(by, _)| *by == expr) {
+            for direction in directions.get(&expr).into_iter().flatten() {
                 let direction =
                     self.graph.convert(*direction, self.graph.dtype(expr).arithmetic(), self.site)?;
                 let direction = self.graph.try_broadcast_to(direction, shape.clone(), self.site)?;
@@ -54,7 +57,7 @@ impl Derivation<'_> {
 
     fn sloped(&mut self, slope: Slope, tangent: ExprId) -> Result<Option<ExprId>, Problem> {
         Ok(match slope {
-            Slope::Flat | Slope::Undefined => None,
+            Slope::Flat => None,
             Slope::Number(1.0) => Some(tangent),
             Slope::Number(-1.0) => Some(self.op(Op::Negative, &[tangent])?),
             Slope::Number(number) => {
@@ -115,9 +118,8 @@ impl Derivation<'_> {
                 else {
                     return Ok(None);
                 };
-                let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
                 let total = self.graph.convert(total, work, site)?;
-                if keepdims { total } else { self.graph.try_squeeze(total, &axes, site)? }
+                self.kept(total, &axes, keepdims)?
             }
             Node::View { view, operand } => match of(operand) {
                 Some(tangent) => self.graph.insert_view(view, tangent, shape, Vec::new(), site)?,
@@ -174,6 +176,14 @@ impl Derivation<'_> {
         Ok(Some(made))
     }
 
+    /// Removes the axes of a reduction, unless they are kept.
+    fn kept(&mut self, reduced: ExprId, axes: &[usize], keepdims: bool) -> Result<ExprId, Problem> {
+        match keepdims {
+            true => Ok(reduced),
+            false => self.graph.try_squeeze(reduced, &signed(axes), self.site),
+        }
+    }
+
     /// Returns the tangent of a value, or zeros.
     fn or_zeros(&mut self, expr: ExprId, tangents: &Tangents) -> Result<ExprId, Problem> {
         match tangents.get(&expr) {
@@ -206,8 +216,7 @@ impl Derivation<'_> {
                 let [is_extreme, count] = self.extremes(operand, extreme, axes)?;
                 let chosen = self.only(is_extreme, tangent)?;
                 let x = self.computed(operand)?;
-                let is_nan = self.op(Op::NotEqual, &[x, x])?;
-                let chosen = self.graph.try_select([is_nan, x, chosen], self.site)?;
+                let chosen = self.or_nan(x, chosen)?;
                 let total = self.reduce(ReduceOp::Sum, chosen, axes)?;
                 let count = self.graph.convert(count, self.graph.dtype(total), self.site)?;
                 self.op(Op::Divide, &[total, count])?
@@ -222,15 +231,14 @@ impl Derivation<'_> {
             matches!(self.graph.node(*expr), Node::Elementwise { op: Op::Multiply, .. })
                 && self.graph.written(*expr) == self.graph.written(tangent)
         };
-        match self.graph.node(tangent) {
-            Node::Elementwise { op: Op::Add, operands } if operands.iter().all(is_product) => {
-                let operands = operands.clone();
-                let mut total = None;
-                for operand in operands {
-                    let part = self.reduce(ReduceOp::Sum, operand, axes)?;
-                    total = Some(self.sum(total, part)?);
-                }
-                total.ok_or(Problem::Arity { expected: 2, given: 0 })
+        let Node::Elementwise { op: Op::Add, operands } = self.graph.node(tangent) else {
+            return self.reduce(ReduceOp::Sum, tangent, axes);
+        };
+        match operands[..] {
+            [left, right] if is_product(&left) && is_product(&right) => {
+                let left = self.reduce(ReduceOp::Sum, left, axes)?;
+                let right = self.reduce(ReduceOp::Sum, right, axes)?;
+                self.op(Op::Add, &[left, right])
             }
             _ => self.reduce(ReduceOp::Sum, tangent, axes),
         }
@@ -296,12 +304,7 @@ impl Derivation<'_> {
                 let slope = self.slope(Op::Square, 0, &[deviation], expr)?;
                 let Some(changes) = self.sloped(slope, tangent)? else { return Ok(None) };
                 let total = self.reduce(ReduceOp::Sum, changes, &axes)?;
-                let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
-                if keepdims {
-                    Ok(Some(total))
-                } else {
-                    self.graph.try_squeeze(total, &axes, self.site).map(Some)
-                }
+                self.kept(total, &axes, keepdims).map(Some)
             }
             Rule::Segment { op, values, ids } => {
                 let Some(&tangent) = tangents.get(&values) else { return Ok(None) };
@@ -316,8 +319,7 @@ impl Derivation<'_> {
                         let (is_extreme, count) = self.extremes_of_segments(values, ids, expr)?;
                         let x = self.computed(values)?;
                         let chosen = self.only(is_extreme, tangent)?;
-                        let is_nan = self.op(Op::NotEqual, &[x, x])?;
-                        (self.graph.try_select([is_nan, x, chosen], self.site)?, Some(count))
+                        (self.or_nan(x, chosen)?, Some(count))
                     }
                     ReduceOp::Prod => {
                         let others = self.product_of_segment(values, ids, &segments)?;
@@ -330,11 +332,7 @@ impl Derivation<'_> {
                     total = self.by_rows(total, count)?;
                     if op != ReduceOp::Mean {
                         // No row of an empty segment changes.
-                        let after: Vec<i64> = (self.graph.written(count).rank()
-                            ..self.graph.written(total).rank())
-                            .map(|axis| axis as i64)
-                            .collect();
-                        let rows = self.graph.try_expand_dims(count, &after, self.site)?;
+                        let rows = self.beside_rows(count, total)?;
                         let zero = self.number(0.0, self.graph.dtype(rows))?;
                         let has_rows = self.op(Op::NotEqual, &[rows, zero])?;
                         total = self.only(has_rows, total)?;

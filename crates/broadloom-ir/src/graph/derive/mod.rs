@@ -21,9 +21,11 @@ mod term;
 mod variable;
 mod views;
 
-use super::{Graph, Node, Operands, Site};
+use super::reduction::Empty;
+use super::views::signed;
+use super::{Demand, Graph, Node, Operands, Site};
 use crate::dim::Dim;
-use crate::dtype::{Class, DType, Scalar};
+use crate::dtype::{AnyNumber, Class, DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::{Problem, Requirement};
@@ -202,6 +204,7 @@ impl Graph {
         }
         // Operands have smaller numbers.
         reached.sort_unstable();
+        let by: HashSet<ExprId> = by.iter().copied().collect();
         let mut is_active = HashSet::new();
         for expr in reached {
             let reads = |operand: &ExprId| is_active.contains(operand);
@@ -238,8 +241,8 @@ impl Graph {
         let conditions: Vec<(Dim, Requirement)> = (self.obligations.iter())
             .filter(|condition| condition.origin.is_some_and(|origin| walk.is_active.contains(&origin)))
             .filter_map(|condition| match &condition.demand {
-                super::Demand::NonNegative(dim) => Some((dim.clone(), condition.requirement)),
-                super::Demand::Equal(..) => None,
+                Demand::NonNegative(dim) => Some((dim.clone(), condition.requirement)),
+                Demand::Equal(..) => None,
             })
             .collect();
         for result in results {
@@ -271,10 +274,10 @@ impl Derivation<'_> {
     /// Returns the value of a constant float.
     fn value(&self, expr: ExprId) -> Option<f64> {
         match self.graph.node(expr) {
-            Node::Constant(Scalar::F32(value)) => Some(f64::from(*value)),
-            Node::Constant(Scalar::F64(value)) => Some(*value),
-            Node::Constant(Scalar::F16(value)) => Some(value.to_f64()),
-            Node::Constant(Scalar::Bf16(value)) => Some(value.to_f64()),
+            Node::Constant(constant) => match constant.number() {
+                AnyNumber::Float(value) => Some(value),
+                AnyNumber::Int(_) => None,
+            },
             _ => None,
         }
     }
@@ -289,6 +292,7 @@ impl Derivation<'_> {
         self.graph.try_select([condition, value, zero], self.site)
     }
 
+    /// Returns the condition that both hold; one that is missing holds everywhere.
     fn both(&mut self, one: Option<ExprId>, other: Option<ExprId>) -> Result<Option<ExprId>, Problem> {
         match (one, other) {
             (Some(one), Some(other)) if one == other => Ok(Some(one)),
@@ -297,10 +301,9 @@ impl Derivation<'_> {
         }
     }
 
+    /// Returns a reduction whose axes stay as literal 1s.
     fn reduce(&mut self, op: ReduceOp, operand: ExprId, axes: &[usize]) -> Result<ExprId, Problem> {
-        let axes: Vec<i64> = axes.iter().map(|&axis| axis as i64).collect();
-        let empty = super::reduction::Empty::Identity;
-        self.graph.try_reduce(op, operand, Some(&axes), true, empty, self.site)
+        self.graph.try_reduce(op, operand, Some(&signed(axes)), true, Empty::Identity, self.site)
     }
 
     /// Returns zeros of a shape.

@@ -1,6 +1,7 @@
 //! Elements moved along an axis: to computed positions, out of windows, and against the direction of a scan.
 
-use super::super::{Node, SliceAxis, View};
+use super::super::views::{inverse, signed};
+use super::super::{Node, Running, SliceAxis, View};
 use super::Derivation;
 use crate::dim::Dim;
 use crate::dtype::{DType, Scalar};
@@ -31,14 +32,9 @@ impl Derivation<'_> {
     /// Returns positions (`i64`) along an axis of this size as positions among all elements.
     pub(super) fn places(&mut self, positions: ExprId, axis: usize, size: &Dim) -> Result<Places, Problem> {
         let shape = self.graph.written(positions).clone();
-        let there: Vec<i64> =
-            (0..shape.rank()).filter(|of| *of != axis).chain([axis]).map(|axis| axis as i64).collect();
-        let back: Vec<i64> = (0..shape.rank() as i64)
-            .filter_map(|of| there.iter().position(|axis| *axis == of))
-            .map(|to| to as i64)
-            .collect();
-        let others: Vec<Dim> =
-            there[..shape.rank() - 1].iter().map(|&of| shape[of as usize].clone()).collect();
+        let there: Vec<usize> = (0..shape.rank()).filter(|of| *of != axis).chain([axis]).collect();
+        let others: Vec<Dim> = there[..shape.rank() - 1].iter().map(|&of| shape[of].clone()).collect();
+        let (there, back) = (signed(&there), inverse(&there));
         let rows = Dim::product(&others).map_err(Problem::Size)?;
         let count = shape[axis].clone();
         let moved = self.graph.try_permute(positions, &there, self.site)?;
@@ -56,16 +52,14 @@ impl Derivation<'_> {
 
     /// Returns the elements at positions along the axis.
     pub(super) fn gathered(&mut self, places: &Places, operand: ExprId) -> Result<ExprId, Problem> {
-        let moved = self.graph.try_permute(operand, &places.order[0], self.site)?;
-        let flat = self.graph.try_reshape(moved, &[None], self.site)?;
+        let flat = self.folded(places, operand)?;
         let taken = self.graph.try_take(flat, places.ids, 0, self.site)?;
         self.unfolded(places, taken, &places.count)
     }
 
     /// Returns zeros with elements at positions that are distinct along the axis.
     pub(super) fn scattered(&mut self, places: &Places, values: ExprId) -> Result<ExprId, Problem> {
-        let moved = self.graph.try_permute(values, &places.order[0], self.site)?;
-        let values = self.graph.try_reshape(moved, &[None], self.site)?;
+        let values = self.folded(places, values)?;
         let total = places.rows.mul(&places.size).map_err(Problem::Size)?;
         let (dtype, shape) = (self.graph.dtype(values), Shape::from_iter([total]));
         let base = self.zeros(shape.clone(), dtype)?;
@@ -77,12 +71,17 @@ impl Derivation<'_> {
     /// Returns the sums of the elements at each position along the axis.
     pub(super) fn summed(&mut self, places: &Places, values: ExprId) -> Result<ExprId, Problem> {
         let dtype = self.graph.dtype(values);
-        let moved = self.graph.try_permute(values, &places.order[0], self.site)?;
-        let values = self.graph.try_reshape(moved, &[None], self.site)?;
+        let values = self.folded(places, values)?;
         let total = places.rows.mul(&places.size).map_err(Problem::Size)?;
         let sums = self.graph.segment_total(ReduceOp::Sum, values, places.ids, total, self.site)?;
         let sums = self.graph.convert(sums, dtype, self.site)?;
         self.unfolded(places, sums, &places.size)
+    }
+
+    /// Returns all elements along one axis.
+    fn folded(&mut self, places: &Places, operand: ExprId) -> Result<ExprId, Problem> {
+        let moved = self.graph.try_permute(operand, &places.order[0], self.site)?;
+        self.graph.try_reshape(moved, &[None], self.site)
     }
 
     fn unfolded(&mut self, places: &Places, flat: ExprId, last: &Dim) -> Result<ExprId, Problem> {
@@ -197,6 +196,33 @@ impl Derivation<'_> {
         let turned = self.graph.try_flip(operand, Some(&axes), self.site)?;
         let sums = self.running(ReduceOp::Sum, turned, axis)?;
         self.graph.try_flip(sums, Some(&axes), self.site)
+    }
+
+    /// Returns the product of the other elements along axes, for each element: of those before it and those after it.
+    pub(super) fn product_of_others(&mut self, x: ExprId, axes: &[usize]) -> Result<ExprId, Problem> {
+        let shape = self.graph.written(x).clone();
+        let others = (0..shape.rank()).filter(|axis| !axes.contains(axis));
+        let order: Vec<usize> = others.chain(axes.iter().copied()).collect();
+        let sizes: Vec<Option<Dim>> = order.iter().map(|axis| Some(shape[*axis].clone())).collect();
+        let length = Dim::product(axes.iter().map(|axis| &shape[*axis])).map_err(Problem::Size)?;
+        let last = order.len() - axes.len();
+        let merged: Vec<Option<Dim>> = sizes[..last].iter().cloned().chain([Some(length.clone())]).collect();
+        let moved = self.graph.try_permute(x, &signed(&order), self.site)?;
+        let rows = self.graph.try_reshape(moved, &merged, self.site)?;
+        let before = self.products_before(rows, last, &length)?;
+        let turned = self.graph.try_flip(rows, Some(&[last as i64]), self.site)?;
+        let after = self.products_before(turned, last, &length)?;
+        let after = self.graph.try_flip(after, Some(&[last as i64]), self.site)?;
+        let products = self.op(Op::Multiply, &[before, after])?;
+        let products = self.graph.try_reshape(products, &sizes, self.site)?;
+        self.graph.try_permute(products, &inverse(&order), self.site)
+    }
+
+    /// Returns the product of the elements before each one along an axis of this size.
+    fn products_before(&mut self, x: ExprId, axis: usize, size: &Dim) -> Result<ExprId, Problem> {
+        let running = Running { include_initial: true, ..Running::of(ReduceOp::Prod) };
+        let products = self.graph.try_running(running, x, Some(axis as i64), self.site)?;
+        self.graph.part(products, axis, None, Some(size.clone()), 1, self.site)
     }
 
     pub(super) fn running(&mut self, op: ReduceOp, operand: ExprId, axis: usize) -> Result<ExprId, Problem> {

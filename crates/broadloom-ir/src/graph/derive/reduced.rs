@@ -1,5 +1,7 @@
-//! What derivatives of reductions need in both directions: which elements are extremes, and products without one factor.
+//! What derivatives of reductions need in both directions: which elements are extremes, and products of the other rows of
+//! segments.
 
+use super::super::views::signed;
 use super::Derivation;
 use crate::dim::Dim;
 use crate::dtype::{DType, Scalar};
@@ -28,58 +30,38 @@ impl Derivation<'_> {
         self.graph.try_select([both, x, part], self.site)
     }
 
-    /// Returns the extremes along axes, their number and which elements they are. A NaN is the extreme of its row.
+    /// Returns which elements are the extreme. A NaN is the extreme of all.
+    fn is_extreme(&mut self, values: ExprId, extreme: ExprId) -> Result<ExprId, Problem> {
+        let is_equal = self.op(Op::Equal, &[values, extreme])?;
+        let is_nan = self.op(Op::NotEqual, &[values, values])?;
+        self.op(Op::LogicalOr, &[is_equal, is_nan])
+    }
+
+    /// Returns which elements are the extremes along axes, and their number.
     pub(super) fn extremes(
         &mut self,
         operand: ExprId,
         extreme: ExprId,
         axes: &[usize],
     ) -> Result<[ExprId; 2], Problem> {
-        let is_equal = self.op(Op::Equal, &[operand, extreme])?;
-        let is_nan = self.op(Op::NotEqual, &[operand, operand])?;
-        let is_extreme = self.op(Op::LogicalOr, &[is_equal, is_nan])?;
+        let is_extreme = self.is_extreme(operand, extreme)?;
         let number = self.graph.convert(is_extreme, DType::I64, self.site)?;
         let count = self.reduce(ReduceOp::Sum, number, axes)?;
         Ok([is_extreme, count])
     }
 
-    /// Returns the product of the other elements along axes, for each element.
-    pub(super) fn product_of_others(&mut self, x: ExprId, axes: &[usize]) -> Result<ExprId, Problem> {
-        let dtype = self.graph.dtype(x);
-        let [zero, one] = [self.number(0.0, dtype)?, self.number(1.0, dtype)?];
-        let is_zero = self.op(Op::Equal, &[x, zero])?;
-        let number = self.graph.convert(is_zero, DType::I64, self.site)?;
-        let zeros = self.reduce(ReduceOp::Sum, number, axes)?;
-        let others = self.graph.try_select([is_zero, one, x], self.site)?;
-        let product = self.reduce(ReduceOp::Prod, others, axes)?;
-        self.without_own([x, is_zero], zeros, product)
-    }
-
-    /// Returns products without a factor each, from the product of those that are not zero and the number of zeros.
-    pub(super) fn without_own(
-        &mut self,
-        [x, is_zero]: [ExprId; 2],
-        zeros: ExprId,
-        product: ExprId,
-    ) -> Result<ExprId, Problem> {
-        let [none, single] = [0, 1].map(|count| self.graph.insert_constant(Scalar::I64(count), self.site));
-        let (none, single) = (none?, single?);
-        let has_none = self.op(Op::Equal, &[zeros, none])?;
-        let has_one = self.op(Op::Equal, &[zeros, single])?;
-        let quotient = self.op(Op::Divide, &[product, x])?;
-        let beside_zero = self.only(has_one, product)?;
-        let beside_none = self.only(has_none, quotient)?;
-        self.graph.try_select([is_zero, beside_zero, beside_none], self.site)
-    }
-
     /// Divides rows by a number for each.
     pub(super) fn by_rows(&mut self, value: ExprId, rows: ExprId) -> Result<ExprId, Problem> {
-        let after = self.graph.written(value).rank().saturating_sub(self.graph.written(rows).rank());
-        let first = self.graph.written(rows).rank() as i64;
-        let axes: Vec<i64> = (first..first + after as i64).collect();
-        let rows = self.graph.try_expand_dims(rows, &axes, self.site)?;
+        let rows = self.beside_rows(rows, value)?;
         let rows = self.graph.convert(rows, self.graph.dtype(value), self.site)?;
         self.op(Op::Divide, &[value, rows])
+    }
+
+    /// Returns numbers of rows with trailing axes of size 1, as many axes as the rows have.
+    pub(super) fn beside_rows(&mut self, numbers: ExprId, rows: ExprId) -> Result<ExprId, Problem> {
+        let after = self.graph.written(numbers).rank()..self.graph.written(rows).rank();
+        let after: Vec<usize> = after.collect();
+        self.graph.try_expand_dims(numbers, &signed(&after), self.site)
     }
 
     /// Returns, for each row, the product of the other rows of its segment.
@@ -97,8 +79,16 @@ impl Derivation<'_> {
         let zeros = self.graph.segment_total(ReduceOp::Sum, number, ids, segments.clone(), self.site)?;
         let others = self.graph.try_select([is_zero, one, x], self.site)?;
         let product = self.graph.segment_total(ReduceOp::Prod, others, ids, segments.clone(), self.site)?;
+        // The only zero of a segment has the product of the others. Beside it, all others have 0.
+        let [none, single] = [0, 1].map(|count| self.graph.insert_constant(Scalar::I64(count), self.site));
         let [zeros, product] = [zeros, product].map(|table| self.graph.try_take(table, ids, 0, self.site));
-        self.without_own([x, is_zero], zeros?, product?)
+        let (zeros, product) = (zeros?, product?);
+        let has_none = self.op(Op::Equal, &[zeros, none?])?;
+        let has_one = self.op(Op::Equal, &[zeros, single?])?;
+        let quotient = self.op(Op::Divide, &[product, x])?;
+        let beside_zero = self.only(has_one, product)?;
+        let beside_none = self.only(has_none, quotient)?;
+        self.graph.try_select([is_zero, beside_zero, beside_none], self.site)
     }
 
     /// Returns which rows are the extremes of their segments, and the number of those in each row's segment.
@@ -109,9 +99,7 @@ impl Derivation<'_> {
         result: ExprId,
     ) -> Result<(ExprId, ExprId), Problem> {
         let extremes = self.graph.try_take(result, ids, 0, self.site)?;
-        let is_equal = self.op(Op::Equal, &[values, extremes])?;
-        let is_nan = self.op(Op::NotEqual, &[values, values])?;
-        let is_extreme = self.op(Op::LogicalOr, &[is_equal, is_nan])?;
+        let is_extreme = self.is_extreme(values, extremes)?;
         let segments = self.graph.written(result)[0].clone();
         let number = self.graph.convert(is_extreme, DType::I64, self.site)?;
         let count = self.graph.segment_total(ReduceOp::Sum, number, ids, segments, self.site)?;

@@ -1,6 +1,7 @@
 //! Reverse mode: from a result to what it depends on.
 
-use super::super::{Node, SliceAxis, View};
+use super::super::views::{inverse, signed};
+use super::super::{Node, SliceAxis, Sort, View};
 use super::rule::{Normalized, Rule};
 use super::{Derivation, Slope, Walk};
 use crate::dim::Dim;
@@ -9,7 +10,7 @@ use crate::ops::Op;
 use crate::problem::Problem;
 use crate::reduce::ReduceOp;
 use crate::shape::Shape;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What a value contributes to the derivative: a number for each element. It broadcasts to the value: an axis along which it
 /// is the same stays a literal 1 or absent, so that nothing is computed or summed twice.
@@ -71,7 +72,8 @@ impl Derivation<'_> {
 
 struct Reverse<'d, 'g> {
     derivation: &'d mut Derivation<'g>,
-    sent: HashMap<ExprId, Vec<Cotangent>>,
+    /// What users have sent so far, added in their order.
+    sent: HashMap<ExprId, Cotangent>,
     walk: &'d Walk,
 }
 
@@ -85,12 +87,12 @@ impl Derivation<'_> {
         walk: &Walk,
     ) -> Result<Vec<ExprId>, Problem> {
         let seed = Cotangent { value: seed, guard: None, zeroed: false, steep: false };
-        let mut reverse = Reverse { derivation: self, sent: HashMap::from([(y, vec![seed])]), walk };
+        let mut reverse = Reverse { derivation: self, sent: HashMap::from([(y, seed)]), walk };
+        let wanted: HashSet<ExprId> = by.iter().copied().collect();
         let mut found = HashMap::new();
         for &expr in walk.active.iter().rev() {
-            let Some(sent) = reverse.sent.remove(&expr) else { continue };
-            let total = reverse.total(&sent)?;
-            if by.contains(&expr) {
+            let Some(total) = reverse.sent.remove(&expr) else { continue };
+            if wanted.contains(&expr) {
                 found.insert(expr, total);
             }
             reverse.derive(expr, total)?;
@@ -108,6 +110,18 @@ impl Derivation<'_> {
         Ok(results)
     }
 
+    /// Returns the sum of two cotangents of a value.
+    fn added(&mut self, one: Cotangent, other: Cotangent) -> Result<Cotangent, Problem> {
+        let guard = match (one.guard, other.guard) {
+            (Some(one), Some(other)) if one == other => Some(one),
+            (Some(one), Some(other)) => Some(self.op(Op::LogicalOr, &[one, other])?),
+            _ => None,
+        };
+        let values = [self.applied(one)?, self.applied(other)?];
+        let value = self.op(Op::Add, &values)?;
+        Ok(Cotangent { value, guard, zeroed: true, steep: one.steep || other.steep })
+    }
+
     /// Returns the value of a cotangent, 0 where its guard does not hold.
     pub(super) fn applied(&mut self, cotangent: Cotangent) -> Result<ExprId, Problem> {
         match cotangent.guard {
@@ -118,30 +132,6 @@ impl Derivation<'_> {
 }
 
 impl Reverse<'_, '_> {
-    /// Adds what users of a value sent, in their order.
-    fn total(&mut self, sent: &[Cotangent]) -> Result<Cotangent, Problem> {
-        let (Some(&first), others) = (sent.first(), sent.get(1..).unwrap_or_default()) else {
-            return Err(Problem::Arity { expected: 1, given: 0 });
-        };
-        if others.is_empty() {
-            return Ok(first);
-        }
-        let derivation = &mut *self.derivation;
-        let mut value = derivation.applied(first)?;
-        let (mut guard, mut steep) = (first.guard, first.steep);
-        for other in others {
-            let next = derivation.applied(*other)?;
-            value = derivation.op(Op::Add, &[value, next])?;
-            guard = match (guard, other.guard) {
-                (Some(one), Some(other)) if one == other => Some(one),
-                (Some(one), Some(other)) => Some(derivation.op(Op::LogicalOr, &[one, other])?),
-                _ => None,
-            };
-            steep |= other.steep;
-        }
-        Ok(Cotangent { value, guard, zeroed: true, steep })
-    }
-
     fn is_active(&self, expr: ExprId) -> bool {
         self.walk.is_active.contains(&expr)
     }
@@ -152,7 +142,12 @@ impl Reverse<'_, '_> {
             let graph = &mut *self.derivation.graph;
             let dtype = graph.dtype(to).arithmetic();
             let value = graph.convert(cotangent.value, dtype, self.derivation.site)?;
-            self.sent.entry(to).or_default().push(Cotangent { value, ..cotangent });
+            let next = Cotangent { value, ..cotangent };
+            let total = match self.sent.get(&to).copied() {
+                Some(before) => self.derivation.added(before, next)?,
+                None => next,
+            };
+            self.sent.insert(to, total);
         }
         Ok(())
     }
@@ -168,7 +163,7 @@ impl Reverse<'_, '_> {
         let derivation = &mut *self.derivation;
         let Cotangent { value, guard, zeroed, steep } = given;
         let (value, mut guard) = match slope {
-            Slope::Flat | Slope::Undefined => return Ok(()),
+            Slope::Flat => return Ok(()),
             Slope::Number(-1.0) => (derivation.op(Op::Negative, &[value])?, guard),
             Slope::Number(number) => {
                 let factor = derivation.number(number, derivation.graph.dtype(value))?;
@@ -296,7 +291,7 @@ impl Reverse<'_, '_> {
                 Ok(())
             }
             Node::Sort { operand, sort } => {
-                let order = super::super::Sort { indices: true, ..sort };
+                let order = Sort { indices: true, ..sort };
                 let order = self.derivation.graph.insert_sort(operand, order, site)?;
                 let value = self.whole(given, &shape)?;
                 let places = self.derivation.places(order, sort.axis, &shape[sort.axis])?;
@@ -481,20 +476,9 @@ impl Reverse<'_, '_> {
             let expr = derivation.of_rank(expr, shape.rank())?;
             let own = derivation.graph.written(expr).clone();
             match view {
-                View::Permute(permutation) => {
-                    let back = (0..permutation.len())
-                        .filter_map(|axis| permutation.iter().position(|of| *of == axis));
-                    let back: Vec<i64> = back.map(|axis| axis as i64).collect();
-                    derivation.graph.try_permute(expr, &back, site)
-                }
-                View::ExpandDims(axes) => {
-                    let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
-                    derivation.graph.try_squeeze(expr, &axes, site)
-                }
-                View::Squeeze(axes) => {
-                    let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
-                    derivation.graph.try_expand_dims(expr, &axes, site)
-                }
+                View::Permute(permutation) => derivation.graph.try_permute(expr, &inverse(permutation), site),
+                View::ExpandDims(axes) => derivation.graph.try_squeeze(expr, &signed(axes), site),
+                View::Squeeze(axes) => derivation.graph.try_expand_dims(expr, &signed(axes), site),
                 // Sizes with other names.
                 _ => {
                     let sizes =
@@ -535,8 +519,7 @@ impl Reverse<'_, '_> {
         let others: Vec<Dim> = derivation.graph.written(moved)[along..].to_vec();
         let sizes: Vec<Option<Dim>> = std::iter::once(&count).chain(&others).cloned().map(Some).collect();
         let values = derivation.graph.try_reshape(moved, &sizes, site)?;
-        let positions = derivation.graph.try_iota(source[axis].clone(), site)?;
-        let ids = derivation.graph.try_take(positions, indices, 0, site)?;
+        let ids = derivation.graph.counted_from_start(indices, &source[axis], site)?;
         let ids = derivation.graph.try_reshape(ids, &[Some(count)], site)?;
         let sums = derivation.graph.segment_total(ReduceOp::Sum, values, ids, source[axis].clone(), site)?;
         let sums = derivation.graph.convert(sums, dtype, site)?;

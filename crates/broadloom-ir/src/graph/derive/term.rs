@@ -13,7 +13,6 @@ use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Slope {
     Flat,
-    Undefined,
     Number(f64),
     Value(ExprId),
     /// A value where a condition holds, 0 elsewhere.
@@ -50,7 +49,7 @@ pub(super) fn slope(
     let term = |expr: ExprId| Term { page: &page, expr };
     let of: Vec<Term<'_, '_>> = operands.iter().copied().map(term).collect();
     let slope = match formula(&of, term(result)) {
-        None | Some(Derivative::Undefined) => Slope::Undefined,
+        None | Some(Derivative::Undefined) => return Err(Problem::NoDerivative),
         Some(Derivative::Flat) => Slope::Flat,
         Some(Derivative::Number(number)) => Slope::Number(number),
         Some(Derivative::Value(value)) => Slope::Value(value.expr),
