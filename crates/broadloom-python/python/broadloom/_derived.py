@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import sys
 import types
 import warnings
 
 from ._api import _parameters, jit
 from ._broadloom import Function, Value
 from ._errors import ArgumentError, DTypeError, ShapeError
-from ._frames import is_own
+from ._frames import level
 from ._lazy import Array, Size
 from ._structure import items, leaves, mapped
 
@@ -125,7 +124,7 @@ class Gradient(Derived):
         self.warned.update(unread)
         names, verb = " and ".join(f"`{path}`" for path in unread), "is" if len(unread) == 1 else "are"
         warnings.warn(
-            f"{names} {verb} not read by the loss that `{self.name}` returns: the derivative is 0", stacklevel=_level_of_user()
+            f"{names} {verb} not read by the loss that `{self.name}` returns: the derivative is 0", stacklevel=level()
         )
 
 
@@ -241,7 +240,7 @@ def _check_floats(call, path, argument):
     for place, leaf in found:
         if leaf is None or isinstance(leaf, float):
             continue
-        says = f"`{call}` derives by floats, and `{place}` is"
+        says = f"`{call}` differentiates with respect to floats, and `{place}` is"
         if isinstance(leaf, (bool, str, bytes)) or not (hasattr(leaf, "dtype") or isinstance(leaf, (int, Size))):
             raise DTypeError(f"{says} {_kind(leaf)}: {instead}")
         if isinstance(leaf, int):
@@ -250,7 +249,7 @@ def _check_floats(call, path, argument):
             kind = "a size" if isinstance(leaf, Size) else f"an array of {leaf.dtype}" if leaf.ndim else f"a number of {leaf.dtype}"
             raise DTypeError(f"{says} {kind}: write `{place}.astype(np.float64)`, or {instead}")
     if not any(leaf is not None for _, leaf in found):
-        raise DTypeError(f"`{call}` derives by floats, and `{path}` holds none: {instead}")
+        raise DTypeError(f"`{call}` differentiates with respect to floats, and `{path}` holds none: {instead}")
 
 
 def _pairs(call, path, structure, what, other):
@@ -277,14 +276,6 @@ def _listed(places):
 
 def _kind(value):
     return "None" if value is None else f"an object of the class {type(value).__name__}"
-
-
-def _level_of_user():
-    """The level of the nearest code outside of this package, for warnings of the caller of this function."""
-    frame, level = sys._getframe(1), 1
-    while frame is not None and is_own(frame.f_code.co_filename):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def trace_of(function, arguments):

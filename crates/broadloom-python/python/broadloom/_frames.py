@@ -16,22 +16,27 @@ def is_own(name):
 
 
 def _outside():
-    """The nearest frame outside of this package and of NumPy; None if there is none."""
-    frame = sys._getframe(1)
+    """The nearest frame outside of this package and of NumPy, None if there is none, and its distance from the caller."""
+    frame, level = sys._getframe(1), 0
     while frame is not None and is_own(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
+        frame, level = frame.f_back, level + 1
+    return frame, level
+
+
+def level():
+    """The distance of that code from the caller of this function, for warnings."""
+    return _outside()[1]
 
 
 def here():
     """The nearest code outside of this package and of NumPy, and its instruction; None if there is none."""
-    frame = _outside()
+    frame, _ = _outside()
     return None if frame is None else (frame.f_code, frame.f_lasti, frame.f_lineno)
 
 
 def named(name):
     """What a name stands for in that code; None if it is none of its variables."""
-    frame = _outside()
+    frame, _ = _outside()
     try:
         # The globals of a traced function have names on demand.
         return frame.f_locals[name] if name in frame.f_locals else frame.f_globals[name]
