@@ -137,29 +137,14 @@ impl Graph {
             return Ok(self.poison());
         }
         let dtype = self.dtype(values);
-        let (reduction, is_mean) = match op {
-            SegmentOp::Sum => (ReduceOp::Sum, false),
-            SegmentOp::Min => (ReduceOp::Min, false),
-            SegmentOp::Max => (ReduceOp::Max, false),
-            SegmentOp::Mean => (ReduceOp::Sum, true),
+        let op = match op {
+            SegmentOp::Sum => ReduceOp::Sum,
+            SegmentOp::Min => ReduceOp::Min,
+            SegmentOp::Max => ReduceOp::Max,
+            SegmentOp::Mean => ReduceOp::Mean,
         };
-        let (of, tables) = self.tables_of(reduction, is_mean, [values, ids], segments, site)?;
-        let (result, rounded) = match op {
-            SegmentOp::Mean => {
-                let mean = self.mean_of_tables(&of, [tables, ids], site)?;
-                let mean = match dtype {
-                    DType::F64 => self.or_mean_of_scaled(&of, mean, [values, ids], site)?,
-                    // Sums of others do not overflow in `f64`.
-                    _ => mean,
-                };
-                (mean, ReduceOp::Mean.result_dtype(dtype))
-            }
-            _ => (self.combined(&of, tables, site)?, reduction.result_dtype(dtype)),
-        };
-        let ids = self.as_index(ids, site)?;
-        let op = if is_mean { ReduceOp::Mean } else { reduction };
-        self.derives_by(result, Rule::Segment { op, values, ids });
-        self.convert(result, rounded, site)
+        let total = self.segment_total(op, values, ids, segments, site)?;
+        self.convert(total, op.result_dtype(dtype), site)
     }
 
     /// Replaces means that are not finite by those of the values times a power of two, whose sums do not overflow: what that
@@ -180,7 +165,7 @@ impl Graph {
         self.try_select([is_finite, mean, scaled], site)
     }
 
-    /// Returns the reduction of each segment in the dtype in which it accumulates, so that it is rounded once after what
+    /// Returns the reduction or the mean of each segment in the dtype in which it accumulates, so that it is rounded once after what
     /// follows.
     pub(super) fn segment_total(
         &mut self,
@@ -190,8 +175,20 @@ impl Graph {
         segments: Dim,
         site: Site,
     ) -> Result<ExprId, Problem> {
-        let (of, tables) = self.tables_of(op, false, [values, ids], segments, site)?;
-        let total = self.combined(&of, tables, site)?;
+        let is_mean = op == ReduceOp::Mean;
+        let added = if is_mean { ReduceOp::Sum } else { op };
+        let (of, tables) = self.tables_of(added, is_mean, [values, ids], segments, site)?;
+        let total = match is_mean {
+            false => self.combined(&of, tables, site)?,
+            true => {
+                let mean = self.mean_of_tables(&of, [tables, ids], site)?;
+                // Sums of others do not overflow in `f64`.
+                match self.dtype(values) {
+                    DType::F64 => self.or_mean_of_scaled(&of, mean, [values, ids], site)?,
+                    _ => mean,
+                }
+            }
+        };
         let ids = self.as_index(ids, site)?;
         self.derives_by(total, Rule::Segment { op, values, ids });
         Ok(total)
