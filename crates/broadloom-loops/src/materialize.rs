@@ -528,8 +528,10 @@ impl Planner<'_> {
             let map = self.chain(&space, None, &node.shape, &sizes);
             let is_unrolled =
                 |size: &Dim| size.as_constant().is_some_and(|size| size <= MAX_UNROLLED_RIGHT_SIDES);
+            // A stored reduction counts as an array to its readers; its own loops are these.
+            let reduces = node.nested > 0 || matches!(node.kind, Kind::Reduce(_));
             if let Some(last) = self.deepest(&map.iter().filter_map(|index| index.axis).collect::<Vec<_>>())
-                && node.nested > 0
+                && reduces
                 && sizes.len() > 1
                 && sizes.last().is_some_and(is_unrolled)
             {

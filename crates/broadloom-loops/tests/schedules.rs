@@ -228,3 +228,34 @@ fn rows_and_columns_are_reduced_by_loops_of_their_own() {
     });
     assert_eq!((moves_by(&squares), temporaries(&squares)), (vec![1], 0), "{squares}");
 }
+
+/// The gradient of a sum over pairs by three coordinates of each point, where threads share the rows that are summed, or a call
+/// can stop between results: the pairs are not stored for either.
+#[test]
+fn sums_that_are_cut_store_no_pairs() {
+    let site = Site::caller();
+    let mut graph = Graph::new();
+    let [n, m] = ["n", "m"].map(|name| Dim::symbol(graph.symbol(name, site)));
+    let mut points = |name, size: &Dim| {
+        graph.input(name, DType::F64, Shape::from_iter([size.clone(), Dim::constant(3)]), site)
+    };
+    let (x, y) = (points("x", &n), points("y", &m));
+    let x = graph.expand_dims(x, &[1], site);
+    let d = graph.elementwise(Op::Subtract, &[x, y], site);
+    let d = graph.elementwise(Op::Square, &[d], site);
+    let d = graph.reduce(ReduceOp::Sum, d, Some(&[-1]), false, site);
+    let d = graph.elementwise(Op::Negative, &[d], site);
+    let near = graph.elementwise(Op::Exp, &[d], site);
+    let loss = graph.reduce(ReduceOp::Sum, near, None, false, site);
+    let slope = graph.grad(loss, &[y], site)[0];
+    let graph = graph.finish(&[("slope", slope)]).unwrap();
+    let results = Shape::from_iter([m.clone(), Dim::constant(3)]);
+    let whole = LowerOptions::dense(&graph, true);
+    let shared = LowerOptions { shared: vec![results.clone()], ..whole.clone() };
+    let apart = LowerOptions { apart: vec![results], ..whole.clone() };
+    for options in [whole, shared, apart] {
+        let schedule = lower(&graph, &options).unwrap();
+        let has_pairs = |buffer: &Buffer| buffer.shape.contains(&n) && buffer.shape.contains(&m);
+        assert!(!schedule.buffers.iter().any(has_pairs), "{schedule}");
+    }
+}
