@@ -66,11 +66,11 @@ def test_arguments_without_derivatives(argument, message):
 
 def test_argnums():
     text = fails(lambda: bl.grad(lambda x: x.sum(), argnums=(0, 2))(X), bl.ArgumentError)
-    assert "by argument 2, `argnums`, but the call has argument 0 by position" in text
+    assert "with respect to argument 2, `argnums`, but the call has argument 0 by position" in text
     assert "has none by position" in fails(lambda: bl.grad(lambda x: x.sum())(x=X), bl.ArgumentError)
     assert "arguments 0 to 1 by position" in fails(lambda: bl.grad(lambda x, y: x.sum(), -3)(X, X), bl.ArgumentError)
     for wrong in ("x", 1.5, [0.5], None):
-        assert "`argnums=0` or `argnums=(0, 2)`" in fails(lambda wrong=wrong: bl.grad(len, argnums=wrong), TypeError)
+        assert "`argnums=0`, or several, `argnums=(0, 2)`" in fails(lambda wrong=wrong: bl.grad(len, argnums=wrong), TypeError)
     assert "argnums is empty" in fails(lambda: bl.grad(len, argnums=()), ValueError)
 
 
