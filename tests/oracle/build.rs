@@ -29,9 +29,7 @@ impl Built {
 
 /// The graph of a recipe.
 pub fn build(recipe: &Recipe) -> Built {
-    let graph = Graph::new();
-    let symbols = graph.symbols(["n", "m", "k"]);
-    let mut builder = Builder { graph, symbols, tensors: Vec::new(), inputs: Vec::new() };
+    let mut builder = Builder::new();
     for step in &recipe.steps {
         builder.step(step);
     }
@@ -119,7 +117,33 @@ fn broadcast(x: Tensor, y: Tensor) -> bool {
 }
 
 impl Builder {
-    fn step(&mut self, step: &Step) {
+    /// A graph without tensors.
+    pub fn new() -> Builder {
+        let graph = Graph::new();
+        let symbols = graph.symbols(["n", "m", "k"]);
+        Builder { graph, symbols, tensors: Vec::new(), inputs: Vec::new() }
+    }
+
+    /// The graph with these outputs.
+    pub fn finish(self, outputs: Vec<Tensor>) -> Built {
+        let Builder { graph, inputs, .. } = self;
+        graph.check().expect("a recipe makes no mistakes");
+        let named = outputs.into_iter().enumerate().map(|(index, output)| (format!("out{index}"), output));
+        Built { graph, inputs, outputs: named.collect() }
+    }
+
+    /// The number of tensors that further steps use, for [`Builder::truncate`].
+    pub fn count(&self) -> usize {
+        self.tensors.len()
+    }
+
+    /// Drops all but the first tensors.
+    pub fn truncate(&mut self, count: usize) {
+        self.tensors.truncate(count);
+    }
+
+    /// Adds what a step makes.
+    pub fn step(&mut self, step: &Step) {
         let draw = &mut Draw(step.choices);
         if self.tensors.len() >= MAX_TENSORS {
             return;

@@ -18,6 +18,7 @@ mod coverage;
 mod derived;
 mod idioms;
 mod known;
+mod loops;
 mod recipe;
 mod repeat;
 mod substitute;
@@ -128,6 +129,20 @@ fn derivatives_of_graphs_compute_what_the_interpreter_does() {
     });
     let derived = derived.into_inner();
     assert!(2 * derived >= cases, "{derived} of {cases} graphs have floats");
+}
+
+#[test]
+fn loops_compute_what_the_interpreter_does() {
+    let mut config = config();
+    config.cases /= 2;
+    config.rng_seed = RngSeed::Fixed(44);
+    let result = TestRunner::new(config).run(&recipe::recipe(), |recipe| {
+        let built = loops::build(&recipe);
+        check::check_in_one_way(&built, &recipe.sizes, recipe.seed).map_err(TestCaseError::fail)
+    });
+    if let Err(TestError::Fail(reason, recipe)) = result {
+        panic!("{}\n{recipe:?}", reason.message());
+    }
 }
 
 #[test]

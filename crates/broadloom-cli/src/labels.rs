@@ -119,6 +119,8 @@ fn of_node(graph: &CheckedGraph, expr: ExprId, known: &HashMap<ExprId, Axes>, in
         | Node::Size(_)
         | Node::Concat { .. }
         | Node::TopK { .. }
+        | Node::Step { .. }
+        | Node::Loop { .. }
         | Node::Poison => vec![None; rank],
     }
 }

@@ -25,6 +25,7 @@ mod index;
 pub(crate) mod infer;
 mod join;
 mod lints;
+mod loops;
 mod makers;
 mod mistake;
 mod node;
@@ -48,7 +49,7 @@ mod views;
 
 use crate::dim::{Dim, DimError, Facts};
 use crate::dtype::{DType, Scalar};
-use crate::ids::{ExprId, InputId, SymbolId};
+use crate::ids::{ExprId, InputId, LoopId, SymbolId};
 pub use crate::literal::Literal;
 use crate::problem::{Made, NameKind, Operand, Problem, Requirement, Size};
 use crate::shape::{MAX_RANK, Shape};
@@ -63,6 +64,7 @@ pub use filtered::{Filter, Terms};
 pub use index::IndexItem;
 pub use join::NO_TENSORS;
 pub(crate) use lints::wider;
+pub use loops::{Carried, Loop, MAX_LOOP_DEPTH, OpenLoop, Repeat, StepValue, Steps};
 pub use makers::Triangle;
 pub use mistake::Mistake;
 pub use node::{Axes, Node, Operands, Permutation, SliceAxis, View};
@@ -213,6 +215,9 @@ pub struct Graph {
     /// The number of expressions requested so far, equal ones included, and how many may be.
     requested: usize,
     most_requested: usize,
+    /// The number of loops that have begun, and those of them that have not ended, outermost first.
+    loops: usize,
+    open_loops: Vec<LoopId>,
 }
 
 impl Default for Graph {
@@ -261,6 +266,8 @@ impl Graph {
             sized: HashSet::new(),
             requested: 0,
             most_requested: usize::MAX,
+            loops: 0,
+            open_loops: Vec::new(),
         }
     }
 
@@ -480,6 +487,10 @@ impl Graph {
         }
         if self.entries.len() >= MAX_IDS {
             return Err(Problem::TooLarge);
+        }
+        if let Node::Step { of, .. } = &key.0 {
+            // A rewriter copies loops of another graph.
+            self.loops = self.loops.max(of.index() + 1);
         }
         let expr = ExprId::new(self.entries.len());
         let (node, dtype, shape) = key.clone();

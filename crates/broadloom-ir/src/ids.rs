@@ -44,4 +44,6 @@ define_ids! {
     SymbolId "s";
     /// An input of a graph, in the order of declaration.
     InputId "in";
+    /// A loop of a graph, in the order in which loops begin: inner ones have larger ids than those around them.
+    LoopId "loop";
 }

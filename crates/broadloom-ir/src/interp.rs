@@ -14,6 +14,7 @@
 mod bind;
 mod error;
 mod join;
+mod loops;
 mod order;
 mod reduce;
 mod topk;
@@ -23,7 +24,7 @@ pub use error::{InterpretError, Rule};
 
 use crate::dtype::{Class, DType, Element, Scalar};
 use crate::graph::{CheckedGraph, Node, SliceAxis, View};
-use crate::ids::{ExprId, InputId};
+use crate::ids::{ExprId, InputId, LoopId};
 use crate::ops::Op;
 use bind::Sizes;
 use error::Fault;
@@ -81,35 +82,31 @@ pub fn interpret_with_sizes(
     fused: bool,
 ) -> Result<Vec<Array>, InterpretError> {
     let sizes = bind::bind(graph, inputs, given)?;
-    let last_uses = last_uses(graph, fused);
-    let mut run = Run { graph, inputs, fused, sizes, arrays: vec![None; graph.len()] };
-    for expr in graph.exprs() {
-        let array = run.node(expr)?;
-        run.check(expr, &array)?;
-        if let Some(slot) = run.arrays.get_mut(expr.index()) {
-            *slot = Some(array);
-        }
-        for used in run.uses(expr) {
-            if last_uses.get(used.index()) == Some(&Some(expr)) {
-                run.arrays[used.index()] = None;
-            }
-        }
-    }
+    let loops = if graph.has_loops() { graph.innermost() } else { vec![None; graph.len()] };
+    let last_uses = last_uses(graph, fused, &loops);
+    let arrays = vec![None; graph.len()];
+    let mut run = Run { graph, inputs, fused, sizes, arrays, loops, last_uses };
+    run.steps_of(None)?;
     let outputs = graph.outputs().iter();
     outputs.map(|output| run.array(output.expr).cloned().map_err(|fault| fault.at(output.expr))).collect()
 }
 
-/// Returns the last expression that reads each expression; `None` for outputs, which stay to the end.
-fn last_uses(graph: &CheckedGraph, fused: bool) -> Vec<Option<ExprId>> {
+/// Returns the last expression that reads each expression; `None` for outputs, which stay to the end, and for what the steps
+/// of a loop compute or read.
+fn last_uses(graph: &CheckedGraph, fused: bool, loops: &[Option<LoopId>]) -> Vec<Option<ExprId>> {
     let mut last = vec![None; graph.len()];
+    let mut stays = vec![false; graph.len()];
     for expr in graph.exprs() {
+        let is_of_step = |expr: ExprId| loops[expr.index()].is_some();
+        stays[expr.index()] |= is_of_step(expr);
         for used in uses(graph, expr, fused) {
             last[used.index()] = Some(expr);
+            stays[used.index()] |= is_of_step(expr) || matches!(graph.node(expr), Node::Loop { .. });
         }
     }
-    for output in graph.outputs() {
-        last[output.expr.index()] = None;
-    }
+    let outputs = graph.outputs().iter().map(|output| output.expr.index());
+    let stay = stays.iter().enumerate().filter(|(_, stays)| **stays).map(|(index, _)| index);
+    outputs.chain(stay).for_each(|index| last[index] = None);
     last
 }
 
@@ -125,9 +122,52 @@ struct Run<'a> {
     fused: bool,
     sizes: Sizes<'a>,
     arrays: Vec<Option<Array>>,
+    /// The innermost loop in each of whose steps an expression is computed.
+    loops: Vec<Option<LoopId>>,
+    last_uses: Vec<Option<ExprId>>,
 }
 
 impl Run<'_> {
+    /// Computes what belongs to one step of a loop, or to none.
+    fn steps_of(&mut self, of: Option<LoopId>) -> Result<(), InterpretError> {
+        self.compute(of, |_| true)
+    }
+
+    fn compute(
+        &mut self,
+        of: Option<LoopId>,
+        is_wanted: impl Fn(ExprId) -> bool,
+    ) -> Result<(), InterpretError> {
+        let graph = self.graph;
+        for expr in graph.exprs() {
+            if self.loops[expr.index()] != of || !is_wanted(expr) {
+                continue;
+            }
+            match graph.node(expr) {
+                Node::Step { .. } => continue,
+                // A condition was computed first, and all results of a loop are found at once.
+                _ if self.arrays[expr.index()].is_some() => {}
+                Node::Loop { repeated, .. } => self.repeat(repeated, expr)?,
+                _ => {
+                    let array = self.node(expr)?;
+                    self.keep(expr, array)?;
+                }
+            }
+            for used in self.uses(expr) {
+                if self.last_uses[used.index()] == Some(expr) {
+                    self.arrays[used.index()] = None;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, expr: ExprId, array: Array) -> Result<(), InterpretError> {
+        self.check(expr, &array)?;
+        self.arrays[expr.index()] = Some(array);
+        Ok(())
+    }
+
     fn uses(&self, expr: ExprId) -> SmallVec<[ExprId; 5]> {
         uses(self.graph, expr, self.fused).collect()
     }
@@ -202,6 +242,8 @@ impl Run<'_> {
                 let initial = initial.as_ref().map(array).transpose()?;
                 reduce::scan(*op, array(operand)?, *axis, initial, self.fused).map_err(at)
             }
+            // Their loop computes them.
+            Node::Step { .. } | Node::Loop { .. } => Err(at(Fault::Unsound(Rule::Operand))),
             Node::Poison => Err(at(Fault::Unsound(Rule::Poison))),
         }
     }

@@ -26,6 +26,7 @@ mod problem;
 pub mod reduce;
 pub mod shape;
 mod site;
+pub mod stages;
 pub mod transform;
 
-pub use ids::{ExprId, InputId, SymbolId};
+pub use ids::{ExprId, InputId, LoopId, SymbolId};

@@ -394,6 +394,41 @@ pub enum Problem {
         /// Its first declaration.
         first: Box<Operand>,
     },
+    /// A step of a loop gives another number of values than the loop carries.
+    CarriedCount {
+        /// The number of carried values.
+        expected: usize,
+        /// The number of values that the step gives.
+        given: usize,
+    },
+    /// A step of a loop changes the shape of a carried value.
+    CarriedShape {
+        /// The name of the value.
+        name: Box<str>,
+        /// Its shape before the step.
+        before: Vec<Size>,
+        /// Its shape after the step.
+        after: Vec<Size>,
+    },
+    /// A step of a loop changes the dtype of a carried value.
+    CarriedDType {
+        /// The name of the value.
+        name: Box<str>,
+        /// Its dtype before the step.
+        before: DType,
+        /// Its dtype after the step.
+        after: DType,
+    },
+    /// A number of steps that is not an integer.
+    StepsNotInteger {
+        /// Its dtype.
+        dtype: DType,
+    },
+    /// A value of a step of a loop is used outside of the loop.
+    OutsideLoop {
+        /// A name by which to find the loop.
+        name: Box<str>,
+    },
     /// An assignment to an expression that is not an input.
     NotInput,
     /// An assignment to an input that may be stretched.
@@ -535,6 +570,9 @@ impl Problem {
             Problem::ConditionNotBool { .. } => "T003",
             Problem::IndicesNotInteger { .. } => "T004",
             Problem::OtherKind { .. } => "T005",
+            Problem::CarriedShape { .. } => "S017",
+            Problem::CarriedDType { .. } | Problem::StepsNotInteger { .. } => "T007",
+            Problem::CarriedCount { .. } | Problem::OutsideLoop { .. } => "N007",
             Problem::NotDerivable { .. } | Problem::NoDerivative => "T006",
             Problem::BadName { .. } => "N001",
             Problem::DuplicateInput { .. }

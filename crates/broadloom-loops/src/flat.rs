@@ -575,6 +575,7 @@ impl Flat {
                 return Ok(self.cast(scan, dtype));
             }
             // A checked graph has no poison; the value is arbitrary.
+            Node::Step { .. } | Node::Loop { .. } => return Err(LowerError::Loop),
             Node::Poison => Kind::Constant(Scalar::Bool(false)),
         };
         Ok(self.push(kind, dtype, shape, expr))

@@ -184,6 +184,10 @@ pub enum LowerError {
         /// The limit.
         most: usize,
     },
+    /// The graph has a loop: the caller cuts such graphs into parts without loops, by
+    /// [`split`](broadloom_ir::stages::split).
+    #[error("the expression has a loop, which is not part of a schedule")]
+    Loop,
     /// A size cannot be computed.
     #[error("a size of the expression cannot be computed: {0}")]
     Size(#[from] DimError),

@@ -72,6 +72,8 @@ pub fn expression(graph: &CheckedGraph, expr: ExprId) -> (Kind, String) {
         Node::Input(_) => (Kind::View, "copy".to_string()),
         Node::Constant(value) => (Kind::Op, format!("constant {value}")),
         Node::Size(dim) => (Kind::Op, format!("size {}", size(graph, dim))),
+        Node::Step { name, .. } => (Kind::Op, format!("{name} of the step")),
+        Node::Loop { result, .. } => (Kind::Reduction, format!("{}, result {result}", graph.call(expr))),
         Node::Poison => (Kind::Op, "nothing".to_string()),
         Node::Elementwise { op, .. } => (Kind::Op, op.to_string()),
         Node::Select { .. } => (Kind::Op, "select".to_string()),

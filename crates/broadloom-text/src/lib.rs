@@ -329,7 +329,7 @@ impl Program {
 
     fn read(source: Source, limits: &Limits) -> Result<Program, Mistakes> {
         let source = Arc::new(source);
-        match parse::parse(&source, 0, limits) {
+        match parse::parse(&source, 0, 0, limits) {
             Ok((tree, mistakes)) => Ok(Program { source, tree: Arc::new(tree), mistakes, limits: *limits }),
             Err(mistake) => Err(Mistakes::new(TextPlaces { source, sites: Sites::default() }, vec![mistake])),
         }

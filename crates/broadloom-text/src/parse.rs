@@ -1,6 +1,7 @@
 //! Parses tokens into the syntax tree: statements here, expressions in [`expression`].
 
 mod expression;
+mod loops;
 
 use crate::error::{Limit, Mistake, Problem};
 use crate::source::{Source, Span};
@@ -8,18 +9,24 @@ use crate::syntax::{Action, Broken, Expr, Fact, Id, Infix, InputSize, Kind, Name
 use crate::token::{Spanned, Token, tokens};
 use crate::{Limits, MAX_MISTAKES};
 
-/// Returns all that could be parsed of a text from a position on, and the mistakes in the rest.
+/// Returns all that could be parsed of a text from a position on, which is inside of this many loops, and the mistakes in the
+/// rest.
 ///
 /// # Errors
 /// A text beyond the limits.
-pub(crate) fn parse(source: &Source, from: usize, limits: &Limits) -> Result<(Tree, Vec<Mistake>), Mistake> {
+pub(crate) fn parse(
+    source: &Source,
+    from: usize,
+    loops: usize,
+    limits: &Limits,
+) -> Result<(Tree, Vec<Mistake>), Mistake> {
     let text = source.text.get(from..).unwrap_or("");
     if text.len() > limits.length {
         return Err(Mistake::limit(Limit::Length, limits.length, Span { start: from, end: from }));
     }
     let tokens = tokens(text, from, limits.tokens)?;
     let end = from + text.trim_end().len();
-    let mut parser = Parser { source, limits, tokens, next: 0, depth: 0, end, tree: Tree::default() };
+    let mut parser = Parser { source, limits, tokens, next: 0, depth: 0, loops, end, tree: Tree::default() };
     let mut mistakes = Vec::new();
     while parser.next < parser.tokens.len() && mistakes.len() < MAX_MISTAKES {
         if parser.eat(Token::End) {
@@ -42,6 +49,8 @@ pub(crate) struct Parser<'a> {
     tokens: Vec<Spanned>,
     next: usize,
     depth: usize,
+    /// The number of loops that have begun and not ended.
+    loops: usize,
     /// The end of the text, to report what is missing there.
     end: usize,
     tree: Tree,
@@ -184,22 +193,39 @@ impl Parser<'_> {
                     _ => Action::Assign { name, value },
                 }
             }
+            "for" if is_named => self.loop_over_rows()?,
+            "loop" if is_named => self.loop_with()?,
+            "while" if self.peek_at(1) != Some(Token::Equal) && self.peek_at(1).is_some() => {
+                return self.loop_while(start, first);
+            }
+            "next" | "stack" if self.loops > 0 && is_named => {
+                self.next += 1;
+                let (name, value) = self.definition()?;
+                if keyword == "next" { Action::Next { name, value } } else { Action::Stack { name, value } }
+            }
+            "end" if self.loops > 0 && matches!(self.peek_at(1), None | Some(Token::End)) => {
+                self.next += 1;
+                self.loops -= 1;
+                Action::End
+            }
             _ if self.names_defined(self.next) > 0 => {
                 let (name, value) = self.definition()?;
                 Action::Output { name, value }
             }
             _ => Action::Result(self.expression()?),
         };
-        match self.peek() {
-            None | Some(Token::End) => {
-                self.end_statement(action, start, first);
-                Ok(())
-            }
-            Some(_) => {
-                self.refuse_habits()?;
-                self.unexpected("an operator, `;` or the end of the line")
-            }
+        self.require_end()?;
+        self.end_statement(action, start, first);
+        Ok(())
+    }
+
+    /// Requires that the statement ends here.
+    fn require_end(&self) -> Parsed<()> {
+        if self.is_at_end() {
+            return Ok(());
         }
+        self.refuse_habits()?;
+        self.unexpected("an operator, `;` or the end of the line")
     }
 
     /// Skips the rest of a statement with a mistake, which began at the token `start`. Records the names that it
@@ -209,7 +235,8 @@ impl Parser<'_> {
         while !self.is_at_end() {
             self.next += 1;
         }
-        let first = self.tree.statements.last().map_or(0, |statement| statement.exprs.end);
+        let first = self.tree.statements.iter().rev().take(2).map(|statement| statement.exprs.end).max();
+        let first = first.unwrap_or(0);
         self.tree.exprs.truncate(first as usize);
         let tokens = self.tokens.get(start..self.next).unwrap_or(&[]);
         let name = |spanned: &Spanned| {
@@ -227,6 +254,10 @@ impl Parser<'_> {
                 (Broken::Symbols, rest.iter().filter_map(name).collect())
             }
             (Some("assume"), _) => (Broken::Fact, Vec::new()),
+            (Some("for" | "while" | "loop"), _) => {
+                self.loops += 1;
+                (Broken::Loop, Vec::new())
+            }
             _ if self.names_defined(start) > 0 => (Broken::Other, defined(0)),
             (Some("let" | "output"), _) if self.names_defined(start + 1) > 0 => (Broken::Other, defined(1)),
             (Some("input" | "let" | "output"), [_, second, ..]) => {

@@ -4,6 +4,7 @@
 //! printed program prints as itself. Expressions that are used more than once, or are long, get a name. Inferred
 //! sizes are printed with their values; a size that stayed open gets a symbol.
 
+mod loops;
 mod nodes;
 mod number;
 mod slice;
@@ -17,7 +18,7 @@ use broadloom_ir::graph::{CheckedGraph, Demand, Node, SEARCH, SymbolInfo, Symbol
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
-use broadloom_ir::{ExprId, SymbolId};
+use broadloom_ir::{ExprId, LoopId, SymbolId};
 use nodes::{open_axis, ordered, unified, used_symbols};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -36,7 +37,7 @@ const MAX_DEPTH: usize = 10;
 const RESERVED: &[&str] = &[
     "True", "False", "None", "inf", "nan", "and", "or", "not", "if", "else", "for", "while", "in", "is",
     "lambda", "def", "import", "from", "np", "numpy", "scipy", "math", "linalg", "special", "newaxis",
-    "likely", "_", "symbols",
+    "likely", "_", "symbols", "end",
 ];
 
 /// The program of a graph: declarations, definitions and outputs, one per line.
@@ -140,6 +141,10 @@ struct Printer<'a> {
     uses: HashMap<ExprId, usize>,
     written: HashMap<ExprId, Written>,
     definitions: usize,
+    /// The innermost loop to whose steps each expression belongs.
+    innermost: Vec<Option<LoopId>>,
+    /// The number of loops around what is written.
+    indent: usize,
 }
 
 impl<'a> Printer<'a> {
@@ -195,6 +200,8 @@ impl<'a> Printer<'a> {
             uses,
             written,
             definitions: 0,
+            innermost: Vec::new(),
+            indent: 0,
         }
     }
 
@@ -211,6 +218,7 @@ impl<'a> Printer<'a> {
     }
 
     fn line(&mut self, line: &str) {
+        self.text.push_str(&"  ".repeat(self.indent));
         self.text.push_str(line);
         self.text.push('\n');
     }
@@ -316,26 +324,45 @@ impl<'a> Printer<'a> {
         for expr in &outputs {
             *self.uses.entry(*expr).or_default() += 1;
         }
-        for expr in order {
-            let mut written = self.write(expr);
-            let is_shared = self.uses.get(&expr).is_some_and(|uses| *uses > 1) && written.depth > 0;
-            let is_large = written.text.len() > MAX_TEXT || written.depth > MAX_DEPTH;
-            if is_shared || is_large {
-                self.definitions += 1;
-                let mut name = format!("v{}", self.definitions);
-                while self.taken.contains(&name) {
-                    name.push('_');
-                }
-                self.line(&format!("let {name} = {}", written.text));
-                written = Written::atom(name);
-            }
-            self.written.insert(expr, written);
-        }
+        self.innermost = if graph.has_loops() { graph.innermost() } else { vec![None; graph.len()] };
+        self.define(&order, None);
         for output in graph.outputs() {
             let keyword = if output.assigned.is_some() { "assign" } else { "output" };
             let value = self.written[&self.same[output.expr.index()]].text.clone();
             self.line(&format!("{keyword} {} = {value}", quoted(&output.name)));
         }
+    }
+
+    /// Writes the expressions that belong to the steps of a loop, or to none, and names those that need one.
+    fn define(&mut self, order: &[ExprId], of: Option<LoopId>) {
+        for &expr in order {
+            if self.innermost[expr.index()] != of || self.written.contains_key(&expr) {
+                continue;
+            }
+            if let Node::Loop { repeated, .. } = self.node(expr) {
+                let repeated = repeated.clone();
+                self.repeat(&repeated, order);
+                continue;
+            }
+            let mut written = self.write(expr);
+            let is_shared = self.uses.get(&expr).is_some_and(|uses| *uses > 1) && written.depth > 0;
+            let is_large = written.text.len() > MAX_TEXT || written.depth > MAX_DEPTH;
+            if is_shared || is_large {
+                let name = self.fresh_name();
+                self.line(&format!("let {name} = {}", written.text));
+                written = Written::atom(name);
+            }
+            self.written.insert(expr, written);
+        }
+    }
+
+    fn fresh_name(&mut self) -> String {
+        self.definitions += 1;
+        let mut name = format!("v{}", self.definitions);
+        while self.taken.contains(&name) {
+            name.push('_');
+        }
+        name
     }
 
     fn get(&self, expr: ExprId) -> &Written {
@@ -410,7 +437,8 @@ impl<'a> Printer<'a> {
                 let elements = self.size(elements);
                 (format!("segment_tables({x}, {ids}, {segments}, {elements}, '{op}'{compensated})"), ATOM)
             }
-            Node::Poison => return Written::atom(""),
+            // Their loop names them.
+            Node::Step { .. } | Node::Loop { .. } | Node::Poison => return Written::atom(""),
         };
         Written { text, binds, depth }
     }

@@ -11,6 +11,7 @@ mod declare;
 mod derive;
 mod fold;
 mod index;
+mod loops;
 mod make;
 mod operator;
 mod order;
@@ -37,6 +38,7 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, Graph, Literal, LiteralRole, Site};
 use broadloom_ir::ops::Op;
 use broadloom_ir::{ExprId, SymbolId};
+use loops::OpenSteps;
 pub(crate) use order::undefined;
 pub use session::{Defined, Session};
 use std::collections::{HashMap, HashSet};
@@ -76,6 +78,12 @@ struct Resolver<'a> {
     lacks_facts: bool,
     outputs: Vec<(Name, ExprId)>,
     assigned: HashSet<Box<str>>,
+    /// The loops around what is resolved, outermost first.
+    loops: Vec<OpenSteps>,
+    /// Names that the steps of loops have defined which have ended: they may be defined again.
+    of_steps: HashSet<Box<str>>,
+    /// The dtypes that numbers take which loops carry, by the statement that begins the loop.
+    dtypes_of_numbers: HashMap<usize, HashMap<Box<str>, DType>>,
     mistakes: Vec<Mistake>,
     sites: Sites,
 }
@@ -138,6 +146,9 @@ impl<'a> Resolver<'a> {
             lacks_facts: false,
             outputs: Vec::new(),
             assigned: HashSet::new(),
+            loops: Vec::new(),
+            of_steps: HashSet::new(),
+            dtypes_of_numbers: HashMap::new(),
             mistakes: Vec::new(),
             sites: Sites::default(),
         }
@@ -155,12 +166,24 @@ impl<'a> Resolver<'a> {
     fn run(&mut self, program: &Program, given: &[Given<'a>]) {
         self.mistakes.clone_from(&program.mistakes);
         self.give(given);
-        for statement in order::in_order(&program.tree) {
-            let found = self.mistakes.len() - program.mistakes.len() + self.graph.mistakes().len();
+        let tree = program.tree.clone();
+        self.statements(&tree, program.mistakes.len());
+        if let Some(open) = self.loops.first() {
+            let problem = Problem::Program { what: "a loop does not end" };
+            self.mistakes.push(Mistake::new(problem, open.span).help("after its last step, write `end`"));
+        }
+    }
+
+    /// Resolves statements, until there are too many mistakes beside those of the text.
+    fn statements(&mut self, tree: &Tree, of_text: usize) {
+        let statements = order::in_order(tree);
+        let mut next = 0;
+        while let Some(statement) = statements.get(next) {
+            let found = self.mistakes.len().saturating_sub(of_text) + self.graph.mistakes().len();
             if found >= MAX_MISTAKES {
                 break;
             }
-            self.statement(statement);
+            next = self.statement(statement, next).unwrap_or(next + 1);
         }
     }
 
@@ -186,17 +209,19 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn statement(&mut self, statement: &Statement) {
+    /// Resolves the statement with this number. Returns that of the one from which to resolve again, if it is needed.
+    fn statement(&mut self, statement: &Statement, number: usize) -> Option<usize> {
         let before = (self.mistakes.len(), self.graph.mistakes().len());
-        self.evaluate(statement);
+        let again = self.evaluate(statement, number);
         if matches!(statement.action, Action::Assume(_)) {
             self.lacks_facts |= before != (self.mistakes.len(), self.graph.mistakes().len());
         } else if self.lacks_facts {
             self.graph.retain_mistakes(before.1, |mistake| !mistake.code().as_str().starts_with('S'));
         }
+        again
     }
 
-    fn evaluate(&mut self, statement: &Statement) {
+    fn evaluate(&mut self, statement: &Statement, number: usize) -> Option<usize> {
         for id in statement.exprs.clone() {
             let value = self.eval(Id(id), &statement.action).and_then(|value| {
                 self.follow_texts(self.tree.span(Id(id)))?;
@@ -216,10 +241,16 @@ impl<'a> Resolver<'a> {
             {
                 self.names.entry(name.text.clone()).or_insert(Value::Poison);
             }
-            return;
+            if !matches!(
+                statement.action,
+                Action::Loop(_) | Action::While(_) | Action::Next { .. } | Action::Stack { .. }
+            ) {
+                return None;
+            }
         }
-        let result = self.act(statement).and_then(|()| self.follow_texts(statement.span));
-        self.keep(result);
+        let result = self.act(statement, number);
+        let result = result.and_then(|again| self.follow_texts(statement.span).map(|()| again));
+        self.keep(result).flatten()
     }
 
     fn is_poisoned(&self, id: Id) -> bool {
@@ -242,8 +273,20 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn act(&mut self, statement: &Statement) -> Outcome<()> {
+    fn act(&mut self, statement: &Statement, number: usize) -> Outcome<Option<usize>> {
         match &statement.action {
+            Action::Loop(header) => {
+                let begun = self.begin_loop(header, number, statement.span);
+                if begun.is_err() {
+                    self.begin_broken_loop(statement.span);
+                }
+                begun?;
+            }
+            Action::Broken { of: Broken::Loop, .. } => self.begin_broken_loop(statement.span),
+            Action::While(condition) => self.condition(*condition, statement.span)?,
+            Action::Next { name, value } => self.next_value(name, *value)?,
+            Action::Stack { name, value } => self.stacked_value(name, *value)?,
+            Action::End => return self.end_loop(statement.span),
             Action::Symbols(names) => {
                 for name in names {
                     let site = self.sites.site(name.span);
@@ -261,7 +304,8 @@ impl<'a> Resolver<'a> {
             Action::Assume(fact) => self.fact(fact)?,
             Action::Input { name, dtype, sizes } => self.input(name, dtype, sizes)?,
             Action::Let { name, value } => {
-                if self.names.contains_key(&name.text) || self.symbols.contains_key(&name.text) {
+                let is_free = self.of_steps.remove(&name.text);
+                if self.names.contains_key(&name.text) && !is_free || self.symbols.contains_key(&name.text) {
                     return mistake(Problem::Taken { name: name.text.clone() }, name.span);
                 }
                 let value = self.definition(*value)?;
@@ -280,7 +324,7 @@ impl<'a> Resolver<'a> {
             Action::Assign { name, value } => self.assign(name, *value, statement.span)?,
             Action::Broken { .. } => {}
         }
-        Ok(())
+        Ok(None)
     }
 
     /// A value that may have a name: a tensor, a number or a size.

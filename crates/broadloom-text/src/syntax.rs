@@ -145,6 +145,22 @@ pub(crate) enum Action {
         name: Name,
         value: Id,
     },
+    /// `for t in range(n) with u = x`, or `while condition with u = x`, whose condition is a statement of its own.
+    Loop(Header),
+    /// The condition of the loop around it.
+    While(Id),
+    /// The value that a carried one has after a step.
+    Next {
+        name: Name,
+        value: Id,
+    },
+    /// A value of each step, all of which are stacked.
+    Stack {
+        name: Name,
+        value: Id,
+    },
+    /// The end of the innermost loop.
+    End,
     /// A program that is one expression.
     Result(Id),
     /// A statement with a mistake, and the names that it would have defined.
@@ -154,11 +170,31 @@ pub(crate) enum Action {
     },
 }
 
+/// The beginning of a loop.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Header {
+    pub steps: StepsOf,
+    pub carried: Vec<(Name, Id)>,
+}
+
+/// What determines the steps of a loop.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum StepsOf {
+    /// A number of steps, which the name counts.
+    Range { counter: Name, count: Id },
+    /// The rows of arrays, with the names that stand for them, and one that counts.
+    Rows { counter: Option<Name>, rows: Vec<(Name, Id)> },
+    /// A condition.
+    While,
+}
+
 /// What an invalid statement would have declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Broken {
     Symbols,
     Fact,
+    /// The beginning of a loop.
+    Loop,
     Other,
 }
 

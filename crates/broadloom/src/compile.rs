@@ -13,15 +13,17 @@
 //! Lowering takes the graph in [canonical and simplified](broadloom_ir::transform) form. A schedule that leaves
 //! here refers to the expressions of the graph that the user wrote, and so do runtime errors and explanations.
 
-use crate::compiled::Inner;
+use crate::compiled::{Code, Inner};
 use crate::options::CompileOptions;
+use crate::staged::compile_stages;
 use crate::variant::{CompileError, Variant, Variants};
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::CheckedGraph;
+use broadloom_ir::stages;
 use broadloom_ir::transform::prepare;
 use broadloom_jit::{CpuLevel, JitOptions};
-use broadloom_loops::kernel::{Schedule, Specialisation};
+use broadloom_loops::kernel::{Role, Schedule, Specialisation};
 use broadloom_loops::{IndexWidth, LowerOptions};
 use std::time::Instant;
 
@@ -37,15 +39,12 @@ pub(crate) fn compile_part(
     tail: Option<Dim>,
 ) -> Result<Inner, CompileError> {
     let start = Instant::now();
-    let level = options.level.unwrap_or_else(CpuLevel::detect);
+    if let Some(stages) = stages::split(graph)? {
+        let staged = compile_stages(stages, options, tail.as_ref())?;
+        return Ok(Inner::of_code(graph.clone(), options.clone(), Code::Stages(staged), start.elapsed()));
+    }
+    let (level, facts) = facts_of(graph, options, tail);
     let machine = JitOptions { vector_bytes: options.vector_bytes, ..JitOptions::of(level) };
-    let facts = LowerOptions {
-        vectorize: options.vectorize,
-        max_values: options.max_values,
-        tail,
-        target: broadloom_jit::target_of(level, options.vector_bytes),
-        ..LowerOptions::dense(graph, level.is_fused())
-    };
     let prepared = prepare(graph);
     let general = Variant::compile(&prepared, &facts, &machine)?;
     let is_likely_wide = is_likely_wide(graph, &general.schedule);
@@ -54,6 +53,32 @@ pub(crate) fn compile_part(
         variants.get(LowerOptions { index_width: IndexWidth::Wide, ..facts })?;
     }
     Ok(Inner::new(graph.clone(), options.clone(), variants, start.elapsed()))
+}
+
+/// Returns the level of machine code, and what it relies on for dense arrays of all sizes.
+fn facts_of(graph: &CheckedGraph, options: &CompileOptions, tail: Option<Dim>) -> (CpuLevel, LowerOptions) {
+    let level = options.level.unwrap_or_else(CpuLevel::detect);
+    let facts = LowerOptions {
+        vectorize: options.vectorize,
+        max_values: options.max_values,
+        tail,
+        target: broadloom_jit::target_of(level, options.vector_bytes),
+        ..LowerOptions::dense(graph, level.is_fused())
+    };
+    (level, facts)
+}
+
+/// Returns the number of arrays that the kernels of a graph would store between them, and whether they would write each
+/// assigned value over its input. `None` for a graph that has loops.
+pub(crate) fn stored_arrays(graph: &CheckedGraph, options: &CompileOptions) -> Option<(usize, bool)> {
+    let prepared = prepare(graph);
+    let (_, facts) = facts_of(graph, options, None);
+    let schedule = broadloom_loops::lower(&prepared.graph, &facts).ok()?;
+    let assigned = graph.outputs().iter().enumerate();
+    let mut assigned = assigned.filter_map(|(index, output)| Some((index, output.assigned?)));
+    let is_in_place = assigned.all(|(index, input)| broadloom_loops::in_place(&schedule, index, input).is_ok());
+    let stored = schedule.buffers.iter().filter(|buffer| buffer.role == Role::Temporary).count();
+    Some((stored, is_in_place))
 }
 
 /// Returns whether axes of the likely sizes are too long for 32-bit indices.

@@ -1,15 +1,19 @@
 //! The state that clones of an executable share.
 
+use crate::array::Geometry;
 use crate::bind::{
-    BindError, Binding, Destination, Division, Given, Ordered, Request, ShortSizes, SizeRules, SmallResults,
-    bind,
+    BindError, Binding, Destination, Destinations, Division, Given, Key, Ordered, ShortSizes, SizeRules,
+    SmallResults, bind,
 };
 use crate::cache::lock;
 use crate::memory::{Block, OutOfMemory};
 use crate::options::CompileOptions;
+use crate::staged::Staged;
 use crate::variant::Variants;
 use broadloom_ir::graph::CheckedGraph;
+use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -18,16 +22,29 @@ pub(crate) struct Inner {
     pub(crate) graph: CheckedGraph,
     pub(crate) options: CompileOptions,
     pub(crate) rules: SizeRules,
+    pub(crate) code: Code,
+    pub(crate) compile_time: Duration,
+    /// The binding of the first call: most other calls repeat its sizes and strides, and find it without a lock.
+    first: OnceLock<(Key, Arc<Binding>)>,
+    /// The most recent binding that differs from the first.
+    last: Mutex<Option<(Key, Arc<Binding>)>>,
+    /// The temporaries of the last call, kept for the next one.
+    arena: Mutex<Block>,
+}
+
+/// What runs when a graph is called.
+pub(crate) enum Code {
+    /// Kernels.
+    Kernels(Arc<Kernels>),
+    /// Parts of the graph, one after the other, and loops.
+    Stages(Staged),
+}
+
+/// The kernels of a graph without loops.
+pub(crate) struct Kernels {
     pub(crate) short: ShortSizes,
     pub(crate) small: SmallResults,
     pub(crate) variants: Variants,
-    pub(crate) compile_time: Duration,
-    /// The binding of the first call: most other calls repeat its sizes and strides, and find it without a lock.
-    first: OnceLock<Arc<Binding>>,
-    /// The most recent binding that differs from the first.
-    last: Mutex<Option<Arc<Binding>>>,
-    /// The temporaries of the last call, kept for the next one.
-    arena: Mutex<Block>,
 }
 
 /// The size in bytes of the largest arena kept between calls.
@@ -40,13 +57,25 @@ impl Inner {
         variants: Variants,
         compile_time: Duration,
     ) -> Inner {
-        Inner {
-            rules: SizeRules::new(&graph),
+        let code = Kernels {
             short: ShortSizes::new(&graph, variants.general.facts.tail.as_ref()),
             small: SmallResults::new(variants.graph()),
+            variants,
+        };
+        Inner::of_code(graph, options, Code::Kernels(Arc::new(code)), compile_time)
+    }
+
+    pub(crate) fn of_code(
+        graph: CheckedGraph,
+        options: CompileOptions,
+        code: Code,
+        compile_time: Duration,
+    ) -> Inner {
+        Inner {
+            rules: SizeRules::new(&graph),
             graph,
             options,
-            variants,
+            code,
             compile_time,
             first: OnceLock::new(),
             last: Mutex::default(),
@@ -65,22 +94,32 @@ impl Inner {
     ) -> Result<Cow<'_, Arc<Binding>>, BindError> {
         let (threads, threshold) = (self.options.threads.available(), self.options.parallel_threshold);
         let division = Division { threads, threshold, stops };
-        let is_it = |known: &Arc<Binding>| known.key.is(division, inputs, given, destinations);
-        if let Some(first) = self.first.get().filter(|first| is_it(first)) {
+        let mut destinations: Cow<'_, [Destination<'_>]> = Cow::Borrowed(destinations);
+        if stops && destinations.iter().any(|destination| matches!(destination, Destination::InPlace(_))) {
+            // A call that stops leaves the arrays that it updates as they were.
+            for destination in destinations.to_mut() {
+                if let Destination::InPlace(_) = destination {
+                    *destination = destination.aside();
+                }
+            }
+        }
+        let is_it = |(key, _): &(Key, Arc<Binding>)| key.is(division, inputs, given, &destinations);
+        if let Some((_, first)) = self.first.get().filter(|first| is_it(first)) {
             return Ok(Cow::Borrowed(first));
         }
         let last = lock(&self.last).clone();
-        if let Some(last) = last.filter(is_it) {
+        if let Some((_, last)) = last.filter(is_it) {
             return Ok(Cow::Owned(last));
         }
-        let Inner { graph, options, rules, short, small, variants, .. } = self;
-        let limits = &options.limits;
-        let request = Request { graph, limits, rules, short, small, variants, division };
-        let binding = Arc::new(bind(&request, inputs, given, destinations)?);
+        let key = Key::new(division, inputs, given, &destinations);
+        let geometries: SmallVec<[Option<&Geometry>; 4]> =
+            inputs.iter().map(|input| input.as_ref().map(|input| input.view.geometry())).collect();
+        let made = bind(self, &geometries, given, Destinations::from(&*destinations), division)?;
+        let binding = (key, Arc::new(made));
         if self.first.set(binding.clone()).is_err() {
             *lock(&self.last) = Some(binding.clone());
         }
-        Ok(Cow::Owned(binding))
+        Ok(Cow::Owned(binding.1))
     }
 
     /// Runs `action` with memory for temporaries.
@@ -102,5 +141,11 @@ impl Inner {
             *lock(&self.arena) = block;
         }
         result
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inner").field("graph", &self.graph).finish_non_exhaustive()
     }
 }

@@ -285,7 +285,7 @@ impl Executable {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain(&self) -> Explanation {
-        Explanation::new(self.inner.clone(), self.inner.variants.general.clone(), self.inner.compile_time)
+        Explanation::new(self.inner.clone(), None)
     }
 
     pub(crate) fn options(&self) -> &CompileOptions {

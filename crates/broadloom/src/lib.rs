@@ -47,6 +47,7 @@ mod options;
 pub mod prelude;
 mod reexports;
 mod run;
+mod staged;
 mod thresholds;
 mod variant;
 
@@ -61,8 +62,8 @@ pub use bind::{
 pub use chunks::{ChunkError, ChunkRun, Chunked};
 pub use dsl::{
     At, Chosen, Dim, Filtered, Graph, IntoAxes, IntoAxis, IntoFractions, IntoNewShape, IntoPairs, NewSize,
-    Operand, Padding, RangeNumber, Shape, SliceItem, Spacing, Symbol, Tensor, concat, einsum, meshgrid,
-    select, stack,
+    Operand, Padding, RangeNumber, Shape, SliceItem, Spacing, Symbol, Tensor, Times, concat, einsum,
+    meshgrid, repeat, repeat_while, scan, select, stack,
 };
 #[doc(inline)]
 pub use eval::{EvalError, eval};

@@ -53,6 +53,8 @@ pub enum Refusal {
     Search,
     /// Rows are appended to others.
     Concat,
+    /// A loop reads the rows, or what is known only after all rows.
+    Loop,
     /// An output has the rows along an axis other than the leading one.
     OutputAxis,
     /// An input is written to.
@@ -220,6 +222,12 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
             let along = operands.iter().any(|operand| rows_of(*operand) == Some(*axis));
             if along || found == Some(*axis) { Err(Refusal::Concat) } else { Ok(here) }
         }
+        Node::Step { .. } if found.is_none() => Ok(here),
+        Node::Loop { repeated, .. } if found.is_none() && pass == 0 => {
+            let reads_rows = repeated.operands().iter().any(|operand| rows_of(*operand).is_some());
+            if reads_rows { Err(Refusal::Loop) } else { Ok(here) }
+        }
+        Node::Step { .. } | Node::Loop { .. } => Err(Refusal::Loop),
         // Handled above, or impossible in a checked graph.
         Node::Segment { .. } | Node::Poison => Err(Refusal::OtherSize),
     }

@@ -257,6 +257,23 @@ impl fmt::Display for Problem {
                 f,
                 "cannot write to the input \"{name}\": its axis {axis} may have size 1 and be stretched"
             ),
+            Problem::CarriedCount { expected, given } => {
+                let plural = |count: usize| if count == 1 { "value" } else { "values" };
+                write!(f, "carries {expected} {}, but a step gives {given}", plural(*expected))
+            }
+            Problem::CarriedShape { name, before, after } => {
+                write!(
+                    f,
+                    "changes the shape of `{name}`: it is {before:?} before a step and {after:?} after it"
+                )
+            }
+            Problem::CarriedDType { name, before, after } => {
+                write!(f, "changes the dtype of `{name}`: it is {before} before a step and {after} after it")
+            }
+            Problem::StepsNotInteger { dtype } => write!(f, "needs an integer number of steps, not {dtype}"),
+            Problem::OutsideLoop { name } => {
+                write!(f, "an output depends on a step of the loop over `{name}`, but is outside of the loop")
+            }
             Problem::NotInput => {
                 f.write_str("can write only to an input, not to the result of an expression")
             }

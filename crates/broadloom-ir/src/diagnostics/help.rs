@@ -159,6 +159,8 @@ fn made(graph: &Graph, expr: ExprId) -> Made {
         Node::Sort { operand, sort } => op(sort.name(), operand),
         Node::Search { values, .. } => op(SEARCH, values),
         Node::Scan { op: scanned, operand, .. } => op(scan_name(*scanned), operand),
+        Node::Step { name, .. } => Made::Input(name.clone()),
+        Node::Loop { .. } => Made::Op { op: "loop", of: None },
         Node::Poison => Made::Op { op: "poison", of: None },
     }
 }

@@ -61,6 +61,10 @@ impl Graph {
         let outputs: Vec<Destination<'_>> =
             outputs.iter().map(|&(name, expr)| (name, expr, None)).chain(assigned).collect();
         mistakes.extend(self.mistaken_outputs(&outputs));
+        let escaping = self.escaping(outputs.iter().map(|(_, expr, _)| *expr));
+        mistakes.extend(
+            escaping.into_iter().map(|(name, site)| found_late(Problem::OutsideLoop { name }, None, site)),
+        );
         mistakes.extend(self.unifier.undecided().map(|equation| self.undecided(equation)));
         let found = self.unifier.solution().unwrap_or_else(|error| {
             let site = self.entry(ExprId::new(super::POISON)).site;

@@ -1,9 +1,9 @@
 //! The kinds of expressions.
 
-use super::{Sort, TopK};
+use super::{Loop, Sort, StepValue, Steps, TopK};
 use crate::dim::Dim;
 use crate::dtype::{DType, Scalar};
-use crate::ids::{ExprId, InputId};
+use crate::ids::{ExprId, InputId, LoopId};
 use crate::ops::Op;
 use crate::reduce::ReduceOp;
 use smallvec::{SmallVec, smallvec};
@@ -161,6 +161,22 @@ pub enum Node {
         /// The initial values: of the same dtype, and with the shape of the operand without the axis.
         initial: Option<ExprId>,
     },
+    /// A value that a loop provides in each of its steps. Only what its steps compute depends on it.
+    Step {
+        /// The loop.
+        of: LoopId,
+        /// Which value.
+        value: StepValue,
+        /// Its name.
+        name: Box<str>,
+    },
+    /// A result of a loop: a carried value after the last step, or values of all steps along a new axis 0.
+    Loop {
+        /// The loop, equal in the nodes of all its results.
+        repeated: Box<Loop>,
+        /// The number of the result.
+        result: usize,
+    },
     /// The result of a mistake. It has rank 0, and any use of it is poisoned as well.
     Poison,
 }
@@ -216,7 +232,13 @@ impl Node {
     /// Returns the operands in order.
     pub fn operands(&self) -> Operands {
         match self {
-            Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Size(_) | Node::Poison => Operands::new(),
+            Node::Input(_)
+            | Node::Constant(_)
+            | Node::Iota
+            | Node::Size(_)
+            | Node::Step { .. }
+            | Node::Poison => Operands::new(),
+            Node::Loop { repeated, .. } => repeated.operands(),
             Node::Elementwise { operands, .. } | Node::Concat { operands, .. } => operands.clone(),
             Node::Segment { values, ids, initial, .. } => {
                 [*values, *ids].into_iter().chain(*initial).collect()
@@ -254,6 +276,11 @@ impl Node {
                 parts.iter_mut().for_each(|part| visit(&mut part.start));
             }
             Node::Size(size) | Node::Segment { elements: size, .. } => visit(size),
+            Node::Loop { repeated, .. } => {
+                if let Steps::Size(length) = &mut repeated.steps {
+                    visit(length);
+                }
+            }
             Node::View { .. }
             | Node::Input(_)
             | Node::Constant(_)
@@ -269,6 +296,7 @@ impl Node {
             | Node::Sort { .. }
             | Node::Search { .. }
             | Node::Scan { .. }
+            | Node::Step { .. }
             | Node::Poison => {}
         }
     }
@@ -289,7 +317,16 @@ impl Node {
     /// Replaces each operand.
     pub fn renumber(&mut self, id: impl Fn(ExprId) -> ExprId) {
         let operands: &mut [&mut ExprId] = match self {
-            Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Size(_) | Node::Poison => return,
+            Node::Input(_)
+            | Node::Constant(_)
+            | Node::Iota
+            | Node::Size(_)
+            | Node::Step { .. }
+            | Node::Poison => return,
+            Node::Loop { repeated, .. } => {
+                repeated.renumber(id);
+                return;
+            }
             Node::Elementwise { operands, .. } | Node::Concat { operands, .. } => {
                 operands.iter_mut().for_each(|operand| *operand = id(*operand));
                 return;

@@ -1,6 +1,6 @@
 //! Prints checked graphs.
 
-use super::{CheckedGraph, Node, SEARCH, View, scan_name};
+use super::{CheckedGraph, Node, SEARCH, StepValue, View, scan_name};
 use crate::shape::Shape;
 use std::fmt;
 
@@ -35,6 +35,15 @@ impl CheckedGraph {
             Node::Sort { sort, .. } => f.write_str(sort.name()),
             Node::Search { .. } => f.write_str(SEARCH),
             Node::Scan { op, .. } => f.write_str(scan_name(*op)),
+            Node::Step { of, value, name } => {
+                let kind = match value {
+                    StepValue::Counter => "counter",
+                    StepValue::Carried(_) => "carried",
+                    StepValue::Row(_) => "row",
+                };
+                write!(f, "{kind} {name:?} of {of}")
+            }
+            Node::Loop { repeated, result } => write!(f, "result {result} of {}", repeated.id),
             Node::Poison => f.write_str("poison"),
         }?;
         for operand in node.operands() {
@@ -77,6 +86,8 @@ impl CheckedGraph {
             | Node::Size(_)
             | Node::Scatter { .. }
             | Node::Segment { .. }
+            | Node::Step { .. }
+            | Node::Loop { .. }
             | Node::Poison => Ok(()),
         }
     }

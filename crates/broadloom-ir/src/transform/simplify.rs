@@ -391,7 +391,9 @@ impl Known {
                 };
                 keeps && all(&[*base, *values])
             }
-            Node::Input(_) | Node::Segment { .. } | Node::Poison => false,
+            Node::Input(_) | Node::Segment { .. } | Node::Step { .. } | Node::Loop { .. } | Node::Poison => {
+                false
+            }
         }
     }
 }

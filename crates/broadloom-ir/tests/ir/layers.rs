@@ -12,7 +12,7 @@ const LAYERS: &[&[&str]] = &[
     &["graph"],
     &["diagnostics"],
     &["interp", "transform"],
-    &["chunks"],
+    &["chunks", "stages"],
 ];
 
 fn layer(module: &str) -> Option<usize> {

@@ -260,7 +260,7 @@ impl Parser<'_> {
     }
 
     /// The expressions up to a closing bracket, and whether there is a comma.
-    fn list(&mut self, end: Token, open: Span) -> Parsed<(Vec<Id>, bool)> {
+    pub(super) fn list(&mut self, end: Token, open: Span) -> Parsed<(Vec<Id>, bool)> {
         let mut items = Vec::new();
         let mut has_comma = false;
         while self.peek() != Some(end) {

@@ -2,7 +2,7 @@
 
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::Scalar;
-use broadloom_ir::graph::{CheckedGraph, Node, SliceAxis, SymbolKind, View};
+use broadloom_ir::graph::{CheckedGraph, Node, SliceAxis, Steps, SymbolKind, View};
 use broadloom_ir::{ExprId, SymbolId};
 use std::collections::HashMap;
 
@@ -42,6 +42,11 @@ pub(super) fn used_symbols(graph: &CheckedGraph) -> Vec<SymbolId> {
             Node::Size(size) => mark(size),
             Node::View { view: View::Slice(parts), .. } | Node::Set { region: parts, .. } => {
                 parts.iter().for_each(|part| mark(&part.start));
+            }
+            Node::Loop { repeated, .. } => {
+                if let Steps::Size(length) = &repeated.steps {
+                    mark(length);
+                }
             }
             _ => {}
         }

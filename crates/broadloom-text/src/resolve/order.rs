@@ -1,7 +1,7 @@
 //! The order in which statements are resolved, and the names that a program leaves undefined.
 
 use crate::names;
-use crate::syntax::{Action, Expr, Id, Infix, Kind, Statement, Tree};
+use crate::syntax::{Action, Expr, Header, Id, Infix, Kind, Statement, StepsOf, Tree};
 use std::collections::HashSet;
 
 /// Returns the statements in order, except that among adjacent facts those about a single symbol come first. Their
@@ -52,7 +52,24 @@ pub(crate) fn undefined(tree: &Tree) -> impl Iterator<Item = (&str, bool)> {
                 known.insert(&name.text);
             }
             Action::Broken { names, .. } => known.extend(names.iter().map(|name| &*name.text)),
-            Action::Assume(_) | Action::Assign { .. } | Action::Result(_) => {}
+            Action::Loop(Header { steps, carried }) => {
+                let (counter, rows) = match steps {
+                    StepsOf::Range { counter, .. } => (Some(counter), &[][..]),
+                    StepsOf::Rows { counter, rows } => (counter.as_ref(), &rows[..]),
+                    StepsOf::While => (None, &[][..]),
+                };
+                let named = rows.iter().chain(carried).map(|(name, _)| name);
+                known.extend(named.chain(counter).map(|name| &*name.text));
+            }
+            Action::Stack { name, .. } => {
+                known.insert(&name.text);
+            }
+            Action::Assume(_)
+            | Action::Assign { .. }
+            | Action::Result(_)
+            | Action::While(_)
+            | Action::Next { .. }
+            | Action::End => {}
         }
     }
     undefined.into_iter()

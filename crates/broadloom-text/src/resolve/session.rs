@@ -1,7 +1,7 @@
 //! Programs that grow line by line, for front ends that learn of each operation when it is written.
 
 use super::text::Texts;
-use super::{Resolver, Value, order};
+use super::{Resolver, Value};
 use crate::error::Mistakes;
 use crate::sites::TextPlaces;
 use crate::source::{Source, Span};
@@ -76,15 +76,13 @@ impl Session {
         source.text.push_str(text);
         source.text.push('\n');
         self.lines += source.text[start..].matches('\n').count();
-        match parse::parse(source, start, &resolver.limits) {
+        match parse::parse(source, start, resolver.loops.len(), &resolver.limits) {
             Ok((tree, mistakes)) => {
                 resolver.values = vec![Value::Poison; tree.exprs.len()];
                 resolver.tree = Arc::new(tree);
                 resolver.mistakes.extend(mistakes);
-                let tree = resolver.tree.clone();
-                for statement in order::in_order(&tree) {
-                    resolver.statement(statement);
-                }
+                let (tree, of_text) = (resolver.tree.clone(), resolver.mistakes.len());
+                resolver.statements(&tree, of_text);
             }
             Err(mistake) => resolver.mistakes.push(mistake),
         }
@@ -139,6 +137,13 @@ impl Session {
             self.resolver.names.insert(name.into(), number);
         }
         Ok(())
+    }
+
+    /// Forgets the innermost loop that has not ended, and its lines. `text` and `lines` are those of the program before it.
+    pub fn abandon_loop(&mut self, text: usize, lines: usize) {
+        self.resolver.abandon_loop();
+        Arc::make_mut(&mut self.resolver.source).text.truncate(text);
+        self.lines = lines;
     }
 
     /// Makes a name stand for a value of its own, with the elements of a tensor or a number: derivatives by it are those of a

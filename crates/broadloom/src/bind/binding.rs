@@ -2,16 +2,16 @@
 
 use super::arena::place_temporaries;
 use super::bands::{launched_with, set_rows};
-use super::destination::{Destination, Destinations, Key};
+use super::destination::{Destination, Destinations};
 use super::error::BindError;
 use super::facts::{ShortSizes, SmallResults, choose_variant};
-use super::inputs::Ordered;
 use super::outputs::{BoundOutput, bind_outputs};
-use super::rules::SizeRules;
 use super::sizes::{Given, Values, evaluate};
+use super::stages::{BoundStage, bind_stages};
 use super::threads::{Division, Launch, launches_of, set_groups, work_of};
 use crate::array::Geometry;
-use crate::limits::{CallLimits, Work};
+use crate::compiled::{Code, Inner, Kernels};
+use crate::limits::Work;
 use crate::variant::{Variant, Variants};
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_loops::kernel::{Buffer, BufferId, HostSymbol, Role};
@@ -21,20 +21,32 @@ use std::sync::Arc;
 /// A call with all numbers evaluated.
 #[derive(Debug)]
 pub(crate) struct Binding {
-    pub(crate) key: Key,
-    pub(crate) variant: Arc<Variant>,
     pub(crate) values: Values,
     /// The outputs, in the order of the graph.
     pub(crate) outputs: Vec<BoundOutput>,
-    pub(crate) launches: Vec<Launch>,
-    /// The launches after which no data can fail. Only later ones write arrays of the caller that must keep their elements if
-    /// data fail.
-    pub(crate) failing: usize,
+    pub(crate) code: BoundCode,
     /// The copies to make after the kernels have run and no data has failed.
     pub(crate) copies: Vec<CopyBack>,
     /// The number of bytes of all temporaries alive at one time.
     pub(crate) arena_bytes: usize,
     pub(crate) work: Work,
+}
+
+/// What a call runs.
+#[derive(Debug)]
+pub(crate) enum BoundCode {
+    Kernels(BoundKernels),
+    Stages(Vec<BoundStage>),
+}
+
+/// The kernels of a call.
+#[derive(Debug)]
+pub(crate) struct BoundKernels {
+    pub(crate) variant: Arc<Variant>,
+    pub(crate) launches: Vec<Launch>,
+    /// The launches after which no data can fail. Only later ones write arrays of the caller that must keep their elements if
+    /// data fail.
+    pub(crate) failing: usize,
 }
 
 /// An output that is computed in the memory of the call, and the array it is copied to.
@@ -59,43 +71,50 @@ pub(crate) enum Base {
 }
 
 /// Everything except the arrays that a binding is made from.
-pub(crate) struct Request<'a> {
-    pub(crate) graph: &'a CheckedGraph,
-    pub(crate) limits: &'a CallLimits,
-    pub(crate) rules: &'a SizeRules,
-    pub(crate) short: &'a ShortSizes,
-    pub(crate) small: &'a SmallResults,
-    pub(crate) variants: &'a Variants,
-    pub(crate) division: Division,
+pub(super) struct Request<'a> {
+    pub(super) graph: &'a CheckedGraph,
+    pub(super) short: &'a ShortSizes,
+    pub(super) small: &'a SmallResults,
+    pub(super) variants: &'a Variants,
+    pub(super) division: Division,
 }
 
-/// Binds arrays to a kernel.
+/// Binds arrays to a compiled graph.
 pub(crate) fn bind(
-    request: &Request<'_>,
-    arrays: &Ordered<'_>,
+    inner: &Inner,
+    inputs: &[Option<&Geometry>],
     given: &Given,
-    destinations: &[Destination<'_>],
+    destinations: Destinations<'_>,
+    division: Division,
 ) -> Result<Binding, BindError> {
-    let Request { graph, limits, rules, division, .. } = *request;
-    let key = Key::new(division, arrays, given, destinations);
+    let Inner { graph, rules, options, .. } = inner;
+    let values = rules.run(graph, inputs, given)?;
+    let stretched = rules.stretched(graph, inputs, &values)?;
+    let outputs = bind_outputs(inner, inputs, &destinations, &values)?;
+    options.limits.check_outputs(&outputs[..graph.results().len()])?;
     let inputs: SmallVec<[Option<&Geometry>; 4]> =
-        arrays.iter().map(|input| input.as_ref().map(|input| input.view.geometry())).collect();
-    let mut values = rules.run(graph, &inputs, given)?;
-    let stretched = rules.stretched(graph, &inputs, &values)?;
-    let outputs = bind_outputs(request, &inputs, destinations, &values)?;
-    limits.check_outputs(&outputs[..graph.results().len()])?;
-    let mut destinations: Destinations<'_> = destinations.into();
-    if division.stops {
-        // A call that stops leaves the arrays that it updates as they were.
-        for destination in &mut destinations {
-            if let Destination::InPlace(_) = destination {
-                *destination = destination.aside();
-            }
+        stretched.iter().zip(inputs).map(|(stretched, input)| stretched.as_ref().or(*input)).collect();
+    let binding = match &inner.code {
+        Code::Kernels(kernels) => {
+            let Kernels { short, small, variants } = &**kernels;
+            let request = Request { graph, short, small, variants, division };
+            bind_kernels(&request, &inputs, destinations, outputs, values)?
         }
-    }
-    let inputs: SmallVec<[Option<&Geometry>; 4]> =
-        stretched.iter().zip(inputs).map(|(stretched, input)| stretched.as_ref().or(input)).collect();
-    let variant = choose_variant(request, &inputs, &mut destinations, &values)?;
+        Code::Stages(staged) => bind_stages(staged, &inputs, &destinations, outputs, values, division)?,
+    };
+    options.limits.check_call(binding.arena_bytes, binding.work)?;
+    Ok(binding)
+}
+
+fn bind_kernels(
+    request: &Request<'_>,
+    inputs: &[Option<&Geometry>],
+    mut destinations: Destinations<'_>,
+    outputs: Vec<BoundOutput>,
+    mut values: Values,
+) -> Result<Binding, BindError> {
+    let Request { graph, division, .. } = *request;
+    let variant = choose_variant(request, inputs, &mut destinations, &values)?;
     let schedule = &variant.schedule;
     let dense: Vec<Geometry> =
         outputs.iter().map(|output| Geometry::dense(output.dtype, &output.shape)).collect();
@@ -157,16 +176,6 @@ pub(crate) fn bind(
         |launch: &Launch| launch.calls.iter().any(|call| Some(call.kernel) <= variant.last_failing);
     let failing = launches.iter().rposition(can_fail).map_or(0, |last| last + 1);
     let (arena_bytes, work) = (arena.bytes, work_of(schedule, &values)?);
-    limits.check_call(arena_bytes, work)?;
-    Ok(Binding {
-        key,
-        variant: variant.clone(),
-        values,
-        outputs,
-        launches,
-        failing,
-        copies,
-        arena_bytes,
-        work,
-    })
+    let code = BoundCode::Kernels(BoundKernels { variant: variant.clone(), launches, failing });
+    Ok(Binding { values, outputs, code, copies, arena_bytes, work })
 }

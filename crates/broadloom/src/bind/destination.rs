@@ -48,7 +48,7 @@ impl<'g> Destination<'g> {
 pub(crate) type Destinations<'g> = SmallVec<[Destination<'g>; 4]>;
 
 /// The sizes and strides of all arrays of a call, and everything else that its numbers depend on.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Key {
     division: Division,
     given: Given,

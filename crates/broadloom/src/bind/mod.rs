@@ -22,10 +22,11 @@ mod outputs;
 mod passed;
 mod rules;
 mod sizes;
+mod stages;
 mod threads;
 
-pub(crate) use binding::{Base, Binding, Request, bind};
-pub(crate) use destination::{Destination, Destinations};
+pub(crate) use binding::{Base, Binding, BoundCode, BoundKernels, bind};
+pub(crate) use destination::{Destination, Destinations, Key};
 pub use error::{
     ArrayName, BindError, EmptyTable, GivenSize, MissedObligation, Role, SizeMismatch, Solved, SolvedFrom,
 };
@@ -38,4 +39,5 @@ pub(crate) use outputs::{BoundOutput, check_output_type};
 pub(crate) use passed::Passed;
 pub(crate) use rules::SizeRules;
 pub(crate) use sizes::{Given, Values, evaluate};
+pub(crate) use stages::{BoundLoop, BoundPart, BoundStage, BoundTimes, Place};
 pub(crate) use threads::{Call, Division, Launch};

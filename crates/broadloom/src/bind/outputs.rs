@@ -1,11 +1,11 @@
 //! Sizes of the outputs, and checks of the arrays for them.
 
-use super::binding::Request;
 use super::destination::Destination;
 use super::error::{ArrayName, BindError, Role, SizeMismatch};
 use super::names::SymbolNames;
 use super::sizes::{Values, addressable, count, size};
 use crate::array::Geometry;
+use crate::compiled::Inner;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, OutputInfo};
 use smallvec::SmallVec;
@@ -29,12 +29,12 @@ impl BoundOutput {
 
 /// Returns the sizes of the outputs; arrays passed for them must have these sizes.
 pub(super) fn bind_outputs(
-    request: &Request<'_>,
+    inner: &Inner,
     inputs: &[Option<&Geometry>],
     destinations: &[Destination<'_>],
     values: &Values,
 ) -> Result<Vec<BoundOutput>, BindError> {
-    let graph = request.graph;
+    let graph = &inner.graph;
     let mut bound = Vec::with_capacity(graph.outputs().len());
     for (position, output) in graph.outputs().iter().enumerate() {
         let (shape, dtype) = (graph.shape(output.expr), graph.dtype(output.expr));
@@ -46,7 +46,7 @@ pub(super) fn bind_outputs(
             count: addressable(elements, dtype)?,
         };
         if let Some(geometry) = destinations[position].array() {
-            check_output(request, inputs, values, output, geometry, &made)?;
+            check_output(inner, inputs, values, output, geometry, &made)?;
         }
         bound.push(made);
     }
@@ -82,7 +82,7 @@ fn wrong_type(graph: &CheckedGraph, output: &OutputInfo, geometry: &Geometry) ->
 
 /// Checks that an array for an output, with the right dtype and rank, has the right sizes.
 fn check_output(
-    request: &Request<'_>,
+    inner: &Inner,
     inputs: &[Option<&Geometry>],
     values: &Values,
     output: &OutputInfo,
@@ -90,7 +90,7 @@ fn check_output(
     bound: &BoundOutput,
 ) -> Result<(), BindError> {
     let array = || ArrayName { role: Role::Output, name: output.name.to_string() };
-    let (graph, rules) = (request.graph, request.rules);
+    let (graph, rules) = (&inner.graph, &inner.rules);
     let shape = graph.shape(output.expr);
     let found = geometry.shape();
     match (0..found.len()).find(|axis| found[*axis] != bound.shape[*axis]) {

@@ -2,7 +2,7 @@
 //! `check.rs` executes it.
 
 use broadloom_ir::dim::Dim;
-use broadloom_ir::graph::{CheckedGraph, Node, Site, SymbolKind, View, symbol_named};
+use broadloom_ir::graph::{CheckedGraph, Node, Site, Steps, SymbolKind, View, symbol_named};
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId};
 use std::collections::HashSet;
@@ -59,6 +59,8 @@ impl SizeRules {
         let mut needed = HashSet::new();
         let mut seen = HashSet::new();
         let mut takes = Vec::new();
+        // A loop may not step at all: its step is a graph with rules of its own.
+        let innermost = if graph.has_loops() { graph.innermost() } else { vec![None; graph.len()] };
         for expr in graph.exprs() {
             if seen.insert(graph.shape(expr)) {
                 needed.extend(graph.shape(expr).iter().flat_map(Dim::symbols));
@@ -106,9 +108,16 @@ impl SizeRules {
                 | Node::Reduce { .. }
                 | Node::View { .. }
                 | Node::Iota
+                | Node::Step { .. }
                 | Node::Poison => {}
+                Node::Loop { repeated, .. } => {
+                    if let Steps::Size(length) = &repeated.steps {
+                        needed.extend(length.symbols());
+                    }
+                }
             }
         }
+        takes.retain(|take| innermost[take.expr.index()].is_none());
         // Declarations may mention sizes that nothing determines.
         let demands = graph
             .obligations()

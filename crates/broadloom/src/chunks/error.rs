@@ -138,6 +138,8 @@ impl ChunkError {
                 Node::Sort { sort, .. } => sort.name().to_owned(),
                 Node::Search { .. } => SEARCH.to_owned(),
                 Node::Scan { op, .. } => scan_name(*op).to_owned(),
+                Node::Step { name, .. } => format!("the step of {name:?}"),
+                Node::Loop { .. } => graph.call(expr).to_owned(),
                 Node::Poison => "mistake".to_owned(),
             };
             (name, graph.site(expr))
@@ -233,6 +235,7 @@ fn reason(rows: &str, refusal: Refusal) -> String {
         Refusal::Sort => "it sorts all rows".to_owned(),
         Refusal::Search => "it searches among all rows".to_owned(),
         Refusal::Concat => "it appends rows to other rows".to_owned(),
+        Refusal::Loop => "the steps of a loop need more than the rows of one chunk".to_owned(),
         Refusal::OutputAxis => "the rows must be the leading axis of an output".to_owned(),
         Refusal::Assigned => "it writes to an input".to_owned(),
         _ => "it needs more than the rows of one chunk".to_owned(),

@@ -538,7 +538,11 @@ fn after_rows(error: CallError, chunked: &Chunked, before: usize) -> ChunkError 
         }
         RunError::NegativeExponent { expr, position, .. } => shift(*expr, position),
         RunError::NoSuchSegment { row, .. } => *row += before,
-        RunError::Memory(_) | RunError::UnknownKernel(_) | RunError::Stopped | RunError::DeadlinePassed => {}
+        RunError::InStep { .. }
+        | RunError::Memory(_)
+        | RunError::UnknownKernel(_)
+        | RunError::Stopped
+        | RunError::DeadlinePassed => {}
     }
     ChunkError::Run(error)
 }

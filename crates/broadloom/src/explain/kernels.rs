@@ -1,10 +1,12 @@
 //! The expressions that each kernel computes, and the arrays between kernels.
 
+use super::part::{Explained, bytes};
 use super::{Bytes, Explanation};
+use crate::variant::Variant;
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
-use broadloom_jit::LoopCode;
+use broadloom_jit::{LoopCode, Module};
 use broadloom_loops::kernel::{Buffer, BufferId, Kernel, KernelId, Operand, Role, Stmt};
 use broadloom_loops::plan::Planned;
 use std::collections::BTreeSet;
@@ -177,49 +179,14 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn kernel_infos(&self) -> Vec<KernelInfo> {
-        let schedule = self.schedule();
-        let mut temporaries = 0..;
-        let places: Vec<ArrayPlace> = (schedule.buffers.iter())
-            .map(|buffer| match buffer.role {
-                Role::Input(input) => ArrayPlace::Input(input.index()),
-                Role::Output(output) => ArrayPlace::Output(output),
-                Role::Temporary => ArrayPlace::Temporary(temporaries.next().unwrap_or_default()),
-            })
-            .collect();
-        let place = |buffer: &BufferId| places[buffer.index()];
-        let mut infos = Vec::with_capacity(schedule.kernels.len());
-        for (index, kernel) in schedule.kernels.iter().enumerate() {
-            let id = KernelId::new(index);
-            let writes: BTreeSet<BufferId> = kernel.written().collect();
-            let accessed: BTreeSet<BufferId> =
-                kernel.accesses.iter().filter_map(|access| access.buffer).collect();
-            infos.push(KernelInfo {
-                loops: kernel.outline(),
-                exprs: kernel.exprs.clone(),
-                reads: accessed.difference(&writes).map(place).collect(),
-                writes: writes.iter().map(place).collect(),
-                inner_loops: self.inner_loops(id, kernel),
-                called: called(kernel),
-            });
-        }
-        infos
-    }
-
-    /// Returns the innermost loops of a kernel.
-    fn inner_loops(&self, id: KernelId, kernel: &Kernel) -> Vec<LoopInfo> {
-        let module = &self.variant.module;
-        let vector_bytes = module.vectors(id).map_or(0, |vectors| vectors.bytes);
-        let info = |code: &LoopCode| LoopInfo {
-            axis: kernel.axes[code.axis.index()].name.clone(),
-            vector_bytes,
-            lanes: code.lanes,
-            unrolled: code.unrolled,
-            registers: code.registers.map(|registers| registers.used),
-            spills: code.registers.map(|registers| registers.spills),
-            inlined: code.inlined.clone(),
-            called: code.called.clone(),
+        let of_part = |part: &Explained| {
+            let of_whole = |info: KernelInfo| KernelInfo {
+                exprs: info.exprs.iter().map(|expr| part.origin(*expr)).collect(),
+                ..info
+            };
+            part.infos().into_iter().map(of_whole).collect::<Vec<_>>()
         };
-        module.loops(id).iter().map(info).collect()
+        self.parts.iter().flat_map(of_part).collect()
     }
 
     /// Returns what becomes of each tensor of the graph and why, in order: the plan from which kernels were made.
@@ -241,7 +208,7 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn plan(&self) -> &[Planned] {
-        &self.schedule().plan
+        &self.plan
     }
 
     /// Returns the arrays that are stored between kernels.
@@ -259,19 +226,68 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn temporaries(&self) -> Vec<TemporaryInfo> {
-        let schedule = self.schedule();
-        let temporary = |buffer: &Buffer| {
-            Some(TemporaryInfo {
-                name: buffer.name.clone(),
-                expr: buffer.holds?,
-                dtype: buffer.dtype,
-                sizes: buffer.shape.iter().map(|dim| schedule.show(dim)).collect(),
-                bytes: self.bytes(std::iter::once(buffer)),
-                reason: buffer.reason.map(|reason| reason.to_string()).unwrap_or_default(),
-            })
+        let of_part = |part: &Explained| {
+            let schedule = &part.variant.schedule;
+            let temporary = |buffer: &Buffer| {
+                Some(TemporaryInfo {
+                    name: buffer.name.clone(),
+                    expr: part.origin(buffer.holds?),
+                    dtype: buffer.dtype,
+                    sizes: buffer.shape.iter().map(|dim| schedule.show(dim)).collect(),
+                    bytes: part.show(bytes(buffer)),
+                    reason: buffer.reason.map(|reason| reason.to_string()).unwrap_or_default(),
+                })
+            };
+            schedule.buffers.iter().filter_map(temporary).collect::<Vec<_>>()
         };
-        schedule.buffers.iter().filter_map(temporary).collect()
+        self.parts.iter().flat_map(of_part).collect()
     }
+}
+
+/// Returns what can be said of the kernels of a variant.
+pub(super) fn infos(variant: &Variant) -> Vec<KernelInfo> {
+    let schedule = &variant.schedule;
+    let mut temporaries = 0..;
+    let places: Vec<ArrayPlace> = (schedule.buffers.iter())
+        .map(|buffer| match buffer.role {
+            Role::Input(input) => ArrayPlace::Input(input.index()),
+            Role::Output(output) => ArrayPlace::Output(output),
+            Role::Temporary => ArrayPlace::Temporary(temporaries.next().unwrap_or_default()),
+        })
+        .collect();
+    let place = |buffer: &BufferId| places[buffer.index()];
+    let mut infos = Vec::with_capacity(schedule.kernels.len());
+    for (index, kernel) in schedule.kernels.iter().enumerate() {
+        let id = KernelId::new(index);
+        let writes: BTreeSet<BufferId> = kernel.written().collect();
+        let accessed: BTreeSet<BufferId> =
+            kernel.accesses.iter().filter_map(|access| access.buffer).collect();
+        infos.push(KernelInfo {
+            loops: kernel.outline(),
+            exprs: kernel.exprs.clone(),
+            reads: accessed.difference(&writes).map(place).collect(),
+            writes: writes.iter().map(place).collect(),
+            inner_loops: inner_loops(&variant.module, id, kernel),
+            called: called(kernel),
+        });
+    }
+    infos
+}
+
+/// Returns the innermost loops of a kernel.
+fn inner_loops(module: &Module, id: KernelId, kernel: &Kernel) -> Vec<LoopInfo> {
+    let vector_bytes = module.vectors(id).map_or(0, |vectors| vectors.bytes);
+    let info = |code: &LoopCode| LoopInfo {
+        axis: kernel.axes[code.axis.index()].name.clone(),
+        vector_bytes,
+        lanes: code.lanes,
+        unrolled: code.unrolled,
+        registers: code.registers.map(|registers| registers.used),
+        spills: code.registers.map(|registers| registers.spills),
+        inlined: code.inlined.clone(),
+        called: code.called.clone(),
+    };
+    module.loops(id).iter().map(info).collect()
 }
 
 /// Returns the elementary functions that a kernel calls for whole strips.

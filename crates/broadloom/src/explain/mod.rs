@@ -1,19 +1,23 @@
 //! Explanations of compiled graphs.
 
 mod kernels;
+mod part;
+mod stages;
 mod variants;
 
 pub use kernels::{ArrayPlace, KernelInfo, LoopInfo, TemporaryInfo};
 
+use crate::bind::{BoundCode, SymbolNames};
 use crate::compiled::Inner;
-use crate::variant::{Aside, CompileError, Variant};
+use crate::variant::CompileError;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::ops::Op;
-use broadloom_jit::{Registers, Vectors};
-use broadloom_loops::kernel::{Buffer, BufferId, Kernel, KernelId, Role, Schedule, Stmt, Turn};
+use broadloom_loops::kernel::{Kernel, KernelId, Schedule, Stmt, Turn};
+use broadloom_loops::plan::Planned;
 use kernels::named;
+use part::Explained;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,8 +43,12 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Explanation {
     inner: Arc<Inner>,
-    variant: Arc<Variant>,
+    /// The parts of a graph that are compiled on their own: one, or several if it has loops.
+    parts: Vec<Explained>,
     compile_time: Duration,
+    /// What the parts store, by expressions of the graph.
+    plan: Vec<Planned>,
+    dot: String,
 }
 
 /// A number of bytes that may depend on symbols. It compares with numbers, and prints like a size.
@@ -96,12 +104,26 @@ impl fmt::Debug for Bytes {
 }
 
 impl Explanation {
-    pub(crate) fn new(inner: Arc<Inner>, variant: Arc<Variant>, compile_time: Duration) -> Explanation {
-        Explanation { inner, variant, compile_time }
+    /// Explains a graph, by the code of a binding if there is one.
+    pub(crate) fn new(inner: Arc<Inner>, bound: Option<&BoundCode>) -> Explanation {
+        let parts = stages::parts(&inner, bound);
+        let time = |part: &Explained| part.variant.compile_time;
+        let compile_time = match (&parts[..], bound) {
+            ([part], Some(_)) => time(part),
+            _ => inner.compile_time,
+        };
+        let plan = parts.iter().flat_map(|part| {
+            let plan = part.variant.schedule.plan.iter();
+            plan.map(|planned| Planned { expr: part.origin(planned.expr), ..planned.clone() })
+        });
+        let plan = plan.collect();
+        let dot: Vec<&str> = parts.iter().map(|part| part.variant.schedule.dot.as_str()).collect();
+        let dot = dot.join("\n");
+        Explanation { inner, parts, compile_time, plan, dot }
     }
 
-    fn schedule(&self) -> &Schedule {
-        &self.variant.schedule
+    fn schedules(&self) -> impl Iterator<Item = &Schedule> {
+        self.parts.iter().map(|part| &part.variant.schedule)
     }
 
     /// Returns how many times the graph has been compiled so far: once for dense arrays of all sizes, and once for
@@ -120,7 +142,8 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn variants(&self) -> usize {
-        1 + self.inner.variants.others().len()
+        let compiled = self.parts.iter().map(|part| 1 + part.kernels.variants.others().len());
+        compiled.max().unwrap_or(1)
     }
 
     /// Returns the number of kernels, each a fused loop nest.
@@ -134,7 +157,7 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn kernels(&self) -> usize {
-        self.schedule().kernels.len()
+        self.schedules().map(|schedule| schedule.kernels.len()).sum()
     }
 
     /// Returns the number of bytes of all arrays stored between kernels, and of results that are computed aside before they
@@ -151,24 +174,15 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn materialized_bytes(&self) -> Bytes {
-        let schedule = self.schedule();
-        let is_stored = |buffer: &Buffer| match buffer.role {
-            Role::Input(_) => false,
-            Role::Output(output) => self.variant.asides.get(output).is_some_and(Option::is_some),
-            Role::Temporary => true,
-        };
-        // Versions of an array are in one memory.
-        let buffers = schedule.buffers.iter().zip(schedule.last_versions()).enumerate();
-        let own = buffers.filter(|(index, (_, last))| last.index() == *index).map(|(_, (buffer, _))| buffer);
-        self.bytes(own.filter(|buffer| is_stored(buffer)))
-    }
-
-    fn bytes<'a>(&self, buffers: impl Iterator<Item = &'a Buffer>) -> Bytes {
-        let total = buffers.fold(Dim::ZERO, |total, buffer| {
-            let bytes = buffer.shape.elements().and_then(|count| count.scale(buffer.dtype.size() as i64));
-            bytes.and_then(|bytes| total.add(&bytes)).unwrap_or(total)
-        });
-        Bytes { text: self.schedule().show(&total), dim: total }
+        let of_parts = self.parts.iter().map(Explained::stored);
+        let of_loops = stages::stored(&self.inner);
+        let dim =
+            of_parts.chain([of_loops]).fold(Dim::ZERO, |total, bytes| total.add(&bytes).unwrap_or(total));
+        let text = SymbolNames(&self.inner.graph).dim(&dim);
+        match &self.parts[..] {
+            [part] => part.show(dim),
+            _ => Bytes { dim, text },
+        }
     }
 
     /// Returns whether a loop over the axis of this name computes several neighbours at once, or hands them to a
@@ -187,7 +201,7 @@ impl Explanation {
             let mut statements = kernel.statements();
             statements.any(|stmt| is_vectorized(kernel, stmt, axis))
         };
-        self.schedule().kernels.iter().any(vectorized)
+        self.schedules().any(|schedule| schedule.kernels.iter().any(vectorized))
     }
 
     /// Returns the ops, with the dtypes of their operands, that call a function for each element because there is
@@ -202,7 +216,13 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn scalar_calls(&self) -> Vec<(Op, DType)> {
-        self.variant.module.scalar_calls().to_vec()
+        let mut calls: Vec<(Op, DType)> = Vec::new();
+        for call in self.parts.iter().flat_map(|part| part.variant.module.scalar_calls()) {
+            if !calls.contains(call) {
+                calls.push(*call);
+            }
+        }
+        calls
     }
 
     /// Returns whether an input of this name, which is [assigned](crate::Tensor::assign) to, is written directly:
@@ -219,12 +239,8 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn in_place(&self, input: &str) -> Option<bool> {
-        self.assigned().find(|(name, _)| *name == input).map(|(_, aside)| aside.is_none())
-    }
-
-    fn assigned(&self) -> impl Iterator<Item = (&str, Option<Aside>)> {
-        let outputs = self.inner.graph.outputs().iter().zip(&self.variant.asides);
-        outputs.filter(|(output, _)| output.assigned.is_some()).map(|(output, aside)| (&*output.name, *aside))
+        let mut assigned = self.parts.iter().flat_map(Explained::assigned);
+        assigned.find(|(name, _)| *name == input).map(|(_, aside)| aside.is_none())
     }
 
     /// Returns how long compilation took.
@@ -252,7 +268,7 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn code_bytes(&self) -> usize {
-        self.variant.module.code_bytes()
+        self.parts.iter().map(|part| part.variant.module.code_bytes()).sum()
     }
 
     /// Returns the graph of kernels and the arrays between them, in the DOT language.
@@ -266,7 +282,7 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn dot(&self) -> &str {
-        &self.schedule().dot
+        &self.dot
     }
 
     /// Returns the graph that was compiled; it prints one line per expression.
@@ -314,7 +330,7 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn vector_bytes(&self) -> Vec<usize> {
-        self.vectors().map(|vectors| vectors.bytes).collect()
+        self.parts.iter().flat_map(Explained::vectors).map(|vectors| vectors.bytes).collect()
     }
 
     /// Returns how often the innermost loops of each kernel move a register to the stack or back, summed over their
@@ -329,12 +345,8 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn spills(&self) -> Vec<Option<usize>> {
-        self.vectors().map(|vectors| vectors.registers.map(|registers| registers.spills)).collect()
-    }
-
-    fn vectors(&self) -> impl Iterator<Item = Vectors> {
-        let kernels = (0..self.kernels()).map(KernelId::new);
-        kernels.filter_map(|kernel| self.variant.module.vectors(kernel))
+        let vectors = self.parts.iter().flat_map(Explained::vectors);
+        vectors.map(|vectors| vectors.registers.map(|registers| registers.spills)).collect()
     }
 
     /// Returns the machine code of all kernels as assembly. This compiles them once more to keep the text.
@@ -358,9 +370,12 @@ impl Explanation {
         &self,
         of: impl Fn(&broadloom_jit::Module, KernelId) -> Option<String>,
     ) -> Result<String, CompileError> {
-        let variant = self.inner.variants.with_text(&self.variant)?;
-        let texts = (0..self.kernels()).filter_map(|index| of(&variant.module, KernelId::new(index)));
-        Ok(texts.collect::<Vec<_>>().join("\n"))
+        let mut texts: Vec<String> = Vec::new();
+        for part in &self.parts {
+            let variant = part.kernels.variants.with_text(&part.variant)?;
+            texts.extend(part.ids().filter_map(|kernel| of(&variant.module, kernel)));
+        }
+        Ok(texts.join("\n"))
     }
 }
 
@@ -374,51 +389,8 @@ fn is_vectorized(kernel: &Kernel, stmt: &Stmt, name: &str) -> bool {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let schedule = self.schedule();
-        write!(f, "{schedule}")?;
-        for (index, (kernel, info)) in schedule.kernels.iter().zip(self.kernel_infos()).enumerate() {
-            let per = match kernel.parallel {
-                Some(axis) => format!("per step of {}", kernel.axes[axis.index()].name),
-                None => "in all".to_string(),
-            };
-            let step = &kernel.cost.step;
-            let (bytes, operations) = (schedule.show(&step.bytes), schedule.show(&step.operations));
-            let scratch = kernel.scratch_bytes();
-            let id = KernelId::new(index);
-            write!(f, "{id}: {bytes} bytes and {operations} operations {per}, ")?;
-            write!(f, "{scratch} bytes of scratch per thread")?;
-            if let Some(Vectors { bytes, registers }) = self.variant.module.vectors(id) {
-                write!(f, ", vectors of {bytes} bytes")?;
-                match registers {
-                    Some(Registers { used, spills: 0 }) => {
-                        write!(f, " in {used} registers, no spills in loops")?
-                    }
-                    Some(Registers { used, spills }) => {
-                        write!(f, " in {used} registers, {spills} spills in loops")?
-                    }
-                    None => {}
-                }
-            }
-            writeln!(f)?;
-            for code in &info.inner_loops {
-                writeln!(f, "  {code}")?;
-            }
-            if !info.called.is_empty() {
-                writeln!(f, "  called for strips: {}", named(&info.called))?;
-            }
-        }
-        for (index, buffer) in schedule.buffers.iter().enumerate() {
-            if let Some(reason) = buffer.reason {
-                let is_held = schedule.holds(BufferId::new(index));
-                let how = if is_held { "held for some rows" } else { "stored" };
-                writeln!(f, "{} is {how}: {reason}", buffer.name)?;
-            }
-        }
-        for (name, aside) in self.assigned() {
-            match aside {
-                None => writeln!(f, "{name}: written in place")?,
-                Some(aside) => writeln!(f, "{name}: computed aside: {aside}")?,
-            }
+        for part in &self.parts {
+            part.print(f)?;
         }
         writeln!(f, "stored between kernels: {} bytes", self.materialized_bytes())?;
         let calls = self.scalar_calls();
@@ -426,16 +398,11 @@ impl fmt::Display for Explanation {
             writeln!(f, "called once per element: {}", named(&calls))?;
         }
         write!(f, "compiled in {:.2} ms", self.compile_time.as_secs_f64() * 1e3)?;
-        writeln!(f, " for {} to {} bytes of code", self.inner.variants.options.level, self.code_bytes())?;
-        let of_arrays = variants::facts(&self.inner, &self.variant);
-        if !of_arrays.is_empty() {
-            return writeln!(f, "only where {of_arrays}");
+        let level = self.parts.first().map(|part| part.kernels.variants.options.level);
+        if let Some(level) = level {
+            writeln!(f, " for {level} to {} bytes of code", self.code_bytes())?;
         }
-        for variant in self.inner.variants.others() {
-            let (of_arrays, bytes) = (variants::facts(&self.inner, &variant), variant.module.code_bytes());
-            writeln!(f, "and where {of_arrays}: {bytes} bytes of code")?;
-        }
-        Ok(())
+        self.parts.iter().try_for_each(|part| part.print_variants(f))
     }
 }
 

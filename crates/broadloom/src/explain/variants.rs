@@ -6,8 +6,8 @@ use crate::variant::Variant;
 use broadloom_loops::{IndexWidth, Layout, LowerOptions};
 
 /// Returns the facts that a variant relies on and the general one does not: `d = 3`, `x is strided`.
-pub(super) fn facts(inner: &Inner, variant: &Variant) -> String {
-    let (graph, general) = (&inner.graph, &inner.variants.general.facts);
+pub(super) fn facts(inner: &Inner, general: &LowerOptions, variant: &Variant) -> String {
+    let graph = &inner.graph;
     let LowerOptions {
         inputs,
         outputs,

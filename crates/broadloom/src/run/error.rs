@@ -85,6 +85,15 @@ pub enum RunError {
         /// The element: `nan`, `inf` or `-inf`.
         value: &'static str,
     },
+    /// A step of a loop failed.
+    InStep {
+        /// The number of steps before it.
+        step: i64,
+        /// The function that made the loop.
+        call: Box<str>,
+        /// The error of the step.
+        error: Box<RunError>,
+    },
     /// The [flag](crate::StopFlag) of the run was set.
     Stopped,
     /// The run was not complete at its [deadline](crate::RunOptions::deadline).
@@ -105,6 +114,7 @@ impl RunError {
             RunError::Memory(_) => "R004",
             RunError::UnknownKernel(_) => "R005",
             RunError::NoBin { .. } => "R006",
+            RunError::InStep { error, .. } => error.code(),
             RunError::Stopped => "R007",
             RunError::DeadlinePassed => "R008",
         }
@@ -124,7 +134,8 @@ impl RunError {
 
     fn text(&self) -> Text {
         let mut text = Text::message(Style::Error, format!("error[{}]", self.code()), self.to_string());
-        let (site, reason) = match self {
+        let (site, reason) = match self.of_step() {
+            RunError::InStep { .. } => return text,
             RunError::IndexOutOfRange { site, size, .. } => {
                 (site, format!("valid indices are 0 to {}, or -{size} to -1 from the end", size - 1))
             }
@@ -145,6 +156,51 @@ impl RunError {
         text.source(*site, Style::Error);
         text.rows(vec![Row::new(reason, None)]);
         text
+    }
+
+    /// Returns the error without the steps in which it happened.
+    fn of_step(&self) -> &RunError {
+        let mut error = self;
+        while let RunError::InStep { error: inner, .. } = error {
+            error = inner;
+        }
+        error
+    }
+
+    /// Returns the error of a step of a loop, after this many steps. That a run was stopped is not the fault of a step.
+    pub(super) fn in_step(self, step: i64, call: &str) -> RunError {
+        match self {
+            RunError::Stopped
+            | RunError::DeadlinePassed
+            | RunError::Memory(_)
+            | RunError::UnknownKernel(_) => self,
+            error => RunError::InStep { step, call: call.into(), error: Box::new(error) },
+        }
+    }
+
+    /// Returns the error of a part of a graph in terms of the whole.
+    pub(super) fn of_part(mut self, origins: &[ExprId]) -> RunError {
+        if let Some((expr, _, _)) = self.origin_mut()
+            && let Some(origin) = origins.get(expr.index())
+        {
+            *expr = *origin;
+        }
+        self
+    }
+
+    /// Returns the expression that failed, its place and its function.
+    fn origin_mut(&mut self) -> Option<(&mut ExprId, &mut Site, &mut Box<str>)> {
+        match self {
+            RunError::IndexOutOfRange { expr, site, call, .. }
+            | RunError::NoSuchSegment { expr, site, call, .. }
+            | RunError::NegativeExponent { expr, site, call, .. }
+            | RunError::NoBin { expr, site, call, .. } => Some((expr, site, call)),
+            RunError::InStep { error, .. } => error.origin_mut(),
+            RunError::Memory(_)
+            | RunError::UnknownKernel(_)
+            | RunError::Stopped
+            | RunError::DeadlinePassed => None,
+        }
     }
 
     pub(super) fn new(graph: &CheckedGraph, binding: &Binding, failure: &FailureAt) -> RunError {
@@ -216,6 +272,7 @@ impl fmt::Display for RunError {
                 "`{call}`: the element{} is {value}, so the range of the data has no bins",
                 at(position)
             ),
+            RunError::InStep { step, call, error } => write!(f, "in step {step} of `{call}`: {error}"),
             RunError::Stopped => f.write_str("the run was stopped"),
             RunError::DeadlinePassed => {
                 f.write_str("the run was not complete at its deadline, and was stopped")
@@ -265,22 +322,11 @@ impl CallError {
     /// Returns the expression in the compiled graph that caused the error, its place and its function.
     pub(crate) fn origin_mut(&mut self) -> Option<(&mut ExprId, &mut Site, &mut Box<str>)> {
         match self {
-            CallError::Run(
-                RunError::IndexOutOfRange { expr, site, call, .. }
-                | RunError::NoSuchSegment { expr, site, call, .. }
-                | RunError::NegativeExponent { expr, site, call, .. }
-                | RunError::NoBin { expr, site, call, .. },
-            ) => Some((expr, site, call)),
+            CallError::Run(error) => error.origin_mut(),
             CallError::Bind(BindError::EmptyTable(table)) => {
                 Some((&mut table.expr, &mut table.site, &mut table.call))
             }
-            CallError::Run(
-                RunError::Memory(_)
-                | RunError::UnknownKernel(_)
-                | RunError::Stopped
-                | RunError::DeadlinePassed,
-            )
-            | CallError::Bind(_) => None,
+            CallError::Bind(_) => None,
         }
     }
 

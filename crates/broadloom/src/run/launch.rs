@@ -1,9 +1,10 @@
 //! Calls kernels: the only place where pointers become arguments of machine code.
 #![allow(unsafe_code, reason = "machine code is called with pointers that the binding proves valid")]
 
+use super::stages::run_stages;
 use super::{RunError, RunOptions};
 use crate::array::{AnyArray, ArrayViewMut, copy_from_array, copy_to_array};
-use crate::bind::{Base, Binding, Call, Launch, Ordered};
+use crate::bind::{Base, Binding, BoundCode, BoundKernels, Call, Launch, Ordered};
 use crate::cache::lock;
 use crate::compiled::Inner;
 use crate::memory::with_scratch;
@@ -43,7 +44,7 @@ pub(super) fn run_borrowed(
     run(inner, binding, inputs, options, |output| outputs[output].pointer())
 }
 
-/// Runs the kernels. `array` returns the arrays of the outputs that are not assigned to inputs.
+/// Runs a bound graph. `array` returns the arrays of the outputs that are not assigned to inputs.
 fn run(
     inner: &Inner,
     binding: &Binding,
@@ -63,46 +64,75 @@ fn run(
             Base::Arena(start) => arena.wrapping_add(start),
             Base::Nothing => nothing(),
         };
-        for copy in binding.copies.iter().filter(|copy| copy.starts_as_target) {
-            let (source, target) = (pointer(copy.target), pointer(Base::Arena(copy.start)));
-            // SAFETY: the array of the caller can be read; the arena has room for its elements, dense in row-major order.
-            unsafe { copy_from_array(source, target, &copy.geometry) };
-        }
-        let mut failure = Failure::default();
-        for (index, launch) in binding.launches.iter().enumerate() {
-            options.check()?;
-            if let Some(failure) = failure.first.as_ref().filter(|_| index == binding.failing) {
-                return Err(RunError::new(&inner.graph, binding, failure));
-            }
-            let arguments = launch.calls.iter().map(|call| {
-                let mut arguments: Arguments = SmallVec::from_slice(&call.arguments);
-                let params = arguments.len() - call.bases.len();
-                for (argument, base) in arguments[params..].iter_mut().zip(&call.bases) {
-                    // Targets are 64-bit, and the distance was checked as bytes of an array, so it fits.
-                    let distance = argument.cast_signed() as isize;
-                    *argument = pointer(*base).wrapping_offset(distance).expose_provenance() as u64;
-                }
-                arguments
-            });
-            let arguments: SmallVec<[Arguments; 1]> = arguments.collect();
-            if launch.chunk < launch.extent {
-                run_chunks(inner, binding, launch, &arguments, options, &mut failure)?;
-            } else if launch.extent > 0 {
-                run_range(binding, launch, &arguments, (0, 0..launch.extent), options, &mut failure)?;
-            }
-        }
-        options.check()?;
-        if let Some(failure) = failure.first {
-            return Err(RunError::new(&inner.graph, binding, &failure));
-        }
-        for copy in &binding.copies {
-            let (source, target) = (pointer(Base::Arena(copy.start)), pointer(copy.target));
-            // SAFETY: the kernels have written all elements of the output to the arena, dense in row-major order, or those
-            // that change where it started as the array; the array has its sizes and dtype and can be written.
-            unsafe { copy_to_array(source, target, &copy.geometry) };
-        }
-        Ok(())
+        run_bound(inner, binding, options, &mut pointer, arena)
     })
+}
+
+/// Runs what is bound, with the arrays of the caller at `places`, in the memory of the call.
+pub(super) fn run_bound(
+    inner: &Inner,
+    binding: &Binding,
+    options: &RunOptions,
+    places: &mut dyn FnMut(Base) -> *mut u8,
+    arena: *mut u8,
+) -> Result<(), RunError> {
+    let mut pointer = |base: Base| match base {
+        Base::Arena(start) => arena.wrapping_add(start),
+        Base::Input(_) | Base::Output(_) | Base::Nothing => places(base),
+    };
+    for copy in binding.copies.iter().filter(|copy| copy.starts_as_target) {
+        let (source, target) = (pointer(copy.target), pointer(Base::Arena(copy.start)));
+        // SAFETY: the array of the caller can be read; the arena has room for its elements, dense in row-major order.
+        unsafe { copy_from_array(source, target, &copy.geometry) };
+    }
+    match &binding.code {
+        BoundCode::Kernels(kernels) => run_kernels(inner, binding, kernels, options, &mut pointer)?,
+        BoundCode::Stages(stages) => run_stages(stages, options, &mut pointer, arena)?,
+    }
+    for copy in &binding.copies {
+        let (source, target) = (pointer(Base::Arena(copy.start)), pointer(copy.target));
+        // SAFETY: the kernels have written all elements of the output to the arena, dense in row-major order, or those
+        // that change where it started as the array; the array has its sizes and dtype and can be written.
+        unsafe { copy_to_array(source, target, &copy.geometry) };
+    }
+    Ok(())
+}
+
+fn run_kernels(
+    inner: &Inner,
+    binding: &Binding,
+    kernels: &BoundKernels,
+    options: &RunOptions,
+    pointer: &mut dyn FnMut(Base) -> *mut u8,
+) -> Result<(), RunError> {
+    let mut failure = Failure::default();
+    for (index, launch) in kernels.launches.iter().enumerate() {
+        options.check()?;
+        if let Some(failure) = failure.first.as_ref().filter(|_| index == kernels.failing) {
+            return Err(RunError::new(&inner.graph, binding, failure));
+        }
+        let arguments = launch.calls.iter().map(|call| {
+            let mut arguments: Arguments = SmallVec::from_slice(&call.arguments);
+            let params = arguments.len() - call.bases.len();
+            for (argument, base) in arguments[params..].iter_mut().zip(&call.bases) {
+                // Targets are 64-bit, and the distance was checked as bytes of an array, so it fits.
+                let distance = argument.cast_signed() as isize;
+                *argument = pointer(*base).wrapping_offset(distance).expose_provenance() as u64;
+            }
+            arguments
+        });
+        let arguments: SmallVec<[Arguments; 1]> = arguments.collect();
+        if launch.chunk < launch.extent {
+            run_chunks(inner, kernels, launch, &arguments, options, &mut failure)?;
+        } else if launch.extent > 0 {
+            run_range(kernels, launch, &arguments, (0, 0..launch.extent), options, &mut failure)?;
+        }
+    }
+    options.check()?;
+    match failure.first {
+        Some(failure) => Err(RunError::new(&inner.graph, binding, &failure)),
+        None => Ok(()),
+    }
 }
 
 /// Returns the address of arrays without elements, which kernels neither read nor write. In debug builds it is in no
@@ -122,7 +152,7 @@ type Arguments = SmallVec<[u64; 32]>;
 /// `failure`.
 fn run_chunks(
     inner: &Inner,
-    binding: &Binding,
+    kernels: &BoundKernels,
     launch: &Launch,
     arguments: &[Arguments],
     options: &RunOptions,
@@ -134,7 +164,7 @@ fn run_chunks(
         let start = index as i64 * launch.chunk;
         let range = start..launch.extent.min(start.saturating_add(launch.chunk));
         let mut of_chunk = Failure::default();
-        let result = run_range(binding, launch, arguments, (number, range), options, &mut of_chunk);
+        let result = run_range(kernels, launch, arguments, (number, range), options, &mut of_chunk);
         if of_chunk.first.is_some() || result.is_err() {
             let (failure, first) = &mut *lock(&trouble);
             failure.merge(of_chunk);
@@ -192,7 +222,7 @@ impl Shares {
 /// Runs the kernels of a launch for a chunk, on the thread with this number among those that share the launch.
 #[inline]
 fn run_range(
-    binding: &Binding,
+    kernels: &BoundKernels,
     launch: &Launch,
     arguments: &[Arguments],
     (number, range): (usize, Range<i64>),
@@ -203,7 +233,7 @@ fn run_range(
         options.check()?;
         let steps = range.start * call.steps..range.end * call.steps;
         if call.held.is_empty() {
-            run_call(binding, call, arguments, steps, failure)?;
+            run_call(kernels, call, arguments, steps, failure)?;
             continue;
         }
         // The first step of the range uses the first row of those that this thread holds.
@@ -213,14 +243,14 @@ fn run_range(
             let distance = rows.wrapping_mul(*bytes).cast_unsigned();
             arguments[*pointer] = arguments[*pointer].wrapping_add(distance);
         }
-        run_call(binding, call, &arguments, steps, failure)?;
+        run_call(kernels, call, &arguments, steps, failure)?;
     }
     Ok(())
 }
 
 #[inline]
 fn run_call(
-    binding: &Binding,
+    kernels: &BoundKernels,
     call: &Call,
     arguments: &[u64],
     range: Range<i64>,
@@ -235,7 +265,7 @@ fn run_call(
         // overlap, but an input and the output that is written in its place, each element of which the schedule reads
         // before it writes it. Ranges of one launch are disjoint, so that threads never write the same element. Scratch
         // is this thread's, aligned to 64.
-        unsafe { binding.variant.module.run(call.kernel, arguments, range, scratch, failure) }?;
+        unsafe { kernels.variant.module.run(call.kernel, arguments, range, scratch, failure) }?;
         Ok(())
     })
 }

@@ -4,6 +4,7 @@ mod error;
 mod launch;
 mod outputs;
 mod overlap;
+mod stages;
 mod stop;
 
 pub use error::{CallError, RunError};
@@ -203,9 +204,7 @@ impl<'a> Bound<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain(&self) -> Explanation {
-        let variant = self.binding.variant.clone();
-        let compile_time = variant.compile_time;
-        Explanation::new(self.inner.clone(), variant, compile_time)
+        Explanation::new(self.inner.clone(), Some(&self.binding.code))
     }
 
     /// Returns the most bytes that a run stores between kernels at one time, without the outputs and scratch

@@ -163,12 +163,16 @@ impl Derivation<'_> {
                 self.forward_scan(op, [operand, expr], axis, tangent)?
             }
             // Accumulation has a rule of its own.
-            Node::Scatter { op: Some(_), .. } | Node::Segment { .. } | Node::Scan { .. } => {
+            Node::Scatter { op: Some(_), .. }
+            | Node::Segment { .. }
+            | Node::Scan { .. }
+            | Node::Loop { .. } => {
                 return Err(Problem::NoDerivative);
             }
             Node::Input(_)
             | Node::Constant(_)
             | Node::Iota
+            | Node::Step { .. }
             | Node::Size(_)
             | Node::Search { .. }
             | Node::Poison => return Ok(None),

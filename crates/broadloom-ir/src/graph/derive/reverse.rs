@@ -311,10 +311,11 @@ impl Reverse<'_, '_> {
                 let sent = self.derivation.reverse_scan(op, [operand, expr], axis, value)?;
                 self.send_whole(operand, sent, false)
             }
-            Node::Segment { .. } | Node::Scan { .. } => Err(Problem::NoDerivative),
+            Node::Segment { .. } | Node::Scan { .. } | Node::Loop { .. } => Err(Problem::NoDerivative),
             Node::Input(_)
             | Node::Constant(_)
             | Node::Iota
+            | Node::Step { .. }
             | Node::Size(_)
             | Node::Search { .. }
             | Node::Poison => Ok(()),

@@ -1,0 +1,471 @@
+//! Cuts graphs with loops into stages that run one after the other.
+//!
+//! ```text
+//! arrays ──▶ part: what the loops begin with ──▶ slots ──▶ loops: a part, again and again ──▶ slots ──▶ part ──▶ outputs
+//! ```
+//!
+//! A part is a graph without loops, or, for the steps of a loop, one that may have inner loops and is cut in turn. What a
+//! step reads but does not change is computed once, before the loop, unless that would store something larger than all that
+//! it is computed from: then each step computes it where it is used.
+
+use crate::diagnostics::Diagnostics;
+use crate::dim::Dim;
+use crate::dtype::{DType, Scalar};
+use crate::graph::{CheckedGraph, Loop, Node, StepValue, Steps};
+use crate::ids::{ExprId, InputId, LoopId};
+use crate::shape::Shape;
+use crate::transform::Rewriter;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A graph cut into stages.
+#[derive(Debug, Clone)]
+pub struct Stages {
+    /// The stages in order.
+    pub stages: Vec<Stage>,
+    /// The arrays that stages leave for later ones, dense in row-major order.
+    pub slots: Vec<Slot>,
+}
+
+/// An array that a stage leaves.
+#[derive(Debug, Clone)]
+pub struct Slot {
+    /// Its dtype.
+    pub dtype: DType,
+    /// Its shape, in the symbols of the graph.
+    pub shape: Shape,
+    /// The output of the graph that it is, if it is one that the caller gets.
+    pub output: Option<usize>,
+}
+
+/// A stage.
+#[derive(Debug, Clone)]
+pub enum Stage {
+    /// Runs once.
+    Part(Part),
+    /// Runs again and again.
+    Loop(Box<LoopStage>),
+}
+
+/// A graph with the sources of its inputs and the destinations of its outputs. It has the symbols of the whole graph.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// The graph.
+    pub graph: CheckedGraph,
+    /// For each expression, the expression of the whole graph for which it was made.
+    pub origins: Vec<ExprId>,
+    /// The source of each input.
+    pub inputs: Vec<Source>,
+    /// The destination of each output.
+    pub outputs: Vec<Destination>,
+}
+
+/// The source of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// An array of the caller.
+    Array(InputId),
+    /// An array that an earlier stage has left.
+    Slot(usize),
+    /// A value of the step.
+    Step(StepValue),
+}
+
+/// The destination of an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Destination {
+    /// The output of the graph with this number.
+    Output(usize),
+    /// An array for later stages.
+    Slot(usize),
+    /// The carried value with this number, after the step.
+    Carried(usize),
+    /// A row of the stacked values with this number.
+    Stacked(usize),
+    /// Whether another step follows.
+    Condition,
+}
+
+/// A loop.
+#[derive(Debug, Clone)]
+pub struct LoopStage {
+    /// The function that the user called.
+    pub call: Box<str>,
+    /// How often it steps.
+    pub steps: Times,
+    /// The carried values.
+    pub carried: Vec<CarriedValue>,
+    /// The arrays of rows.
+    pub rows: Vec<Source>,
+    /// The slots of the stacked values.
+    pub stacked: Vec<usize>,
+    /// A step, whose outputs are the carried values that it computes and the stacked values.
+    pub step: Part,
+    /// The same step with carried values that are assigned to: of use if each can be changed where it is.
+    pub in_place: Option<Part>,
+}
+
+/// A carried value.
+#[derive(Debug, Clone)]
+pub struct CarriedValue {
+    /// Its value before the first step.
+    pub initial: Source,
+    /// The slot of its value after the last step.
+    pub result: usize,
+    /// The carried value that it is after a step, if the step computes nothing for it.
+    pub moved: Option<usize>,
+}
+
+/// How often a loop steps.
+#[derive(Debug, Clone)]
+pub enum Times {
+    /// As often as an axis is long.
+    Size(Dim),
+    /// This number of times.
+    Count(Source),
+    /// As long as the output of a part holds, which runs before each step.
+    While(Part),
+}
+
+/// Cuts a graph with loops; `None` if it has none.
+///
+/// # Errors
+/// Returns the mistakes of a part, which cannot happen: its expressions have been checked.
+pub fn split(graph: &CheckedGraph) -> Result<Option<Stages>, Diagnostics> {
+    if !graph.has_loops() {
+        return Ok(None);
+    }
+    Cutter::new(graph).run().map(Some)
+}
+
+struct Cutter<'g> {
+    graph: &'g CheckedGraph,
+    innermost: Vec<Option<LoopId>>,
+    /// For each expression that is computed once, the number of loops that must have ended before.
+    level: Vec<usize>,
+    slots: Vec<Slot>,
+    /// The slots of stored expressions.
+    stored: BTreeMap<ExprId, usize>,
+    mark: String,
+}
+
+impl<'g> Cutter<'g> {
+    fn new(graph: &'g CheckedGraph) -> Self {
+        let innermost = graph.innermost();
+        let mut level: Vec<usize> = Vec::with_capacity(graph.len());
+        for expr in graph.exprs() {
+            let operands = graph.operands(expr).iter().map(|operand| level[operand.index()]).max();
+            let is_loop = matches!(graph.node(expr), Node::Loop { .. }) && innermost[expr.index()].is_none();
+            level.push(operands.unwrap_or(0) + usize::from(is_loop));
+        }
+        let names = graph.inputs().iter().map(|input| &input.name);
+        let names: Vec<&str> =
+            names.chain(graph.outputs().iter().map(|output| &output.name)).map(|name| &**name).collect();
+        let mut mark = String::from("%");
+        while names.iter().any(|name| name.starts_with(&mark)) {
+            mark.push('%');
+        }
+        Cutter { graph, innermost, level, slots: Vec::new(), stored: BTreeMap::new(), mark }
+    }
+
+    fn run(mut self) -> Result<Stages, Diagnostics> {
+        let graph = self.graph;
+        let roots: Vec<ExprId> = graph.outputs().iter().map(|output| output.expr).collect();
+        let mut loops: BTreeMap<(usize, LoopId), (ExprId, &'g Loop)> = BTreeMap::new();
+        for expr in self.reachable(&roots, &|_| false) {
+            if let Node::Loop { repeated, .. } = graph.node(expr)
+                && self.innermost[expr.index()].is_none()
+            {
+                loops.entry((self.level[expr.index()], repeated.id)).or_insert((expr, repeated));
+            }
+        }
+        let mut stages = Vec::new();
+        let levels: BTreeSet<usize> = loops.keys().map(|(level, _)| *level).collect();
+        for level in levels {
+            let here: Vec<(ExprId, &Loop)> = loops
+                .range((level, LoopId::new(0))..(level + 1, LoopId::new(0)))
+                .map(|(_, of)| *of)
+                .collect();
+            let mut wanted = BTreeSet::new();
+            for (_, repeated) in &here {
+                wanted.extend(repeated.before().filter(|expr| !self.is_array(*expr)));
+                wanted.extend(self.read_by_steps(repeated).into_iter().filter(|expr| !self.is_array(*expr)));
+            }
+            wanted.retain(|expr| !self.stored.contains_key(expr));
+            if !wanted.is_empty() {
+                let roots = wanted.iter().map(|expr| (*expr, Destination::Slot(self.slot(*expr))));
+                let roots: Vec<(ExprId, Destination)> = roots.collect();
+                stages.push(Stage::Part(self.part(&roots, false)?));
+                for (expr, destination) in roots {
+                    if let Destination::Slot(slot) = destination {
+                        self.stored.insert(expr, slot);
+                    }
+                }
+            }
+            for (expr, repeated) in here {
+                stages.push(Stage::Loop(Box::new(self.loop_stage(expr, repeated)?)));
+            }
+        }
+        let outputs = graph.outputs().iter().enumerate();
+        let is_there = |output: usize| self.slots.iter().any(|slot| slot.output == Some(output));
+        let rest = outputs.filter(|(number, _)| !is_there(*number));
+        let rest: Vec<(ExprId, Destination)> =
+            rest.map(|(number, output)| (output.expr, Destination::Output(number))).collect();
+        if !rest.is_empty() {
+            stages.push(Stage::Part(self.part(&rest, false)?));
+        }
+        Ok(Stages { stages, slots: self.slots })
+    }
+
+    fn slot(&mut self, expr: ExprId) -> usize {
+        let (dtype, shape) = (self.graph.dtype(expr), self.graph.shape(expr).clone());
+        self.new_slot(dtype, shape)
+    }
+
+    fn new_slot(&mut self, dtype: DType, shape: Shape) -> usize {
+        self.slots.push(Slot { dtype, shape, output: None });
+        self.slots.len() - 1
+    }
+
+    fn is_array(&self, expr: ExprId) -> bool {
+        matches!(self.graph.node(expr), Node::Input(_))
+    }
+
+    /// Returns the roots and what they are made of, down to leaves.
+    fn reachable(&self, roots: &[ExprId], is_leaf: &dyn Fn(ExprId) -> bool) -> BTreeSet<ExprId> {
+        let mut found = BTreeSet::new();
+        let mut open = roots.to_vec();
+        while let Some(expr) = open.pop() {
+            if found.insert(expr) && !is_leaf(expr) {
+                open.extend(self.graph.operands(expr));
+            }
+        }
+        found
+    }
+
+    /// Returns what the steps of a loop read of values that are computed once.
+    fn read_by_steps(&self, repeated: &Loop) -> BTreeSet<ExprId> {
+        let mut read = BTreeSet::new();
+        let mut seen = BTreeSet::new();
+        let mut open: Vec<ExprId> = repeated.of_step().collect();
+        while let Some(expr) = open.pop() {
+            if !seen.insert(expr) {
+                continue;
+            }
+            let is_read = self.innermost[expr.index()].is_none() && !self.is_repeated(expr);
+            match is_read {
+                true => drop(read.insert(expr)),
+                false => open.extend(self.graph.operands(expr)),
+            }
+        }
+        read
+    }
+
+    /// Returns whether each step computes a value again that does not depend on it: a constant, a view, or something larger
+    /// than all that it is computed from.
+    fn is_repeated(&self, expr: ExprId) -> bool {
+        let elements = |expr: ExprId| self.graph.shape(expr).elements().ok();
+        match self.graph.node(expr) {
+            Node::Constant(_) | Node::Iota | Node::Size(_) | Node::View { .. } => true,
+            Node::Elementwise { .. } | Node::Select { .. } | Node::Cast(_) => {
+                let operands = self.graph.operands(expr);
+                let own = elements(expr);
+                let is_as_large = |operand: &ExprId| elements(self.seen_through(*operand)) == own;
+                own != Some(Dim::ONE) && !operands.iter().any(is_as_large)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the expression of which this is a view.
+    fn seen_through(&self, mut expr: ExprId) -> ExprId {
+        while let Node::View { operand, .. } = self.graph.node(expr) {
+            expr = *operand;
+        }
+        expr
+    }
+
+    fn source(&self, expr: ExprId) -> Option<Source> {
+        match self.graph.node(expr) {
+            Node::Input(input) => Some(Source::Array(*input)),
+            _ => self.stored.get(&expr).map(|slot| Source::Slot(*slot)),
+        }
+    }
+
+    /// Returns the source of what a loop begins with, which is an array of the caller or stored.
+    fn before(&self, expr: ExprId) -> Source {
+        match self.graph.node(expr) {
+            Node::Input(input) => Source::Array(*input),
+            _ => Source::Slot(self.stored[&expr]),
+        }
+    }
+
+    fn loop_stage(&mut self, expr: ExprId, repeated: &Loop) -> Result<LoopStage, Diagnostics> {
+        let graph = self.graph;
+        let initial: Vec<Source> =
+            repeated.carried.iter().map(|carried| self.before(carried.initial)).collect();
+        let rows = repeated.rows.iter().map(|rows| self.before(*rows)).collect();
+        let steps = match &repeated.steps {
+            Steps::Size(length) => Times::Size(length.clone()),
+            Steps::Count(count) => match graph.node(*count) {
+                Node::Constant(Scalar::I64(count)) => Times::Size(Dim::constant((*count).max(0))),
+                Node::Size(length) => Times::Size(length.clone()),
+                _ => Times::Count(self.before(*count)),
+            },
+            Steps::While(condition) => {
+                Times::While(self.part(&[(*condition, Destination::Condition)], false)?)
+            }
+        };
+        let results: Vec<Option<ExprId>> = (0..repeated.results())
+            .map(|number| {
+                graph.exprs().find(|expr| match graph.node(*expr) {
+                    Node::Loop { repeated: of, result } => of.id == repeated.id && *result == number,
+                    _ => false,
+                })
+            })
+            .collect();
+        let (last, stacked) = results.split_at(repeated.carried.len());
+        let is_moved = |next: ExprId| match graph.node(next) {
+            Node::Step { of, value: StepValue::Carried(from), .. } if *of == repeated.id => Some(*from),
+            _ => None,
+        };
+        let computed = repeated.carried.iter().enumerate();
+        let computed = computed.filter(|(_, carried)| is_moved(carried.next).is_none());
+        let mut roots: Vec<(ExprId, Destination)> =
+            computed.map(|(number, carried)| (carried.next, Destination::Carried(number))).collect();
+        // What nobody reads is not stacked.
+        let read = stacked.iter().zip(&repeated.stacked).filter_map(|(result, of)| Some(((*result)?, *of)));
+        let read: Vec<(ExprId, ExprId)> = read.collect();
+        roots.extend(read.iter().enumerate().map(|(number, (_, of))| (*of, Destination::Stacked(number))));
+        let step = self.part(&roots, false)?;
+        let all_computed = repeated.carried.iter().all(|carried| is_moved(carried.next).is_none());
+        let in_place = match all_computed && !repeated.carried.is_empty() {
+            true => Some(self.part(&roots, true)?),
+            false => None,
+        };
+        let mut carried = Vec::new();
+        for ((of, result), initial) in repeated.carried.iter().zip(last).zip(initial) {
+            let slot = self.slot(of.initial);
+            self.finish(*result, slot);
+            carried.push(CarriedValue { initial, result: slot, moved: is_moved(of.next) });
+        }
+        let mut slots = Vec::new();
+        for (result, _) in read {
+            let slot = self.slot(result);
+            self.finish(Some(result), slot);
+            slots.push(slot);
+        }
+        Ok(LoopStage { call: graph.call(expr).into(), steps, carried, rows, stacked: slots, step, in_place })
+    }
+
+    /// Records the slot of a result, which is an array of the caller where it is an output.
+    fn finish(&mut self, result: Option<ExprId>, slot: usize) {
+        let Some(result) = result else { return };
+        self.stored.insert(result, slot);
+        let mut outputs = self.graph.outputs().iter();
+        self.slots[slot].output =
+            outputs.position(|output| output.expr == result && output.assigned.is_none());
+    }
+
+    /// Returns the graph that computes some expressions, from arrays, from what is stored, and from the values of a step.
+    /// Carried values are assigned to if they are changed `in_place`.
+    fn part(&self, roots: &[(ExprId, Destination)], in_place: bool) -> Result<Part, Diagnostics> {
+        let graph = self.graph;
+        let mut rewriter = Rewriter::without_inputs(graph);
+        let mut inputs: Vec<Source> = Vec::new();
+        let of_step = |expr: ExprId| match graph.node(expr) {
+            Node::Step { value, of, .. } => (!self.is_inner(*of, roots)).then_some(Source::Step(*value)),
+            _ => None,
+        };
+        let source = |expr: ExprId| self.source(expr).or_else(|| of_step(expr));
+        let exprs: Vec<ExprId> = roots.iter().map(|(expr, _)| *expr).collect();
+        let mut carried: BTreeMap<usize, ExprId> = BTreeMap::new();
+        for expr in self.reachable(&exprs, &|expr| source(expr).is_some()) {
+            let image = match source(expr) {
+                None => rewriter.copy(expr),
+                Some(of) => {
+                    let name = match of {
+                        Source::Array(input) => graph.inputs()[input.index()].name.to_string(),
+                        Source::Slot(slot) => format!("{}{slot}", self.mark),
+                        Source::Step(value) => self.name_of_step(value),
+                    };
+                    inputs.push(of);
+                    let (dtype, shape, site) =
+                        (graph.dtype(expr), graph.shape(expr).clone(), graph.site(expr));
+                    let image = rewriter.builder().input(&name, dtype, shape, site);
+                    if let Source::Step(StepValue::Carried(number)) = of {
+                        carried.insert(number, image);
+                    }
+                    image
+                }
+            };
+            rewriter.replace(expr, image);
+        }
+        let mut outputs: Vec<(String, ExprId, Destination)> = Vec::new();
+        let mut assigned = Vec::new();
+        for (expr, destination) in roots {
+            let image = rewriter.image(*expr);
+            let name = match destination {
+                Destination::Output(number) => {
+                    if let Some(input) = graph.outputs()[*number].assigned {
+                        let target = self.target(&mut rewriter, &mut inputs, input);
+                        assigned.push((target, image, *destination, *expr));
+                        continue;
+                    }
+                    graph.outputs()[*number].name.to_string()
+                }
+                Destination::Carried(number) if in_place => {
+                    let target = match carried.get(number) {
+                        Some(target) => *target,
+                        None => {
+                            let name = self.name_of_step(StepValue::Carried(*number));
+                            inputs.push(Source::Step(StepValue::Carried(*number)));
+                            let (dtype, shape) = (graph.dtype(*expr), graph.shape(*expr).clone());
+                            rewriter.builder().input(&name, dtype, shape, graph.site(*expr))
+                        }
+                    };
+                    assigned.push((target, image, *destination, *expr));
+                    continue;
+                }
+                Destination::Slot(slot) => format!("{}{slot}", self.mark),
+                Destination::Carried(number) => format!("{}next{number}", self.mark),
+                Destination::Stacked(number) => format!("{}stacked{number}", self.mark),
+                Destination::Condition => format!("{}goes on", self.mark),
+            };
+            outputs.push((name, image, *destination));
+        }
+        let mut destinations: Vec<Destination> =
+            outputs.iter().map(|(_, _, destination)| *destination).collect();
+        for (target, image, destination, expr) in assigned {
+            rewriter.builder().assign(target, image, graph.site(expr));
+            destinations.push(destination);
+        }
+        let named: Vec<(&str, ExprId)> =
+            outputs.iter().map(|(name, expr, _)| (name.as_str(), *expr)).collect();
+        let (made, origins) = rewriter.finish_with(&named)?;
+        // The conditions of the whole graph hold: a call checks them first.
+        Ok(Part { graph: made.with_conditions_of(graph, |_| true), origins, inputs, outputs: destinations })
+    }
+
+    fn name_of_step(&self, value: StepValue) -> String {
+        match value {
+            StepValue::Counter => format!("{}step", self.mark),
+            StepValue::Carried(number) => format!("{}carried{number}", self.mark),
+            StepValue::Row(number) => format!("{}row{number}", self.mark),
+        }
+    }
+
+    /// Returns the input that an output is assigned to.
+    fn target(&self, rewriter: &mut Rewriter<'_>, inputs: &mut Vec<Source>, input: InputId) -> ExprId {
+        let info = &self.graph.inputs()[input.index()];
+        if !inputs.contains(&Source::Array(input)) {
+            inputs.push(Source::Array(input));
+        }
+        rewriter.builder().input(&info.name, info.dtype, info.shape.clone(), info.site)
+    }
+
+    /// Returns whether a loop is part of what the roots compute, with all its steps.
+    fn is_inner(&self, of: LoopId, roots: &[(ExprId, Destination)]) -> bool {
+        let around = roots.iter().filter_map(|(expr, _)| self.innermost[expr.index()]).max();
+        Some(of) > around
+    }
+}

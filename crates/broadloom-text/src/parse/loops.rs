@@ -1,0 +1,123 @@
+//! Parses the headers of loops: `for t in range(n) with u = x`, `for row in x with total = 0.0`, `while u > 1 with u = x`.
+
+use super::{Parsed, Parser};
+use crate::error::{Mistake, Problem};
+use crate::source::Span;
+use crate::syntax::{Action, Header, Id, Name, StepsOf};
+use crate::token::Token;
+
+impl Parser<'_> {
+    /// A loop whose steps are counted.
+    pub(super) fn loop_over_rows(&mut self) -> Parsed<Action> {
+        self.next += 1;
+        let mut names = vec![self.name("a name")?];
+        while self.eat(Token::Comma) {
+            names.push(self.name("a name")?);
+        }
+        if self.peek_name() != Some("in") {
+            return self.unexpected("`in`, as in `for t in range(10) with u = x`");
+        }
+        self.next += 1;
+        let start = self.span();
+        let function = match (self.peek_name(), self.peek_at(1)) {
+            (Some(function @ ("range" | "enumerate" | "zip")), Some(Token::ParenOpen)) => function.to_owned(),
+            _ => String::new(),
+        };
+        let arrays = match function.is_empty() {
+            true => vec![self.expression()?],
+            false => {
+                self.next += 1;
+                let open = self.span();
+                self.next += 1;
+                self.list(Token::ParenClose, open)?.0
+            }
+        };
+        let steps = self.steps(&function, names, &arrays, start)?;
+        let carried = self.carried()?;
+        self.loops += 1;
+        Ok(Action::Loop(Header { steps, carried }))
+    }
+
+    fn steps(&self, function: &str, names: Vec<Name>, arrays: &[Id], start: Span) -> Parsed<StepsOf> {
+        let refuse = |what: &'static str, help: &str| {
+            let span = start.to(self.previous());
+            Err(Box::new(Mistake::new(Problem::Program { what }, span).help(help)))
+        };
+        let mut names = names.into_iter();
+        let counter = match function {
+            "range" | "enumerate" => names.next(),
+            _ => None,
+        };
+        match (function, counter, arrays) {
+            ("range", Some(counter), &[count]) if names.len() == 0 => Ok(StepsOf::Range { counter, count }),
+            ("range", ..) => refuse(
+                "`range` takes the number of steps, which one name counts from 0",
+                "write `for t in range(10)`",
+            ),
+            (_, counter, arrays) if names.len() == arrays.len() => {
+                Ok(StepsOf::Rows { counter, rows: names.zip(arrays.iter().copied()).collect() })
+            }
+            ("enumerate", ..) => refuse(
+                "`enumerate` takes as many arrays as there are names after the first, which counts",
+                "write `for t, a, b in enumerate(x, y)`",
+            ),
+            _ => refuse(
+                "there are as many names as arrays, whose rows they stand for",
+                "write `for row in x`, or `for a, b in zip(x, y)`",
+            ),
+        }
+    }
+
+    /// The values that a loop carries: `with u = x, v = 0`.
+    fn carried(&mut self) -> Parsed<Vec<(Name, Id)>> {
+        let mut carried = Vec::new();
+        if self.peek_name() != Some("with") {
+            return Ok(carried);
+        }
+        self.next += 1;
+        loop {
+            carried.push(self.definition()?);
+            if !self.eat(Token::Comma) {
+                return Ok(carried);
+            }
+        }
+    }
+
+    /// A loop whose condition is a statement in it: `loop with u = x`.
+    pub(super) fn loop_with(&mut self) -> Parsed<Action> {
+        self.next += 1;
+        if self.peek_name() != Some("with") {
+            return self.unexpected("`with`, as in `loop with u = x`");
+        }
+        let carried = self.carried()?;
+        self.loops += 1;
+        Ok(Action::Loop(Header { steps: StepsOf::While, carried }))
+    }
+
+    /// A loop with a condition, which is a statement after that of the loop: it depends on the carried values. Without any, it
+    /// is the condition of the loop around it.
+    pub(super) fn loop_while(&mut self, start: Span, first: usize) -> Parsed<()> {
+        self.next += 1;
+        let condition = self.expression()?;
+        let of_condition = self.tree.exprs.len();
+        let carried = self.carried()?;
+        if carried.is_empty() && self.loops > 0 {
+            self.require_end()?;
+            self.end_statement(Action::While(condition), start, first);
+            return Ok(());
+        }
+        if carried.is_empty() {
+            let help = "name the values that change from step to step: `while u > 1 with u = x`";
+            let problem = Problem::Program { what: "a condition needs values that the loop carries" };
+            return Err(Box::new(Mistake::new(problem, start.to(self.previous())).help(help)));
+        }
+        self.require_end()?;
+        self.loops += 1;
+        let span = self.tree.span(condition);
+        self.end_statement(Action::Loop(Header { steps: StepsOf::While, carried }), start, of_condition);
+        let exprs = first as u32..of_condition as u32;
+        let action = Action::While(condition);
+        self.tree.statements.push(crate::syntax::Statement { action, span, exprs });
+        Ok(())
+    }
+}

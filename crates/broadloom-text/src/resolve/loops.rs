@@ -1,0 +1,243 @@
+//! Loops: the statements between `for` or `while` and `end` are steps.
+
+use super::{Outcome, Resolver, Value, as_size, mistake};
+use crate::error::{Mistake, Problem};
+use crate::source::Span;
+use crate::syntax::{Header, Id, Name, StepsOf, Tree};
+use broadloom_ir::ExprId;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::{OpenLoop, Repeat};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A loop whose steps are being resolved.
+#[derive(Debug)]
+pub(super) struct OpenSteps {
+    /// `None` after a mistake in its first line.
+    open: Option<OpenLoop>,
+    /// The text that began it, and the number of the statement there.
+    tree: Arc<Tree>,
+    statement: usize,
+    /// What names stood for before.
+    names: HashMap<Box<str>, Value>,
+    /// The names of the counter and of rows.
+    others: Vec<Box<str>>,
+    carried: Vec<CarriedName>,
+    stacked: Vec<(Name, ExprId)>,
+    steps: Steps,
+    pub(super) span: Span,
+}
+
+/// A carried value of a loop whose steps are being resolved.
+#[derive(Debug)]
+struct CarriedName {
+    name: Name,
+    /// Whether it began as a number, which takes the dtype of what follows it.
+    is_number: bool,
+    next: Option<ExprId>,
+}
+
+/// What determines the steps.
+#[derive(Debug)]
+enum Steps {
+    Known(Repeat),
+    /// A condition that has not been met.
+    While,
+}
+
+impl Resolver<'_> {
+    /// Begins a loop.
+    pub(super) fn begin_loop(&mut self, header: &Header, statement: usize, span: Span) -> Outcome<()> {
+        let Header { steps, carried } = header;
+        let dtypes = self.dtypes_of_numbers.remove(&statement).unwrap_or_default();
+        let mut initial: Vec<(&str, ExprId)> = Vec::new();
+        let mut names = Vec::new();
+        for (name, id) in carried {
+            if names.iter().any(|known: &CarriedName| known.name.text == name.text) {
+                return mistake(Problem::Taken { name: name.text.clone() }, name.span);
+            }
+            let found = dtypes.get(&name.text).copied();
+            let is_number = matches!(self.value(*id), Value::Literal(_) | Value::Size(_) | Value::Number(_));
+            let expr = self.tensor(*id, found.unwrap_or(DType::Bool))?;
+            let mut expr = expr.unwrap_or_else(|| self.graph.poison());
+            if let Some(dtype) = found.filter(|_| is_number) {
+                expr = self.build(self.tree.span(*id), |graph, site| graph.cast(expr, dtype, site))?;
+            }
+            initial.push((&name.text, expr));
+            names.push(CarriedName {
+                name: name.clone(),
+                is_number: is_number && found.is_none(),
+                next: None,
+            });
+        }
+        let mut arrays: Vec<(&str, ExprId)> = Vec::new();
+        let (counter, steps) = match steps {
+            StepsOf::Range { counter, count } => (Some(counter), Steps::Known(self.times(*count)?)),
+            StepsOf::Rows { counter, rows } => {
+                for (name, id) in rows {
+                    let expr = self.tensor(*id, DType::F64)?;
+                    arrays.push((&name.text, expr.unwrap_or_else(|| self.graph.poison())));
+                }
+                (counter.as_ref(), Steps::Known(Repeat::Along(None)))
+            }
+            StepsOf::While => (None, Steps::While),
+        };
+        let call = if matches!(steps, Steps::While) { "while" } else { "for" };
+        let site = self.sites.site(span);
+        let open = self.graph.begin_loop(call, &initial, &arrays, site);
+        let before = self.names.clone();
+        for ((of, value), (name, _)) in names.iter().zip(&open.carried).zip(&initial) {
+            let value = if of.is_number { Value::Number(*value) } else { Value::Tensor(*value) };
+            self.names.insert((*name).into(), value);
+        }
+        for (value, (name, _)) in open.rows.iter().zip(&arrays) {
+            self.names.insert((*name).into(), Value::Tensor(*value));
+        }
+        if let Some(counter) = counter {
+            self.names.insert(counter.text.clone(), Value::Number(open.counter));
+        }
+        let others = arrays.iter().map(|(name, _)| Box::from(*name)).chain(counter.map(|name| name.text.clone()));
+        let (others, carried, stacked) = (others.collect(), names, Vec::new());
+        let (open, tree, names) = (Some(open), self.tree.clone(), before);
+        self.loops.push(OpenSteps { open, tree, statement, names, others, carried, stacked, steps, span });
+        Ok(())
+    }
+
+    /// Begins a loop of which nothing is known, so that only its first line is reported.
+    pub(super) fn begin_broken_loop(&mut self, span: Span) {
+        let (tree, names, steps) = (self.tree.clone(), self.names.clone(), Steps::While);
+        let (others, carried, stacked) = (Vec::new(), Vec::new(), Vec::new());
+        self.loops.push(OpenSteps { open: None, tree, statement: 0, names, others, carried, stacked, steps, span });
+    }
+
+    /// The number of steps: a size, or a number that is known when the graph runs.
+    fn times(&mut self, id: Id) -> Outcome<Repeat> {
+        match as_size(self.value(id)) {
+            Some(size) => Ok(Repeat::Along(Some(size))),
+            None => {
+                let count = self.tensor(id, DType::I64)?;
+                Ok(Repeat::Times(count.unwrap_or_else(|| self.graph.poison())))
+            }
+        }
+    }
+
+    fn innermost(&mut self, what: &'static str, span: Span) -> Outcome<&mut OpenSteps> {
+        match self.loops.last_mut() {
+            Some(innermost) => Ok(innermost),
+            None => mistake(Problem::Program { what }, span),
+        }
+    }
+
+    /// The condition of the innermost loop.
+    pub(super) fn condition(&mut self, id: Id, span: Span) -> Outcome<()> {
+        let condition = self.tensor(id, DType::Bool)?.unwrap_or_else(|| self.graph.poison());
+        self.innermost("a condition belongs to a loop", span)?.steps = Steps::Known(Repeat::While(condition));
+        Ok(())
+    }
+
+    /// The value of a carried one after a step.
+    pub(super) fn next_value(&mut self, name: &Name, id: Id) -> Outcome<()> {
+        let innermost = self.innermost("`next` belongs to a loop", name.span)?;
+        let Some(open) = &innermost.open else { return Ok(()) };
+        let before = open.carried.clone();
+        let carried = innermost.carried.iter().position(|carried| carried.name.text == name.text);
+        let Some(number) = carried else {
+            let names: Vec<String> =
+                innermost.carried.iter().map(|carried| carried.name.text.to_string()).collect();
+            let problem = Problem::Program { what: "`next` takes a value that the loop carries" };
+            let help = format!("carry it: `with {} = ..`", name.text);
+            let names = names.join(", ");
+            let help = if names.is_empty() { help } else { format!("the loop carries {names}; {help}") };
+            return Err(Box::new(Mistake::new(problem, name.span).help(help)));
+        };
+        if innermost.carried[number].next.is_some() {
+            return mistake(Problem::Taken { name: name.text.clone() }, name.span);
+        }
+        let next = self.tensor(id, self.graph.dtype(before[number]))?.unwrap_or_else(|| self.graph.poison());
+        if let Some(innermost) = self.loops.last_mut() {
+            innermost.carried[number].next = Some(next);
+        }
+        Ok(())
+    }
+
+    /// A value of each step.
+    pub(super) fn stacked_value(&mut self, name: &Name, id: Id) -> Outcome<()> {
+        let value = self.tensor(id, DType::F64)?.unwrap_or_else(|| self.graph.poison());
+        let innermost = self.innermost("`stack` belongs to a loop", name.span)?;
+        let mut taken = innermost.carried.iter().map(|carried| &carried.name);
+        let mut taken = taken.by_ref().chain(innermost.stacked.iter().map(|(stacked, _)| stacked));
+        if taken.any(|known| known.text == name.text) {
+            return mistake(Problem::Taken { name: name.text.clone() }, name.span);
+        }
+        innermost.stacked.push((name.clone(), value));
+        Ok(())
+    }
+
+    /// Gives the names of the values of a step back what they stood for. Other names of the steps keep their meaning, of which
+    /// only what does not depend on a step can be used, and may be defined again.
+    fn leave(&mut self, before: HashMap<Box<str>, Value>, names: Vec<Box<str>>) {
+        let own = self.names.keys().filter(|name| !before.contains_key(*name)).cloned();
+        self.of_steps.extend(own.filter(|name| !names.contains(name)));
+        for name in names {
+            match before.get(&name) {
+                Some(value) => drop(self.names.insert(name, value.clone())),
+                None => drop(self.names.remove(&name)),
+            }
+        }
+    }
+
+    /// Forgets the innermost loop and what its steps defined.
+    pub(super) fn abandon_loop(&mut self) {
+        if let Some(open) = self.loops.pop() {
+            self.names = open.names;
+        }
+    }
+
+    /// Ends the innermost loop. Returns the statement from which to resolve again, if a number turned out to have another
+    /// dtype.
+    pub(super) fn end_loop(&mut self, span: Span) -> Outcome<Option<usize>> {
+        let Some(ended) = self.loops.pop() else {
+            return mistake(Problem::Program { what: "`end` belongs to a loop" }, span);
+        };
+        let OpenSteps { open, tree, statement, names, others, carried, stacked, steps, span } = ended;
+        let Some(open) = open else {
+            self.names.extend(names);
+            let stacked = stacked.into_iter().map(|(name, _)| (name.text, Value::Poison));
+            self.names.extend(stacked);
+            return Ok(None);
+        };
+        let own = open.carried.iter().copied();
+        let next: Vec<ExprId> =
+            carried.iter().zip(own).map(|(carried, own)| carried.next.unwrap_or(own)).collect();
+        let of_step = carried.iter().map(|carried| carried.name.text.clone()).chain(others);
+        self.leave(names, of_step.collect());
+        let mut dtypes: HashMap<Box<str>, DType> = HashMap::new();
+        for ((carried, next), own) in carried.iter().zip(&next).zip(&open.carried) {
+            let dtype = self.graph.dtype(*next);
+            if carried.is_number && !self.graph.is_poisoned(*next) && dtype != self.graph.dtype(*own) {
+                dtypes.insert(carried.name.text.clone(), dtype);
+            }
+        }
+        if !dtypes.is_empty() && Arc::ptr_eq(&tree, &self.tree) {
+            self.dtypes_of_numbers.insert(statement, dtypes);
+            return Ok(Some(statement));
+        }
+        let repeat = match steps {
+            Steps::Known(repeat) => repeat,
+            Steps::While => Repeat::While(self.graph.poison()),
+        };
+        let values: Vec<ExprId> = stacked.iter().map(|(_, value)| *value).collect();
+        let mut results = Vec::new();
+        self.build(span, |graph, _| {
+            results = graph.end_loop(open, &repeat, &next, &values);
+            results.last().copied().unwrap_or_else(|| graph.poison())
+        })?;
+        let named = carried.iter().map(|carried| (&carried.name, carried.is_number));
+        let named = named.chain(stacked.iter().map(|(name, _)| (name, false)));
+        for ((name, is_number), result) in named.zip(results) {
+            let value = if is_number { Value::Number(result) } else { Value::Tensor(result) };
+            self.names.insert(name.text.clone(), value);
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,334 @@
+//! The stages of a graph with loops, with all numbers evaluated: a step of a loop binds nothing.
+
+use super::arena::Arena;
+use super::binding::{Base, Binding, BoundCode, CopyBack, bind};
+use super::destination::{Destination, Destinations};
+use super::error::BindError;
+use super::outputs::BoundOutput;
+use super::sizes::{Given, Values, addressable, count, evaluate, size};
+use super::threads::Division;
+use crate::array::Geometry;
+use crate::compiled::Inner;
+use crate::limits::Work;
+use crate::staged::{CompiledLoop, CompiledPart, CompiledStage, CompiledTimes, Staged};
+use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::StepValue;
+use broadloom_ir::stages::{Destination as Target, Source};
+use broadloom_ir::{ExprId, SymbolId};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// A stage of a call.
+#[derive(Debug)]
+pub(crate) enum BoundStage {
+    Part(BoundPart),
+    Loop(Box<BoundLoop>),
+}
+
+/// A part of a graph, bound to arrays of the whole.
+#[derive(Debug)]
+pub(crate) struct BoundPart {
+    pub(crate) inner: Arc<Inner>,
+    pub(crate) binding: Binding,
+    pub(crate) origins: Arc<[ExprId]>,
+    pub(crate) inputs: Vec<Place>,
+    /// The places of the outputs; those of assigned ones are not used.
+    pub(crate) outputs: Vec<Place>,
+    /// Where the memory of the part begins in that of the call.
+    pub(crate) arena: usize,
+}
+
+/// The place of an array of a part.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Place {
+    /// That of an array of the whole.
+    Outer(Base),
+    /// That of a value of the step.
+    Step(StepValue),
+    /// That of the carried value with this number after the step.
+    Next(usize),
+    /// That of a row of the stacked values with this number.
+    Stacked(usize),
+    /// That of the condition.
+    Condition,
+}
+
+/// A loop of a call.
+#[derive(Debug)]
+pub(crate) struct BoundLoop {
+    pub(crate) steps: BoundTimes,
+    pub(crate) carried: Vec<BoundCarried>,
+    /// More arrays for carried values of each kind: those of one dtype and shape.
+    pub(crate) spare: Vec<(usize, usize)>,
+    /// The number of kinds of carried values.
+    pub(crate) kinds: usize,
+    /// The arrays of rows, with the distance of a row from the next in bytes.
+    pub(crate) rows: Vec<(Base, isize)>,
+    /// The arrays of stacked values, with the bytes of a row.
+    pub(crate) stacked: Vec<(Base, usize)>,
+    /// Where the counter and the condition are in the memory of the call.
+    pub(crate) counter: usize,
+    pub(crate) condition: usize,
+    /// `None` if there are no steps, whose indices may lie in tables without elements.
+    pub(crate) step: Option<BoundPart>,
+    pub(crate) is_in_place: bool,
+    /// The function that the user called.
+    pub(crate) call: Box<str>,
+}
+
+/// A carried value of a call.
+#[derive(Debug)]
+pub(crate) struct BoundCarried {
+    pub(crate) initial: Base,
+    /// The layout of the initial value, if it is not dense.
+    pub(crate) strided: Option<Geometry>,
+    pub(crate) result: Base,
+    pub(crate) bytes: usize,
+    pub(crate) kind: usize,
+    pub(crate) moved: Option<usize>,
+}
+
+/// How often a loop of a call steps.
+#[derive(Debug)]
+pub(crate) enum BoundTimes {
+    Fixed(i64),
+    Count(Base),
+    While(BoundPart),
+}
+
+/// Everything that the stages of a call share.
+struct Binder<'b, 'g> {
+    values: &'b Values,
+    given: Given,
+    division: Division,
+    inputs: &'b [Option<&'g Geometry>],
+    destinations: &'b [Destination<'g>],
+    /// The layouts and the places of the slots.
+    slots: Vec<(Geometry, Base)>,
+    arena: Arena,
+    /// The most bytes that a part needs.
+    part_bytes: usize,
+}
+
+/// Binds the stages of a graph.
+pub(super) fn bind_stages<'g>(
+    staged: &Staged,
+    inputs: &[Option<&'g Geometry>],
+    destinations: &[Destination<'g>],
+    outputs: Vec<BoundOutput>,
+    values: Values,
+    division: Division,
+) -> Result<Binding, BindError> {
+    let known = values.iter().enumerate();
+    let given: Given = known.filter_map(|(symbol, value)| Some((SymbolId::new(symbol), (*value)?))).collect();
+    let mut copies = Vec::new();
+    let mut arena = Arena { bytes: 0 };
+    let mut slots = Vec::new();
+    for slot in &staged.slots {
+        let elements = count(&slot.shape, &values)?;
+        let shape: Vec<usize> = slot.shape.iter().map(|dim| size(dim, &values)).collect::<Result<_, _>>()?;
+        let geometry = Geometry::dense(slot.dtype, &shape);
+        let base = match slot.output.map(|output| (output, destinations[output])) {
+            _ if elements == 0 => Base::Nothing,
+            Some((output, Destination::Own)) => Base::Output(output),
+            Some((output, Destination::Array(array))) if array.is_dense() => Base::Output(output),
+            destination => {
+                let start = arena.add(addressable(elements, slot.dtype)?, slot.dtype)?;
+                if let Some((output, destination)) = destination
+                    && let Some(geometry) = destination.array()
+                {
+                    let (target, geometry) = (Base::Output(output), geometry.clone());
+                    copies.push(CopyBack { start, target, geometry, starts_as_target: false });
+                }
+                Base::Arena(start)
+            }
+        };
+        slots.push((geometry, base));
+    }
+    let mut binder =
+        Binder { values: &values, given, division, inputs, destinations, slots, arena, part_bytes: 0 };
+    let mut work = Work::default();
+    let stages = staged.stages.iter().map(|stage| {
+        Ok(match stage {
+            CompiledStage::Part(part) => {
+                let part = binder.part(part, None)?;
+                work = added(work, part.binding.work, 1);
+                BoundStage::Part(part)
+            }
+            CompiledStage::Loop(compiled) => {
+                let bound = binder.repeated(compiled)?;
+                let times = match bound.steps {
+                    BoundTimes::Fixed(times) => times.unsigned_abs(),
+                    BoundTimes::Count(_) | BoundTimes::While(_) => u64::MAX,
+                };
+                if let Some(step) = &bound.step {
+                    work = added(work, step.binding.work, times);
+                }
+                BoundStage::Loop(Box::new(bound))
+            }
+        })
+    });
+    let mut stages = stages.collect::<Result<Vec<_>, BindError>>()?;
+    let Binder { arena, part_bytes, .. } = binder;
+    // Parts run one after the other, in the same memory.
+    let start = arena.bytes;
+    for stage in &mut stages {
+        match stage {
+            BoundStage::Part(part) => part.arena = start,
+            BoundStage::Loop(bound) => {
+                bound.step.iter_mut().for_each(|step| step.arena = start);
+                if let BoundTimes::While(condition) = &mut bound.steps {
+                    condition.arena = start;
+                }
+            }
+        }
+    }
+    let arena_bytes = start.checked_add(part_bytes).filter(|bytes| isize::try_from(*bytes).is_ok());
+    let arena_bytes = arena_bytes.ok_or(BindError::TooLarge { elements: i64::MAX, dtype: DType::U8 })?;
+    Ok(Binding { values, outputs, code: BoundCode::Stages(stages), copies, arena_bytes, work })
+}
+
+fn added(all: Work, more: Work, times: u64) -> Work {
+    let sum = |all: u64, more: u64| all.saturating_add(more.saturating_mul(times));
+    Work {
+        bytes: sum(all.bytes, more.bytes),
+        operations: sum(all.operations, more.operations),
+        total: sum(all.total, more.total),
+    }
+}
+
+impl Binder<'_, '_> {
+    /// Returns the layout and the place of an array of the whole.
+    fn source(&self, source: Source) -> Option<(Geometry, Base)> {
+        match source {
+            Source::Array(input) => {
+                let geometry = self.inputs.get(input.index()).copied().flatten()?;
+                let base = if geometry.count() == 0 { Base::Nothing } else { Base::Input(input.index()) };
+                Some((geometry.clone(), base))
+            }
+            Source::Slot(slot) => self.slots.get(slot).cloned(),
+            Source::Step(_) => None,
+        }
+    }
+
+    /// Binds a part, or a part of a step.
+    fn part(&mut self, part: &CompiledPart, of: Option<&CompiledLoop>) -> Result<BoundPart, BindError> {
+        let graph = &part.inner.graph;
+        let mut geometries: Vec<Option<Geometry>> = Vec::new();
+        let mut inputs = Vec::new();
+        for (source, info) in part.inputs.iter().zip(graph.inputs()) {
+            let (geometry, place) = match (source, of) {
+                (Source::Step(value @ StepValue::Row(row)), Some(of)) => {
+                    let rows = of.rows.get(*row).and_then(|rows| self.source(*rows));
+                    let row =
+                        rows.map(|(Geometry { dtype, axes }, _)| Geometry { dtype, axes: axes[1..].into() });
+                    (row, Place::Step(*value))
+                }
+                (Source::Step(value), _) => {
+                    let shape: SmallVec<[usize; 4]> =
+                        info.shape.iter().map(|dim| size(dim, self.values)).collect::<Result<_, _>>()?;
+                    (Some(Geometry::dense(info.dtype, &shape)), Place::Step(*value))
+                }
+                (source, _) => match self.source(*source) {
+                    Some((geometry, base)) => (Some(geometry), Place::Outer(base)),
+                    None => (None, Place::Outer(Base::Nothing)),
+                },
+            };
+            geometries.push(geometry);
+            inputs.push(place);
+        }
+        let mut outputs = Vec::new();
+        let mut destinations = Destinations::new();
+        for (target, output) in part.outputs.iter().zip(graph.outputs()) {
+            let (place, destination) = match target {
+                Target::Output(number) => (Place::Outer(Base::Output(*number)), self.destinations[*number]),
+                Target::Slot(slot) => (Place::Outer(self.slots[*slot].1), Destination::Own),
+                Target::Carried(number) => {
+                    let input = output.assigned.and_then(|input| geometries[input.index()].as_ref());
+                    (Place::Next(*number), input.map_or(Destination::Own, Destination::InPlace))
+                }
+                Target::Stacked(number) => (Place::Stacked(*number), Destination::Own),
+                Target::Condition => (Place::Condition, Destination::Own),
+            };
+            outputs.push(place);
+            destinations.push(destination);
+        }
+        let inputs_of: Vec<Option<&Geometry>> = geometries.iter().map(Option::as_ref).collect();
+        let binding = bind(&part.inner, &inputs_of, &self.given, destinations, self.division)?;
+        self.part_bytes = self.part_bytes.max(binding.arena_bytes);
+        let (inner, origins) = (part.inner.clone(), part.origins.clone());
+        Ok(BoundPart { inner, binding, origins, inputs, outputs, arena: 0 })
+    }
+
+    fn repeated(&mut self, of: &CompiledLoop) -> Result<BoundLoop, BindError> {
+        let steps = match &of.steps {
+            CompiledTimes::Size(length) => BoundTimes::Fixed(evaluate(length, self.values)?),
+            CompiledTimes::Count(source) => {
+                BoundTimes::Count(self.source(*source).map_or(Base::Nothing, |(_, base)| base))
+            }
+            CompiledTimes::While(condition) => BoundTimes::While(self.part(condition, Some(of))?),
+        };
+        let step = match steps {
+            BoundTimes::Fixed(..=0) => None,
+            BoundTimes::Fixed(_) | BoundTimes::Count(_) | BoundTimes::While(_) => {
+                Some(self.part(&of.step, Some(of))?)
+            }
+        };
+        let mut kinds: Vec<Geometry> = Vec::new();
+        let mut carried = Vec::new();
+        for value in &of.carried {
+            let (geometry, result) = self.slots[value.result].clone();
+            let kind = match kinds.iter().position(|known| *known == geometry) {
+                Some(kind) => kind,
+                None => {
+                    kinds.push(geometry.clone());
+                    kinds.len() - 1
+                }
+            };
+            let (initial, base) = self.source(value.initial).unwrap_or((geometry.clone(), Base::Nothing));
+            let strided = (!initial.is_dense()).then_some(initial);
+            let bytes = geometry.count() * geometry.dtype.size();
+            carried.push(BoundCarried { initial: base, strided, result, bytes, kind, moved: value.moved });
+        }
+        let mut spare = Vec::new();
+        for (kind, geometry) in kinds.iter().enumerate().filter(|_| !of.is_in_place) {
+            let computed = of.carried.iter().zip(&carried);
+            let computed =
+                computed.filter(|(value, bound)| bound.kind == kind && value.moved.is_none()).count();
+            for _ in 0..computed.max(1) {
+                spare.push((kind, self.arena.add(geometry.count(), geometry.dtype)?));
+            }
+        }
+        let rows = of.rows.iter().map(|rows| match self.source(*rows) {
+            Some((geometry, base)) => {
+                // The distance was checked as bytes of an array, so it fits.
+                let stride = geometry.axes.first().map_or(0, |axis| axis.stride);
+                (base, stride as isize * geometry.dtype.size() as isize)
+            }
+            None => (Base::Nothing, 0),
+        });
+        let rows = rows.collect();
+        let stacked = of.stacked.iter().map(|slot| {
+            let (geometry, base) = &self.slots[*slot];
+            let row: usize = geometry.axes.iter().skip(1).map(|axis| axis.size as usize).product();
+            (*base, row * geometry.dtype.size())
+        });
+        let stacked = stacked.collect();
+        let counter = self.arena.add(1, DType::I64)?;
+        let condition = self.arena.add(1, DType::Bool)?;
+        let (kinds, is_in_place, call) = (kinds.len(), of.is_in_place, of.call.clone());
+        Ok(BoundLoop {
+            steps,
+            carried,
+            spare,
+            kinds,
+            rows,
+            stacked,
+            counter,
+            condition,
+            step,
+            is_in_place,
+            call,
+        })
+    }
+}

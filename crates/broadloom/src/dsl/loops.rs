@@ -1,0 +1,191 @@
+//! Loops: steps in time, iteration until it is enough, recurrences along an axis.
+
+use super::dims::{Dim, Symbol};
+use super::registry;
+use super::tensor::Tensor;
+use broadloom_ir::ExprId;
+use broadloom_ir::graph::{OpenLoop, Repeat, Site};
+
+/// A number of steps: a number, a size, or an integer tensor of rank 0, whose value each run reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Times(Kind);
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Size(Dim),
+    Value(Tensor),
+}
+
+impl From<Tensor> for Times {
+    fn from(count: Tensor) -> Self {
+        Times(Kind::Value(count))
+    }
+}
+
+macro_rules! from_sizes {
+    ($($size:ty)*) => {$(
+        impl From<$size> for Times {
+            fn from(size: $size) -> Self {
+                Times(Kind::Size(size.into()))
+            }
+        }
+    )*};
+}
+from_sizes!(Dim Symbol i64 i32 usize);
+
+/// Repeats a step a number of times, and returns what it carries after the last one.
+///
+/// The step gets the number of steps before it (`i64[]`) and the carried values, and returns their next values, which have
+/// the same dtypes and shapes. A loop is compiled once, whatever the number of steps. What does not depend on the step is
+/// computed before the loop.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f64>("x", shape![g.symbol("n")]);
+/// // Newton's method for square roots, 6 steps.
+/// let [root] = repeat(6, [x], |_, [r]| [(r + x / r) / 2.0]);
+/// let roots: Vec<f64> = root.compile()?.run(&[4.0f64, 9.0])?.try_into()?;
+/// assert!((roots[0] - 2.0).abs() < 1e-12 && (roots[1] - 3.0).abs() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[track_caller]
+pub fn repeat<const N: usize>(
+    times: impl Into<Times>,
+    carried: [Tensor; N],
+    step: impl FnOnce(Tensor, [Tensor; N]) -> [Tensor; N],
+) -> [Tensor; N] {
+    let site = Site::caller();
+    let Times(times) = times.into();
+    let (count, size) = match times {
+        Kind::Size(size) => (None, Some(size)),
+        Kind::Value(count) => (Some(count), None),
+    };
+    let run = |values: Vec<Tensor>, counter: Tensor| (step(counter, array(&values)).to_vec(), Vec::new());
+    let repeat = |dim: Option<&broadloom_ir::dim::Dim>, _: Option<ExprId>| match count {
+        Some(count) => Repeat::Times(count.expr),
+        None => Repeat::Along(dim.cloned()),
+    };
+    let before: Vec<Tensor> = carried.into_iter().chain(count).collect();
+    array(&build("repeat", (&before, size), (&carried, &[]), false, site, run, repeat))
+}
+
+/// Repeats a step as long as a condition on the carried values holds (`bool[]`), and returns what it carries after the last
+/// one. The condition is found before each step, the first one included.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f64>("x", shape![]);
+/// let halvings = |x: Tensor| repeat_while([x, 0 * x], |[x, _]| x.gt(1.0), |[x, n]| [x / 2.0, n + 1.0]);
+/// let [_, count] = halvings(x);
+/// let count: f64 = count.compile()?.run(&1000.0f64)?.try_into()?;
+/// assert_eq!(count, 10.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[track_caller]
+pub fn repeat_while<const N: usize>(
+    carried: [Tensor; N],
+    condition: impl FnOnce([Tensor; N]) -> Tensor,
+    step: impl FnOnce([Tensor; N]) -> [Tensor; N],
+) -> [Tensor; N] {
+    let site = Site::caller();
+    let run = |values: Vec<Tensor>, _| {
+        let holds = condition(array(&values));
+        (step(array(&values)).to_vec(), vec![holds])
+    };
+    let repeat = |_: Option<&broadloom_ir::dim::Dim>, condition: Option<ExprId>| match condition {
+        Some(condition) => Repeat::While(condition),
+        None => Repeat::Along(None),
+    };
+    array(&build("repeat_while", (&carried, None), (&carried, &[]), true, site, run, repeat))
+}
+
+/// Takes a step for each row of arrays, the elements of their leading axes, in order. Returns what the last step carries, and
+/// further values of all steps, stacked along a new leading axis.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f64>("x", shape![g.symbol("n")]);
+/// // A moving average with decay, beginning at 0.
+/// let ([_], [average]) = scan([g.constant(0.0f64)], [x], |[before], [x]| {
+///     let average = 0.5 * before + 0.5 * x;
+///     ([average], [average])
+/// });
+/// let average: Vec<f64> = average.compile()?.run(&[1.0f64, 1.0, 1.0])?.try_into()?;
+/// assert_eq!(average, [0.5, 0.75, 0.875]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[track_caller]
+pub fn scan<const N: usize, const M: usize, const K: usize>(
+    carried: [Tensor; N],
+    rows: [Tensor; M],
+    step: impl FnOnce([Tensor; N], [Tensor; M]) -> ([Tensor; N], [Tensor; K]),
+) -> ([Tensor; N], [Tensor; K]) {
+    let site = Site::caller();
+    let run = |values: Vec<Tensor>, _| {
+        let (carried, rows) = values.split_at(N);
+        let (next, stacked) = step(array(carried), array(rows));
+        (next.to_vec(), stacked.to_vec())
+    };
+    let before: Vec<Tensor> = carried.into_iter().chain(rows).collect();
+    let along = |_: Option<&broadloom_ir::dim::Dim>, _| Repeat::Along(None);
+    let results = build("scan", (&before, None), (&carried, &rows), false, site, run, along);
+    (array(&results), array(results.get(N..).unwrap_or_default()))
+}
+
+/// Returns the tensors as an array; what is missing after a mistake is the last of them.
+fn array<const N: usize>(tensors: &[Tensor]) -> [Tensor; N] {
+    let none = || registry::Joining::Concat.of_nothing();
+    std::array::from_fn(|at| tensors.get(at).or(tensors.last()).copied().unwrap_or_else(none))
+}
+
+/// Builds a loop: its steps by `run`, which returns the next values, and the stacked ones, or the
+/// condition if it has one.
+fn build(
+    call: &'static str,
+    (before, size): (&[Tensor], Option<Dim>),
+    (carried, rows): (&[Tensor], &[Tensor]),
+    has_condition: bool,
+    site: Site,
+    run: impl FnOnce(Vec<Tensor>, Tensor) -> (Vec<Tensor>, Vec<Tensor>),
+    repeat: impl FnOnce(Option<&broadloom_ir::dim::Dim>, Option<ExprId>) -> Repeat,
+) -> Vec<Tensor> {
+    if before.is_empty() {
+        return Vec::new();
+    }
+    let key = registry::home(before);
+    let names: Vec<String> = (0..carried.len()).map(|number| format!("value {number}")).collect();
+    let initial: Vec<(&str, ExprId)> =
+        names.iter().map(String::as_str).zip(carried.iter().map(|tensor| tensor.expr)).collect();
+    let arrays: Vec<(&str, ExprId)> = rows.iter().map(|tensor| ("row", tensor.expr)).collect();
+    let mut begun: Option<OpenLoop> = None;
+    let first = registry::build(key, before, &[], site, |graph, _| {
+        let open = graph.begin_loop(call, &initial, &arrays, site);
+        let counter = open.counter;
+        begun = Some(open);
+        counter
+    });
+    let tensor = |expr: ExprId| Tensor { graph: first.graph, expr };
+    let Some(open) = begun else { return vec![first] };
+    let values = open.carried.iter().chain(&open.rows).map(|expr| tensor(*expr)).collect();
+    let (next, others) = run(values, tensor(open.counter));
+    let used: Vec<Tensor> = next.iter().chain(&others).copied().collect();
+    let dims: Vec<Dim> = size.into_iter().collect();
+    let mut results: Vec<ExprId> = Vec::new();
+    let last = registry::build(key, &used, &dims, site, |graph, dims| {
+        let exprs =
+            |tensors: &[Tensor]| -> Vec<ExprId> { tensors.iter().map(|tensor| tensor.expr).collect() };
+        let (stacked, holds) = match has_condition {
+            true => (Vec::new(), others.first().map(|holds| holds.expr)),
+            false => (exprs(&others), None),
+        };
+        results = graph.end_loop(open, &repeat(dims.first(), holds), &exprs(&next), &stacked);
+        results.last().copied().unwrap_or_else(|| graph.poison())
+    });
+    match results.is_empty() {
+        true => vec![last],
+        false => results.into_iter().map(tensor).collect(),
+    }
+}

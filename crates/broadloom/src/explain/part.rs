@@ -1,0 +1,155 @@
+//! The explanation of kernels that are compiled together: all of them, or those of a part of a graph with loops.
+
+use super::Bytes;
+use super::kernels::{self, KernelInfo, named};
+use super::variants;
+use crate::compiled::{Inner, Kernels};
+use crate::variant::{Aside, Variant};
+use broadloom_ir::ExprId;
+use broadloom_ir::dim::Dim;
+use broadloom_jit::{Registers, Vectors};
+use broadloom_loops::kernel::{Buffer, BufferId, Kernel, KernelId, Role};
+use std::fmt;
+use std::sync::Arc;
+
+/// Kernels that are compiled together.
+#[derive(Clone)]
+pub(super) struct Explained {
+    /// What they are part of, if they are not all.
+    pub(super) heading: Option<String>,
+    pub(super) inner: Arc<Inner>,
+    pub(super) kernels: Arc<Kernels>,
+    pub(super) variant: Arc<Variant>,
+    /// The expressions of the whole graph for which those of the part were made, if they are not the same.
+    pub(super) origins: Option<Arc<[ExprId]>>,
+}
+
+impl Explained {
+    /// Returns the bytes that are stored between the kernels.
+    pub(super) fn stored(&self) -> Dim {
+        let schedule = &self.variant.schedule;
+        let is_stored = |buffer: &Buffer| match buffer.role {
+            Role::Input(_) => false,
+            Role::Output(output) => self.variant.asides.get(output).is_some_and(Option::is_some),
+            Role::Temporary => true,
+        };
+        // Versions of an array are in one memory.
+        let buffers = schedule.buffers.iter().zip(schedule.last_versions()).enumerate();
+        let own = buffers.filter(|(index, (_, last))| last.index() == *index).map(|(_, (buffer, _))| buffer);
+        own.filter(|buffer| is_stored(buffer))
+            .fold(Dim::ZERO, |total, buffer| total.add(&bytes(buffer)).unwrap_or(total))
+    }
+
+    /// Returns a number of bytes as text.
+    pub(super) fn show(&self, dim: Dim) -> Bytes {
+        Bytes { text: self.variant.schedule.show(&dim), dim }
+    }
+
+    /// Returns the inputs that are assigned to, each with the reason if it is not written directly.
+    pub(super) fn assigned(&self) -> impl Iterator<Item = (&str, Option<Aside>)> {
+        let outputs = self.inner.graph.outputs().iter().zip(&self.variant.asides);
+        outputs.filter(|(output, _)| output.assigned.is_some()).map(|(output, aside)| (&*output.name, *aside))
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = KernelId> + use<> {
+        (0..self.variant.schedule.kernels.len()).map(KernelId::new)
+    }
+
+    pub(super) fn vectors(&self) -> impl Iterator<Item = Vectors> {
+        self.ids().filter_map(|kernel| self.variant.module.vectors(kernel))
+    }
+
+    pub(super) fn infos(&self) -> Vec<KernelInfo> {
+        kernels::infos(&self.variant)
+    }
+
+    /// Returns the expression of the whole graph for which one of the part was made.
+    pub(super) fn origin(&self, expr: ExprId) -> ExprId {
+        let origin = self.origins.as_ref().and_then(|origins| origins.get(expr.index()));
+        origin.copied().unwrap_or(expr)
+    }
+
+    /// Prints the kernels, and what is stored between them.
+    pub(super) fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let schedule = &self.variant.schedule;
+        if let Some(heading) = &self.heading {
+            writeln!(f, "{heading}:")?;
+        }
+        write!(f, "{schedule}")?;
+        for (index, (kernel, info)) in schedule.kernels.iter().zip(self.infos()).enumerate() {
+            self.print_kernel(f, KernelId::new(index), kernel, &info)?;
+        }
+        for (index, buffer) in schedule.buffers.iter().enumerate() {
+            if let Some(reason) = buffer.reason {
+                let is_held = schedule.holds(BufferId::new(index));
+                let how = if is_held { "held for some rows" } else { "stored" };
+                writeln!(f, "{} is {how}: {reason}", buffer.name)?;
+            }
+        }
+        for (name, aside) in self.assigned() {
+            match aside {
+                None => writeln!(f, "{name}: written in place")?,
+                Some(aside) => writeln!(f, "{name}: computed aside: {aside}")?,
+            }
+        }
+        Ok(())
+    }
+
+    fn print_kernel(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        id: KernelId,
+        kernel: &Kernel,
+        info: &KernelInfo,
+    ) -> fmt::Result {
+        let schedule = &self.variant.schedule;
+        let per = match kernel.parallel {
+            Some(axis) => format!("per step of {}", kernel.axes[axis.index()].name),
+            None => "in all".to_string(),
+        };
+        let step = &kernel.cost.step;
+        let (bytes, operations) = (schedule.show(&step.bytes), schedule.show(&step.operations));
+        let scratch = kernel.scratch_bytes();
+        write!(f, "{id}: {bytes} bytes and {operations} operations {per}, ")?;
+        write!(f, "{scratch} bytes of scratch per thread")?;
+        if let Some(Vectors { bytes, registers }) = self.variant.module.vectors(id) {
+            write!(f, ", vectors of {bytes} bytes")?;
+            match registers {
+                Some(Registers { used, spills: 0 }) => write!(f, " in {used} registers, no spills in loops")?,
+                Some(Registers { used, spills }) => {
+                    write!(f, " in {used} registers, {spills} spills in loops")?
+                }
+                None => {}
+            }
+        }
+        writeln!(f)?;
+        for code in &info.inner_loops {
+            writeln!(f, "  {code}")?;
+        }
+        if !info.called.is_empty() {
+            writeln!(f, "  called for strips: {}", named(&info.called))?;
+        }
+        Ok(())
+    }
+
+    /// Prints for which calls there is code.
+    pub(super) fn print_variants(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let general = &self.kernels.variants.general.facts;
+        let of_arrays = variants::facts(&self.inner, general, &self.variant);
+        if !of_arrays.is_empty() {
+            return writeln!(f, "only where {of_arrays}");
+        }
+        for variant in self.kernels.variants.others() {
+            let (of_arrays, bytes) =
+                (variants::facts(&self.inner, general, &variant), variant.module.code_bytes());
+            writeln!(f, "and where {of_arrays}: {bytes} bytes of code")?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the bytes of an array.
+pub(super) fn bytes(buffer: &Buffer) -> Dim {
+    let bytes = buffer.shape.elements().and_then(|count| count.scale(buffer.dtype.size() as i64));
+    bytes.unwrap_or(Dim::ZERO)
+}

@@ -1,0 +1,215 @@
+//! Runs the stages of a graph with loops: parts one after the other, and the steps of loops.
+#![allow(unsafe_code, reason = "counters are written, and carried values copied, in the memory of the call")]
+
+use super::launch::run_bound;
+use super::{RunError, RunOptions};
+use crate::array::copy_from_array;
+use crate::bind::{Base, BoundLoop, BoundPart, BoundStage, BoundTimes, Place};
+use broadloom_ir::graph::StepValue;
+use smallvec::SmallVec;
+
+/// Returns the place of an array of a caller or of the memory of a call.
+type Pointer<'p> = &'p mut dyn FnMut(Base) -> *mut u8;
+
+/// Runs stages in order.
+pub(super) fn run_stages(
+    stages: &[BoundStage],
+    options: &RunOptions,
+    pointer: Pointer<'_>,
+    arena: *mut u8,
+) -> Result<(), RunError> {
+    for stage in stages {
+        match stage {
+            BoundStage::Part(part) => run_part(part, options, arena, &mut |place| match place {
+                Place::Outer(base) => pointer(base),
+                Place::Step(_) | Place::Next(_) | Place::Stacked(_) | Place::Condition => {
+                    std::ptr::null_mut()
+                }
+            })?,
+            BoundStage::Loop(bound) => Running::new(bound, pointer, arena).run(options)?,
+        }
+    }
+    Ok(())
+}
+
+/// Runs a part, whose arrays are at `places`.
+fn run_part(
+    part: &BoundPart,
+    options: &RunOptions,
+    arena: *mut u8,
+    places: &mut dyn FnMut(Place) -> *mut u8,
+) -> Result<(), RunError> {
+    let mut pointer = |base: Base| match base {
+        Base::Input(input) => places(part.inputs[input]),
+        Base::Output(output) => places(part.outputs[output]),
+        Base::Arena(_) | Base::Nothing => places(Place::Outer(base)),
+    };
+    let result = run_bound(&part.inner, &part.binding, options, &mut pointer, arena.wrapping_add(part.arena));
+    result.map_err(|error| error.of_part(&part.origins))
+}
+
+/// A loop that runs.
+struct Running<'r> {
+    bound: &'r BoundLoop,
+    pointer: Pointer<'r>,
+    arena: *mut u8,
+    /// Where the carried values are.
+    current: SmallVec<[*mut u8; 4]>,
+    /// The arrays for carried values, by kind, and those of them that hold none.
+    owned: SmallVec<[SmallVec<[*mut u8; 4]>; 2]>,
+    free: SmallVec<[SmallVec<[*mut u8; 4]>; 2]>,
+    rows: SmallVec<[*mut u8; 2]>,
+    stacked: SmallVec<[*mut u8; 2]>,
+}
+
+impl<'r> Running<'r> {
+    fn new(bound: &'r BoundLoop, pointer: Pointer<'r>, arena: *mut u8) -> Self {
+        let mut free: SmallVec<[SmallVec<[*mut u8; 4]>; 2]> =
+            SmallVec::from_elem(SmallVec::new(), bound.kinds);
+        for carried in &bound.carried {
+            free[carried.kind].push(pointer(carried.result));
+        }
+        for (kind, start) in &bound.spare {
+            free[*kind].push(arena.wrapping_add(*start));
+        }
+        if matches!(bound.steps, BoundTimes::Fixed(steps) if steps % 2 != 0) {
+            // Of two arrays that take turns, the last step writes to the one of the result.
+            free.iter_mut().for_each(|arrays| arrays.reverse());
+        }
+        let rows = bound.rows.iter().map(|(base, _)| pointer(*base)).collect();
+        let stacked = bound.stacked.iter().map(|(base, _)| pointer(*base)).collect();
+        Running { bound, pointer, arena, current: SmallVec::new(), owned: free.clone(), free, rows, stacked }
+    }
+
+    fn run(mut self, options: &RunOptions) -> Result<(), RunError> {
+        let bound = self.bound;
+        self.begin();
+        let limit = match bound.steps {
+            BoundTimes::Fixed(steps) => Some(steps),
+            // SAFETY: an earlier part has written this number, or the caller's array of one element has it.
+            BoundTimes::Count(base) => Some(unsafe { (self.pointer)(base).cast::<i64>().read_unaligned() }),
+            BoundTimes::While(_) => None,
+        };
+        let counter = self.arena.wrapping_add(bound.counter).cast::<i64>();
+        let mut step = 0_i64;
+        while limit.is_none_or(|limit| step < limit) {
+            options.check()?;
+            // SAFETY: the memory of the call has room for the counter there.
+            unsafe { counter.write(step) };
+            let at_step = |error: RunError| error.in_step(step, &bound.call);
+            if let BoundTimes::While(condition) = &bound.steps {
+                self.part(condition, &[], options).map_err(at_step)?;
+                // SAFETY: the part has just written this byte.
+                if unsafe { self.arena.wrapping_add(bound.condition).read() } == 0 {
+                    break;
+                }
+            }
+            let mut next = self.current.clone();
+            if !bound.is_in_place {
+                for (number, carried) in bound.carried.iter().enumerate() {
+                    next[number] = match carried.moved {
+                        Some(from) => self.current[from],
+                        // There is one for each value that a step computes.
+                        None => self.free[carried.kind].pop().unwrap_or(next[number]),
+                    };
+                }
+            }
+            if let Some(step) = &bound.step {
+                self.part(step, &next, options).map_err(at_step)?;
+            }
+            let before = std::mem::replace(&mut self.current, next);
+            for (array, carried) in before.iter().zip(&bound.carried) {
+                self.release(*array, carried.kind);
+            }
+            for (row, (_, distance)) in self.rows.iter_mut().zip(&bound.rows) {
+                *row = row.wrapping_offset(*distance);
+            }
+            for (row, (_, bytes)) in self.stacked.iter_mut().zip(&bound.stacked) {
+                *row = row.wrapping_add(*bytes);
+            }
+            step += 1;
+        }
+        self.finish();
+        Ok(())
+    }
+
+    /// Sets the carried values to their initial ones.
+    fn begin(&mut self) {
+        for (number, carried) in self.bound.carried.iter().enumerate() {
+            let initial = (self.pointer)(carried.initial);
+            let array = match (&carried.strided, self.bound.is_in_place) {
+                (None, false) => initial,
+                (strided, is_in_place) => {
+                    let array = match is_in_place {
+                        true => (self.pointer)(carried.result),
+                        false => self.take(number),
+                    };
+                    // SAFETY: the initial value can be read; the other array has room for its elements, dense in row-major
+                    // order, and shares none with it.
+                    match strided {
+                        Some(geometry) => unsafe { copy_from_array(initial, array, geometry) },
+                        None => unsafe { std::ptr::copy_nonoverlapping(initial, array, carried.bytes) },
+                    }
+                    array
+                }
+            };
+            self.current.push(array);
+        }
+    }
+
+    /// Returns an array for a carried value of this kind: there is always one.
+    fn take(&mut self, number: usize) -> *mut u8 {
+        let carried = &self.bound.carried[number];
+        let free = &mut self.free[carried.kind];
+        free.pop().unwrap_or_else(|| (self.pointer)(carried.result))
+    }
+
+    /// Makes an array free that holds no carried value any more.
+    fn release(&mut self, array: *mut u8, kind: usize) {
+        if !self.current.contains(&array)
+            && !self.free[kind].contains(&array)
+            && self.owned[kind].contains(&array)
+        {
+            self.free[kind].insert(0, array);
+        }
+    }
+
+    /// Copies the carried values to the arrays of the results, where they are not there.
+    fn finish(&mut self) {
+        for number in 0..self.current.len() {
+            let carried = &self.bound.carried[number];
+            let result = (self.pointer)(carried.result);
+            if self.current[number] == result {
+                continue;
+            }
+            if self.current[number + 1..].contains(&result) {
+                // Another value is there, which is still needed.
+                let array = self.free[carried.kind].pop().unwrap_or(result);
+                self.copy(result, array, carried.bytes);
+                self.current[number + 1..].iter_mut().filter(|at| **at == result).for_each(|at| *at = array);
+            }
+            self.copy(self.current[number], result, carried.bytes);
+        }
+    }
+
+    fn copy(&self, from: *mut u8, to: *mut u8, bytes: usize) {
+        if from != to {
+            // SAFETY: both are arrays of this kind of carried value, and different ones, which do not overlap.
+            unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+        }
+    }
+
+    /// Runs the step, or its condition, with these arrays for the carried values after it.
+    fn part(&mut self, part: &BoundPart, next: &[*mut u8], options: &RunOptions) -> Result<(), RunError> {
+        let Running { bound, pointer, arena, current, rows, stacked, .. } = self;
+        run_part(part, options, *arena, &mut |place| match place {
+            Place::Outer(base) => pointer(base),
+            Place::Step(StepValue::Counter) => arena.wrapping_add(bound.counter),
+            Place::Step(StepValue::Carried(number)) => current[number],
+            Place::Step(StepValue::Row(number)) => rows[number],
+            Place::Next(number) => next[number],
+            Place::Stacked(number) => stacked[number],
+            Place::Condition => arena.wrapping_add(bound.condition),
+        })
+    }
+}
