@@ -15,7 +15,10 @@ pub fn build(recipe: &Recipe) -> Built {
     // Something that reads a result.
     let result = draw.of(&outputs);
     builder.keep(result);
-    builder.step(&Step { kind: draw.of(&[Kind::Unary, Kind::Reduce, Kind::Binary]), choices: recipe.seed >> 32 });
+    builder.step(&Step {
+        kind: draw.of(&[Kind::Unary, Kind::Reduce, Kind::Binary]),
+        choices: recipe.seed >> 32,
+    });
     outputs.push(builder.pick(&mut Draw(0)));
     builder.finish(outputs)
 }
@@ -59,7 +62,8 @@ fn looped(builder: &mut Builder, steps: &[Step], depth: usize, draw: &mut Draw) 
             results.to_vec()
         }
         _ => {
-            let size = draw.of(&[Dim::from(builder.symbols[2]), Dim::from(3i64), Dim::from(0i64), Dim::from(1i64)]);
+            let size =
+                draw.of(&[Dim::from(builder.symbols[2]), Dim::from(3i64), Dim::from(0i64), Dim::from(1i64)]);
             let (dtype, [n, ..]) = (builder.dtype(draw), builder.symbols);
             let rows = match draw.next(2) {
                 0 => builder.input(dtype, [size]),

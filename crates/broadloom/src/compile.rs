@@ -76,7 +76,8 @@ pub(crate) fn stored_arrays(graph: &CheckedGraph, options: &CompileOptions) -> O
     let schedule = broadloom_loops::lower(&prepared.graph, &facts).ok()?;
     let assigned = graph.outputs().iter().enumerate();
     let mut assigned = assigned.filter_map(|(index, output)| Some((index, output.assigned?)));
-    let is_in_place = assigned.all(|(index, input)| broadloom_loops::in_place(&schedule, index, input).is_ok());
+    let is_in_place =
+        assigned.all(|(index, input)| broadloom_loops::in_place(&schedule, index, input).is_ok());
     let stored = schedule.buffers.iter().filter(|buffer| buffer.role == Role::Temporary).count();
     Some((stored, is_in_place))
 }

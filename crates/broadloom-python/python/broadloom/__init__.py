@@ -28,6 +28,7 @@ from ._errors import (
 )
 from ._grad import grad, hvp, jvp, stop_gradient, value_and_grad, vjp, with_gradient
 from ._lazy import Array, Size
+from ._loops import fori_loop, scan, while_loop
 
 __all__ = [
     "ArgumentError",
@@ -48,13 +49,16 @@ __all__ = [
     "__version__",
     "compile",
     "eval",
+    "fori_loop",
     "grad",
     "hvp",
     "input",
     "jit",
     "jvp",
+    "scan",
     "stop_gradient",
     "value_and_grad",
     "vjp",
+    "while_loop",
     "with_gradient",
 ]

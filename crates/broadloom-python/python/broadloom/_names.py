@@ -14,6 +14,7 @@ import numpy as np
 from ._broadloom import Function, Value
 from ._change import Changing
 from ._derived import Derived
+from ._loops import Loop
 from ._index import has_lazy, stacked
 from ._errors import DTypeError, TracingError
 from ._pieces import Grid, linspace
@@ -79,6 +80,8 @@ class Names:
             return functools.partial(self.value(value.func), *value.args, **value.keywords)
         if isinstance(value, Function):
             return self.value(value.__wrapped__)
+        if isinstance(value, Loop):
+            return value.with_names(self.value)
         if isinstance(value, Derived):
             return value.of(self.value(value.function))
         if type(value) is types.ModuleType and not _is_foreign(value.__name__):

@@ -1,5 +1,6 @@
 //! Lazy arrays: names in a program that grows with every operation on them.
 
+mod loops;
 mod place;
 mod value;
 mod write;
@@ -58,6 +59,8 @@ struct State {
     needs_sizes: bool,
     /// The numbers of lines that were refused, and whose exceptions were caught.
     refused: HashSet<usize>,
+    /// The loops whose steps are being traced, outermost first.
+    loops: Vec<loops::OpenLoop>,
 }
 
 /// The lines of a trace, and what they refer to.
@@ -80,6 +83,8 @@ impl Copied {
             match line.strip_prefix("let ").and_then(|rest| rest.split_once(" = ")) {
                 Some((name, expression)) if needed.contains(name) => needed.extend(identifiers(expression)),
                 Some(_) => *line = "",
+                // The lines of loops stay, with all that they name.
+                None if is_of_loop(line) => needed.extend(identifiers(line)),
                 None => {}
             }
         }
@@ -102,6 +107,11 @@ impl Copied {
         self.text = lines.join("\n");
         self
     }
+}
+
+/// Whether a line begins or ends a loop, or carries a value on.
+fn is_of_loop(line: &str) -> bool {
+    ["for ", "loop ", "while ", "next ", "stack ", "end"].iter().any(|word| line.starts_with(word))
 }
 
 /// The name and the type of a declared input.
@@ -151,6 +161,7 @@ impl Trace {
             merged: None,
             needs_sizes: false,
             refused: HashSet::new(),
+            loops: Vec::new(),
         };
         Trace { state: Mutex::new(state) }
     }
@@ -565,6 +576,50 @@ impl Trace {
         write_value(slf, operand, &mut text, 0)?;
         write!(text, "[{}]", items_text(slf, items)?).ok();
         define(slf, &text)
+    }
+
+    /// Begins a loop, and returns its counter, its rows and what it carries, as its steps have them.
+    fn begin_loop<'py>(
+        slf: &Bound<'py, Self>,
+        count: Option<Bound<'py, PyAny>>,
+        rows: Vec<Bound<'py, PyAny>>,
+        carried: Vec<Bound<'py, PyAny>>,
+        dtypes: Vec<Option<Bound<'py, PyAny>>>,
+    ) -> PyResult<loops::Begun<'py>> {
+        Trace::open_loop(&root(slf), count.as_ref(), &rows, &carried, &loops::dtypes(&dtypes)?)
+    }
+
+    /// Says as long as what the innermost loop steps.
+    fn condition<'py>(slf: &Bound<'py, Self>, condition: &Bound<'py, PyAny>) -> PyResult<()> {
+        let slf = &root(slf);
+        let mut text = String::new();
+        write_value(slf, condition, &mut text, 0)?;
+        slf.get().run(slf.py(), &format!("while {text}"))
+    }
+
+    /// Ends the innermost loop, and returns its results as a tuple, or as a list the dtypes of numbers with which it has to be
+    /// traced again.
+    fn end_loop<'py>(
+        slf: &Bound<'py, Self>,
+        next: Vec<Bound<'py, PyAny>>,
+        stacked: Vec<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Trace::close_loop(&root(slf), &next, &stacked)
+    }
+
+    /// Forgets all loops but the outermost ones, this many.
+    fn abandon_loops(slf: &Bound<'_, Self>, kept: usize) -> PyResult<()> {
+        let (py, slf) = (slf.py(), &root(slf));
+        while slf.get().with(py, |state| state.loops.len()) > kept {
+            slf.get().abandon(py)?;
+        }
+        Ok(())
+    }
+
+    /// The number of loops whose steps are being traced.
+    #[getter]
+    fn loops(slf: &Bound<'_, Self>) -> usize {
+        root(slf).get().with(slf.py(), |state| state.loops.len())
     }
 
     /// The program so far.

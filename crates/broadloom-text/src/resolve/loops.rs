@@ -96,7 +96,8 @@ impl Resolver<'_> {
         if let Some(counter) = counter {
             self.names.insert(counter.text.clone(), Value::Number(open.counter));
         }
-        let others = arrays.iter().map(|(name, _)| Box::from(*name)).chain(counter.map(|name| name.text.clone()));
+        let others =
+            arrays.iter().map(|(name, _)| Box::from(*name)).chain(counter.map(|name| name.text.clone()));
         let (others, carried, stacked) = (others.collect(), names, Vec::new());
         let (open, tree, names) = (Some(open), self.tree.clone(), before);
         self.loops.push(OpenSteps { open, tree, statement, names, others, carried, stacked, steps, span });
@@ -107,7 +108,17 @@ impl Resolver<'_> {
     pub(super) fn begin_broken_loop(&mut self, span: Span) {
         let (tree, names, steps) = (self.tree.clone(), self.names.clone(), Steps::While);
         let (others, carried, stacked) = (Vec::new(), Vec::new(), Vec::new());
-        self.loops.push(OpenSteps { open: None, tree, statement: 0, names, others, carried, stacked, steps, span });
+        self.loops.push(OpenSteps {
+            open: None,
+            tree,
+            statement: 0,
+            names,
+            others,
+            carried,
+            stacked,
+            steps,
+            span,
+        });
     }
 
     /// The number of steps: a size, or a number that is known when the graph runs.

@@ -72,8 +72,20 @@ pub(crate) struct BoundLoop {
     /// `None` if there are no steps, whose indices may lie in tables without elements.
     pub(crate) step: Option<BoundPart>,
     pub(crate) is_in_place: bool,
+    /// If each element can take all steps before the next one begins.
+    pub(crate) strips: Option<Strips>,
     /// The function that the user called.
     pub(crate) call: Box<str>,
+}
+
+/// How a loop whose elements do not meet is cut into strips of elements, each of which takes all steps at once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Strips {
+    /// The elements of a strip, as steps of the parallel axis: they stay in a cache from step to step.
+    pub(crate) length: i64,
+    /// The threads that may share the strips, and the number of steps from which on that is worth it.
+    pub(crate) threads: usize,
+    pub(crate) shared_from: i64,
 }
 
 /// A carried value of a call.
@@ -95,6 +107,11 @@ pub(crate) enum BoundTimes {
     Count(Base),
     While(BoundPart),
 }
+
+/// What a strip of elements reads and writes in a step should stay in a second-level cache.
+const STRIP_BYTES: u64 = 128 << 10;
+/// Strips are multiples of this many elements: whole vectors, whatever their width.
+const LEAST_STRIP: u64 = 256;
 
 /// Everything that the stages of a call share.
 struct Binder<'b, 'g> {
@@ -316,6 +333,7 @@ impl Binder<'_, '_> {
         let stacked = stacked.collect();
         let counter = self.arena.add(1, DType::I64)?;
         let condition = self.arena.add(1, DType::Bool)?;
+        let strips = step.as_ref().filter(|_| of.is_in_place).and_then(|step| strips(step, self.division));
         let (kinds, is_in_place, call) = (kinds.len(), of.is_in_place, of.call.clone());
         Ok(BoundLoop {
             steps,
@@ -328,7 +346,35 @@ impl Binder<'_, '_> {
             condition,
             step,
             is_in_place,
+            strips,
             call,
         })
     }
+}
+
+/// Returns how the steps of a loop are cut into strips of elements, if one kernel makes a step and changes what the loop carries
+/// in place: whatever a step of its parallel axis reads and changes belongs to no other step of that axis, or does not change, or
+/// threads could not share the kernel.
+fn strips(step: &BoundPart, division: Division) -> Option<Strips> {
+    let BoundCode::Kernels(kernels) = &step.binding.code else { return None };
+    let [launch] = &kernels.launches[..] else { return None };
+    let [call] = &launch.calls[..] else { return None };
+    let is_alone = call.held.is_empty() && call.steps == 1 && step.binding.copies.is_empty();
+    let has_temporaries = call.bases.iter().any(|base| matches!(base, Base::Arena(_)));
+    if !is_alone || has_temporaries || kernels.variant.last_failing.is_some() || launch.extent < 1 {
+        return None;
+    }
+    let work = step.binding.work;
+    let of_step = (work.bytes / launch.extent.unsigned_abs()).max(1);
+    let length = (STRIP_BYTES / of_step).max(LEAST_STRIP).next_multiple_of(LEAST_STRIP);
+    let most = launch.extent.unsigned_abs().div_ceil(division.threads as u64).next_multiple_of(LEAST_STRIP);
+    let is_long = launch.extent.unsigned_abs() >= 2 * LEAST_STRIP;
+    let threads = if is_long { division.threads } else { 1 };
+    let length = if threads > 1 { length.min(most) } else { length };
+    let shared_from = (division.threshold as u64).div_ceil(work.total.max(1));
+    Some(Strips {
+        length: i64::try_from(length).ok()?,
+        threads,
+        shared_from: i64::try_from(shared_from).unwrap_or(i64::MAX),
+    })
 }

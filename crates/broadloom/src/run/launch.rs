@@ -146,7 +146,7 @@ fn nothing() -> *mut u8 {
 }
 
 /// The arguments of a call: params and pointers.
-type Arguments = SmallVec<[u64; 32]>;
+pub(super) type Arguments = SmallVec<[u64; 32]>;
 
 /// Runs kernels chunk by chunk, on several threads if these share them and there are any. Data without a result are added to
 /// `failure`.
@@ -177,7 +177,7 @@ fn run_chunks(
     match launch.threads > 1 && threads.are_of_this_process() {
         true => {
             let shares = Shares::new(chunks, threads.available().min(launch.threads));
-            threads.share(shares.0.len(), &|number| shares.take(number, run));
+            threads.share(shares.threads(), &|number| shares.take(number, run));
         }
         false => (0..chunks).for_each(|index| run(0, index)),
     }
@@ -186,7 +186,7 @@ fn run_chunks(
 
 /// Chunks that threads share: each thread has a part of them, and helps with the parts of others once its own is done.
 /// Neighbours are in one part, because what one kernel leaves in a cache the next one may find there.
-struct Shares(Vec<Share>);
+pub(super) struct Shares(Vec<Share>);
 
 /// Chunks of one thread: the next one that nobody has taken, and the end.
 struct Share {
@@ -195,15 +195,20 @@ struct Share {
 }
 
 impl Shares {
-    fn new(chunks: usize, threads: usize) -> Shares {
+    pub(super) fn new(chunks: usize, threads: usize) -> Shares {
         let threads = threads.clamp(1, chunks.max(1));
         let bound = |thread: usize| chunks * thread / threads;
         let share = |thread| Share { next: AtomicUsize::new(bound(thread)), end: bound(thread + 1) };
         Shares((0..threads).map(share).collect())
     }
 
+    /// Returns the number of threads.
+    pub(super) fn threads(&self) -> usize {
+        self.0.len()
+    }
+
     /// Runs chunks as long as there are any, first those of the thread with this number.
-    fn take(&self, number: usize, run: impl Fn(usize, usize)) {
+    pub(super) fn take(&self, number: usize, run: impl Fn(usize, usize)) {
         let (before, from) = self.0.split_at(number.min(self.0.len()));
         for share in from.iter().chain(before) {
             loop {
@@ -249,7 +254,7 @@ fn run_range(
 }
 
 #[inline]
-fn run_call(
+pub(super) fn run_call(
     kernels: &BoundKernels,
     call: &Call,
     arguments: &[u64],

@@ -1,12 +1,18 @@
 //! Runs the stages of a graph with loops: parts one after the other, and the steps of loops.
 #![allow(unsafe_code, reason = "counters are written, and carried values copied, in the memory of the call")]
 
-use super::launch::run_bound;
+use super::launch::{Arguments, Shares, run_bound, run_call};
 use super::{RunError, RunOptions};
 use crate::array::copy_from_array;
-use crate::bind::{Base, BoundLoop, BoundPart, BoundStage, BoundTimes, Place};
+use crate::bind::{Base, BoundCode, BoundLoop, BoundPart, BoundStage, BoundTimes, Place, Strips};
+use crate::cache::lock;
 use broadloom_ir::graph::StepValue;
+use broadloom_jit::Failure;
 use smallvec::SmallVec;
+use std::sync::{Mutex, PoisonError};
+
+/// A strip of elements takes this many steps before it looks whether it should stop.
+const STEPS_BETWEEN_CHECKS: i64 = 64;
 
 /// Returns the place of an array of a caller or of the memory of a call.
 type Pointer<'p> = &'p mut dyn FnMut(Base) -> *mut u8;
@@ -90,6 +96,11 @@ impl<'r> Running<'r> {
             BoundTimes::Count(base) => Some(unsafe { (self.pointer)(base).cast::<i64>().read_unaligned() }),
             BoundTimes::While(_) => None,
         };
+        if let (Some(strips), Some(step), Some(limit)) = (bound.strips, &bound.step, limit) {
+            self.run_strips(strips, step, limit, options)?;
+            self.finish();
+            return Ok(());
+        }
         let counter = self.arena.wrapping_add(bound.counter).cast::<i64>();
         let mut step = 0_i64;
         while limit.is_none_or(|limit| step < limit) {
@@ -131,6 +142,90 @@ impl<'r> Running<'r> {
         }
         self.finish();
         Ok(())
+    }
+
+    /// Takes all steps for a strip of elements, and then for the next one.
+    fn run_strips(
+        &mut self,
+        strips: Strips,
+        step: &BoundPart,
+        steps: i64,
+        options: &RunOptions,
+    ) -> Result<(), RunError> {
+        let BoundCode::Kernels(kernels) = &step.binding.code else { return Ok(()) };
+        let (launch, call) = (&kernels.launches[0], &kernels.launches[0].calls[0]);
+        let params = call.arguments.len() - call.bases.len();
+        let mut arguments: Arguments = SmallVec::from_slice(&call.arguments);
+        // Pointers that move from step to step, and those of the counter, which each thread has for itself.
+        let mut moving: SmallVec<[(usize, isize); 4]> = SmallVec::new();
+        let mut counters: SmallVec<[usize; 1]> = SmallVec::new();
+        for (index, base) in call.bases.iter().enumerate() {
+            let place = match *base {
+                Base::Input(input) => step.inputs[input],
+                Base::Output(output) => step.outputs[output],
+                base => Place::Outer(base),
+            };
+            let argument = params + index;
+            let start = match place {
+                Place::Outer(base) => (self.pointer)(base),
+                Place::Step(StepValue::Carried(number)) | Place::Next(number) => self.current[number],
+                Place::Step(StepValue::Counter) => {
+                    counters.push(argument);
+                    continue;
+                }
+                Place::Step(StepValue::Row(number)) => {
+                    moving.push((argument, self.bound.rows[number].1));
+                    self.rows[number]
+                }
+                Place::Stacked(number) => {
+                    moving.push((argument, self.bound.stacked[number].1.cast_signed()));
+                    self.stacked[number]
+                }
+                Place::Condition => std::ptr::null_mut(),
+            };
+            // Targets are 64-bit, and the distance was checked as bytes of an array, so it fits.
+            let distance = arguments[argument].cast_signed() as isize;
+            arguments[argument] = start.wrapping_offset(distance).expose_provenance() as u64;
+        }
+        let strip = |start: i64| -> Result<(), RunError> {
+            let range = start..launch.extent.min(start.saturating_add(strips.length));
+            let mut counter = 0_i64;
+            let mut arguments = arguments.clone();
+            for argument in &counters {
+                arguments[*argument] = (&raw mut counter).expose_provenance() as u64;
+            }
+            for number in 0..steps {
+                if number % STEPS_BETWEEN_CHECKS == 0 {
+                    options.check()?;
+                }
+                // SAFETY: this is the counter of this thread, which kernels only read.
+                unsafe { (&raw mut counter).write_volatile(number) };
+                run_call(kernels, call, &arguments, range.clone(), &mut Failure::default())?;
+                for (argument, distance) in &moving {
+                    arguments[*argument] = arguments[*argument].wrapping_add_signed(*distance as i64);
+                }
+            }
+            Ok(())
+        };
+        let count = launch.extent.unsigned_abs().div_ceil(strips.length.unsigned_abs()) as usize;
+        let threads = &step.inner.options.threads;
+        let is_shared = strips.threads > 1 && count > 1 && steps >= strips.shared_from;
+        if !is_shared || !threads.are_of_this_process() {
+            return (0..count).try_for_each(|number| strip(number as i64 * strips.length));
+        }
+        let first = Mutex::new(Ok(()));
+        let shares = Shares::new(count, threads.available().min(strips.threads));
+        threads.share(shares.threads(), &|thread| {
+            shares.take(thread, |_, number| {
+                if let Err(error) = strip(number as i64 * strips.length) {
+                    let mut first = lock(&first);
+                    if first.is_ok() {
+                        *first = Err(error);
+                    }
+                }
+            });
+        });
+        first.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets the carried values to their initial ones.

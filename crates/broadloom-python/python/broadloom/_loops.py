@@ -1,0 +1,215 @@
+"""Loops of functions of steps: as in JAX, but that any number of steps is one kernel. docs/python.md has a section."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ._api import jit
+from ._broadloom import Value
+from ._derived import Derived, trace_of
+from ._errors import DTypeError, ShapeError
+from ._structure import leaves, mapped
+
+_C = TypeVar("_C")
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, _C], _C], init_val: _C, /) -> _C:
+    """Return what is left of a value after a step for each integer from `lower` to `upper` - 1: `val = body_fun(i, val)`.
+
+    The value may be a container of arrays and numbers. A step keeps its structure, dtypes and shapes; a Python number takes the
+    dtype of what follows it. The loop is compiled once, for any number of steps.
+
+    >>> import numpy as np
+    >>> import broadloom as bl
+    >>> bl.fori_loop(0, 3, lambda i, x: x * 2 + i, np.array([1.0, 2.0]))
+    array([12., 20.])
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If a step changes the shape or the dtype of a value.
+    """
+    return _Counted((body_fun,), "fori_loop")(lower, upper, init_val)
+
+
+def while_loop(cond_fun: Callable[[_C], Any], body_fun: Callable[[_C], _C], init_val: _C, /) -> _C:
+    """Return what is left of a value after steps, `val = body_fun(val)`, as long as `cond_fun(val)` holds before a step.
+
+    >>> import numpy as np
+    >>> import broadloom as bl
+    >>> bl.while_loop(lambda x: x.sum() > 1, lambda x: x / 2, np.array([4.0, 8.0]))
+    array([0.25, 0.5 ])
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If a step changes the shape or the dtype of a value, or the condition is no truth value without axes.
+    """
+    return _Conditional((cond_fun, body_fun), "while_loop")(init_val)
+
+
+def scan(
+    f: Callable[[_C, Any], tuple[_C, Any]], init: _C, xs: Any = None, length: int | None = None, reverse: bool = False
+) -> tuple[_C, Any]:
+    """Take a step for each row of arrays: `carry, y = f(carry, x)`. Return what the last one carries, and all `y`, stacked.
+
+    `xs` is an array or a container of arrays, whose rows are the elements of their leading axes; without one, `length` is the
+    number of steps, and `x` is None. With ``reverse=True``, the last row comes first.
+
+    >>> import numpy as np
+    >>> import broadloom as bl
+    >>> bl.scan(lambda total, x: (total + x, total + x), 0.0, np.array([1.0, 2.0, 3.0]))
+    (np.float64(6.0), array([1., 3., 6.]))
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If a step changes the shape or the dtype of what is carried, or the arrays have different numbers of rows.
+    """
+    if xs is None and length is None:
+        raise TypeError("scan takes arrays of rows, `xs`, or the number of steps, `length=10`")
+    return _Scan((f,), "scan", (bool(reverse),))(init, xs, length)
+
+
+class Loop(Derived):
+    """A loop over functions of the user, which are read and traced."""
+
+    def __init__(self, functions, call, options=()):
+        super().__init__(functions, options)
+        self.call = call
+
+    def of(self, function):
+        return type(self)(function, self.call, self.options)
+
+    @property
+    def name(self):
+        return self.call
+
+    def with_names(self, value):
+        """The same with what stands for the names of the functions while they are traced."""
+        return self.of(tuple(map(value, self.function)))
+
+    def __call__(self, *args):
+        for function in self.function:
+            if not callable(function):
+                raise TypeError(f"{self.call} takes a function, not {type(function).__name__}")
+        trace = next(filter(None, (trace_of(function, args) for function in self.function)), None)
+        if trace is not None:
+            return self.traced(trace, *args)
+        return _compiled(type(self), self.function, self.call, self.options)(*self.passed(*args))
+
+    def passed(self, *args):
+        """The arguments as a kernel gets them."""
+        return args
+
+
+class _Counted(Loop):
+    def passed(self, lower, upper, init):
+        # Integers would be part of the kernel: another number of steps compiles nothing.
+        return np.asarray(lower), np.asarray(upper), init
+
+    def traced(self, trace, lower, upper, init):
+        (body,) = self.function
+        begins_at_0 = isinstance(lower, int) and lower == 0
+
+        def step(counter, row, carried):
+            return body(counter if begins_at_0 else counter + lower, carried), None
+
+        return repeated(trace, self.call, init, step, count=upper if begins_at_0 else upper - lower)[0]
+
+
+class _Conditional(Loop):
+    def traced(self, trace, init):
+        condition, body = self.function
+        return repeated(trace, self.call, init, lambda counter, row, carried: (body(carried), None), condition=condition)[0]
+
+
+class _Scan(Loop):
+    def traced(self, trace, init, xs, length):
+        (function,) = self.function
+        (is_reversed,) = self.options
+
+        def step(counter, row, carried):
+            result = function(carried, row)
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise DTypeError("the function of `scan` returns a pair: write `return carry, y`, where `y` may be None")
+            return result
+
+        if is_reversed:
+            xs = mapped(lambda leaf, path: None if leaf is None else leaf[::-1], xs)
+        held = [leaf for _, leaf in leaves(xs) if leaf is not None]
+        last, stacked = repeated(trace, self.call, init, step, rows=xs, count=None if held else length)
+        if is_reversed:
+            stacked = mapped(lambda leaf, path: None if leaf is None else leaf[::-1], stacked)
+        return last, stacked
+
+
+def repeated(trace, call, init, step, rows=None, count=None, condition=None):
+    """What a loop carries after its last step, and the values of all steps, stacked.
+
+    `step` gets the counter, a row and what is carried, and returns what it carries on, and a value to be stacked or None.
+    """
+    held = [(path, leaf) for path, leaf in leaves(init, "init") if leaf is not None]
+    arrays = [leaf for _, leaf in leaves(rows) if leaf is not None]
+    dtypes = [None] * len(held)
+    around = trace.loops
+    while True:
+        counter, of_rows, values = trace.begin_loop(count, arrays, [leaf for _, leaf in held], dtypes)
+        try:
+            carried = _refilled(init, values)
+            if condition is not None:
+                trace.condition(_truth(call, condition(carried)))
+                # What the condition did to its argument is no step.
+                carried = _refilled(init, values)
+            following, value = step(counter, _refilled(rows, of_rows), carried)
+            after = _following(call, following, init, values)
+            stacked = [leaf for _, leaf in leaves(value) if leaf is not None]
+            ended = trace.end_loop(after, stacked)
+        except BaseException:
+            trace.abandon_loops(around)
+            raise
+        if isinstance(ended, tuple):
+            return _refilled(init, ended[: len(held)]), _refilled(value, ended[len(held) :])
+        # Numbers take the dtypes of what follows them.
+        dtypes = [new or old for new, old in zip(ended, dtypes, strict=True)]
+
+
+def _following(call, following, init, values):
+    """The values after a step, beside those before it."""
+    before = [path for path, leaf in leaves(init, "init") if leaf is not None]
+    after = [(path, leaf) for path, leaf in leaves(following, "init") if leaf is not None]
+    if before != [path for path, _ in after]:
+        listed = [", ".join(f"`{path.replace('init', 'value', 1)}`" for path in paths) or "nothing" for paths in (before, [p for p, _ in after])]
+        raise DTypeError(f"a step of `{call}` keeps the structure of its value: that has {listed[0]}, and the step gives {listed[1]}")
+    for (path, leaf), value in zip(after, values, strict=True):
+        place = path.replace("init", "value", 1)
+        if not isinstance(leaf, (Value, np.ndarray, np.generic, int, float)):
+            raise DTypeError(f"a step of `{call}` gives `{place}` an object of the class {type(leaf).__name__}: arrays and numbers go on")
+        if isinstance(value, Value) and getattr(leaf, "ndim", 0) != value.ndim:
+            raise ShapeError(
+                f"a step of `{call}` keeps the shape of `{place}`: it has {value.ndim} axes before a step, and "
+                f"{getattr(leaf, 'ndim', 0)} after it; begin with an array of the shape that it gets, such as `np.zeros(shape)`"
+            )
+    return [leaf for _, leaf in after]
+
+
+def _truth(call, condition):
+    if getattr(condition, "ndim", 0) or not (isinstance(condition, (bool, np.bool_)) or getattr(condition, "dtype", None) == bool):
+        raise DTypeError(f"the condition of `{call}` is one truth value: write `(x > 1).any()` or `x.max() > 1`")
+    return condition
+
+
+def _refilled(structure, values):
+    """The same containers with other values; None stays."""
+    values = iter(values)
+    return mapped(lambda leaf, path: None if leaf is None else next(values), structure)
+
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(kind, functions, call, options):
+    return jit(kind(functions, call, options))
