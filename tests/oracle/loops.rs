@@ -28,7 +28,7 @@ fn looped(builder: &mut Builder, steps: &[Step], depth: usize, draw: &mut Draw) 
     let x = builder.pick(draw);
     let y = builder.pick(draw);
     let kept = builder.count();
-    let mut of_step = |builder: &mut Builder, values: [Tensor; 2], others: &[Tensor], draw: &mut Draw| {
+    let of_step = |builder: &mut Builder, values: [Tensor; 2], others: &[Tensor], draw: &mut Draw| {
         values.iter().chain(others).for_each(|value| builder.keep(*value));
         match depth > 0 && draw.next(4) == 0 {
             true => looped(builder, steps, depth - 1, draw).into_iter().for_each(|value| builder.keep(value)),
@@ -45,7 +45,7 @@ fn looped(builder: &mut Builder, steps: &[Step], depth: usize, draw: &mut Draw) 
                 0 => Times::from(draw.of(&[0i64, 1, 2, 3, 5])),
                 // A number that the data decide.
                 _ => {
-                    let count = builder.input(DType::I64, []);
+                    let count = builder.input(DType::I64, Vec::<Dim>::new());
                     Times::from(count.remainder(4))
                 }
             };
@@ -65,8 +65,11 @@ fn looped(builder: &mut Builder, steps: &[Step], depth: usize, draw: &mut Draw) 
             let size =
                 draw.of(&[Dim::from(builder.symbols[2]), Dim::from(3i64), Dim::from(0i64), Dim::from(1i64)]);
             let (dtype, [n, ..]) = (builder.dtype(draw), builder.symbols);
-            let rows = match draw.next(2) {
+            let rows = match draw.next(5) {
                 0 => builder.input(dtype, [size]),
+                1 => builder.input(dtype, [size]).flip(0),
+                2 => builder.input(dtype, [Dim::from(n), size]).t(),
+                3 => builder.input(dtype, [Dim::from(n), 3 * size]).t().slice_axis(0, .., -3),
                 _ => builder.input(dtype, [size, Dim::from(n)]),
             };
             let ([x, y], [z]) = scan([x, y], [rows], |values, [row]| {

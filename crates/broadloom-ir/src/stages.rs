@@ -11,7 +11,7 @@
 use crate::diagnostics::Diagnostics;
 use crate::dim::Dim;
 use crate::dtype::{DType, Scalar};
-use crate::graph::{CheckedGraph, Loop, Node, StepValue, Steps};
+use crate::graph::{CheckedGraph, Loop, Node, Permutation, SliceAxis, StepValue, Steps, View};
 use crate::ids::{ExprId, InputId, LoopId};
 use crate::shape::Shape;
 use crate::transform::Rewriter;
@@ -95,13 +95,31 @@ pub struct LoopStage {
     /// The carried values.
     pub carried: Vec<CarriedValue>,
     /// The arrays of rows.
-    pub rows: Vec<Source>,
+    pub rows: Vec<Rows>,
     /// The slots of the stacked values.
     pub stacked: Vec<usize>,
-    /// A step, whose outputs are the carried values that it computes and the stacked values.
-    pub step: Part,
+    /// A step, whose outputs are the carried values that it computes and the stacked values; `None` if there are none.
+    pub step: Option<Part>,
     /// The same step with carried values that are assigned to: of use if each can be changed where it is.
     pub in_place: Option<Part>,
+}
+
+/// An array of rows, as a view of an array that exists.
+#[derive(Debug, Clone)]
+pub struct Rows {
+    /// The array.
+    pub source: Source,
+    /// What the view has of it, in order.
+    pub views: Vec<RowsView>,
+}
+
+/// A view of an array whose elements stay where they are.
+#[derive(Debug, Clone)]
+pub enum RowsView {
+    /// Axis `i` is axis `permutation[i]` of the array.
+    Permute(Permutation),
+    /// These elements of the axes: where they begin, which step they take, and how many they are.
+    Slice(Vec<(SliceAxis, Dim)>),
 }
 
 /// A carried value.
@@ -187,7 +205,10 @@ impl<'g> Cutter<'g> {
                 .collect();
             let mut wanted = BTreeSet::new();
             for (_, repeated) in &here {
-                wanted.extend(repeated.before().filter(|expr| !self.is_array(*expr)));
+                let before = repeated
+                    .before()
+                    .map(|expr| if repeated.rows.contains(&expr) { self.array_of(expr).0 } else { expr });
+                wanted.extend(before.filter(|expr| !self.is_array(*expr)));
                 wanted.extend(self.read_by_steps(repeated).into_iter().filter(|expr| !self.is_array(*expr)));
             }
             wanted.retain(|expr| !self.stored.contains_key(expr));
@@ -291,6 +312,23 @@ impl<'g> Cutter<'g> {
         }
     }
 
+    /// Returns the array of which rows are a view, and the view.
+    fn array_of(&self, mut expr: ExprId) -> (ExprId, Vec<RowsView>) {
+        let mut views = Vec::new();
+        while let Node::View { view, operand } = self.graph.node(expr) {
+            views.push(match view {
+                View::Permute(permutation) => RowsView::Permute(permutation.clone()),
+                View::Slice(parts) => RowsView::Slice(
+                    parts.iter().cloned().zip(self.graph.shape(expr).iter().cloned()).collect(),
+                ),
+                _ => break,
+            });
+            expr = *operand;
+        }
+        views.reverse();
+        (expr, views)
+    }
+
     /// Returns the source of what a loop begins with, which is an array of the caller or stored.
     fn before(&self, expr: ExprId) -> Source {
         match self.graph.node(expr) {
@@ -303,7 +341,11 @@ impl<'g> Cutter<'g> {
         let graph = self.graph;
         let initial: Vec<Source> =
             repeated.carried.iter().map(|carried| self.before(carried.initial)).collect();
-        let rows = repeated.rows.iter().map(|rows| self.before(*rows)).collect();
+        let rows = repeated.rows.iter().map(|rows| {
+            let (array, views) = self.array_of(*rows);
+            Rows { source: self.before(array), views }
+        });
+        let rows = rows.collect();
         let steps = match &repeated.steps {
             Steps::Size(length) => Times::Size(length.clone()),
             Steps::Count(count) => match graph.node(*count) {
@@ -336,7 +378,7 @@ impl<'g> Cutter<'g> {
         let read = stacked.iter().zip(&repeated.stacked).filter_map(|(result, of)| Some(((*result)?, *of)));
         let read: Vec<(ExprId, ExprId)> = read.collect();
         roots.extend(read.iter().enumerate().map(|(number, (_, of))| (*of, Destination::Stacked(number))));
-        let step = self.part(&roots, false)?;
+        let step = if roots.is_empty() { None } else { Some(self.part(&roots, false)?) };
         let all_computed = repeated.carried.iter().all(|carried| is_moved(carried.next).is_none());
         let in_place = match all_computed && !repeated.carried.is_empty() {
             true => Some(self.part(&roots, true)?),

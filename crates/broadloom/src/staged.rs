@@ -6,7 +6,9 @@ use crate::options::CompileOptions;
 use crate::variant::CompileError;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
-use broadloom_ir::stages::{CarriedValue, Destination, LoopStage, Part, Slot, Source, Stage, Stages, Times};
+use broadloom_ir::stages::{
+    CarriedValue, Destination, LoopStage, Part, Rows, Slot, Source, Stage, Stages, Times,
+};
 use std::sync::Arc;
 
 /// The compiled stages of a graph.
@@ -36,10 +38,11 @@ pub(crate) struct CompiledLoop {
     pub(crate) call: Box<str>,
     pub(crate) steps: CompiledTimes,
     pub(crate) carried: Vec<CarriedValue>,
-    pub(crate) rows: Vec<Source>,
+    pub(crate) rows: Vec<Rows>,
     /// The slots of the stacked values.
     pub(crate) stacked: Vec<usize>,
-    pub(crate) step: CompiledPart,
+    /// `None` if a step computes nothing.
+    pub(crate) step: Option<CompiledPart>,
     /// Whether a step changes the carried values where they are.
     pub(crate) is_in_place: bool,
 }
@@ -68,9 +71,11 @@ pub(crate) fn compile_stages(
                     Times::Count(source) => CompiledTimes::Count(source),
                     Times::While(condition) => CompiledTimes::While(part(condition)?),
                 };
-                let in_place = in_place.filter(|changed| is_better(changed, &step, options));
+                let is_worth =
+                    |changed: &Part| step.as_ref().is_some_and(|step| is_better(changed, step, options));
+                let in_place = in_place.filter(is_worth);
                 let is_in_place = in_place.is_some();
-                let step = part(in_place.unwrap_or(step))?;
+                let step = in_place.or(step).map(part).transpose()?;
                 CompiledStage::Loop(Box::new(CompiledLoop {
                     call,
                     steps,

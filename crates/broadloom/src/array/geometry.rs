@@ -1,6 +1,7 @@
 //! Sizes and strides: the positions of an array's elements.
 #![allow(unsafe_code, reason = "elements are copied to where the strides say")]
 
+use broadloom_ir::dim::DimError;
 use broadloom_ir::dtype::DType;
 use smallvec::SmallVec;
 use std::fmt;
@@ -115,6 +116,18 @@ impl Geometry {
         }
         axes.reverse();
         Ok(Geometry { dtype, axes })
+    }
+
+    /// Returns a layout with these axes.
+    ///
+    /// # Errors
+    /// Returns an error if a size is negative or its elements cannot be addressed.
+    pub(crate) fn of_axes(&self, axes: &[AxisLayout]) -> Result<Geometry, DimError> {
+        let sizes: Option<SmallVec<[usize; 4]>> =
+            axes.iter().map(|axis| usize::try_from(axis.size).ok()).collect();
+        let strides: SmallVec<[isize; 4]> = axes.iter().map(|axis| axis.stride as isize).collect();
+        let made = sizes.and_then(|sizes| Geometry::new(self.dtype, &sizes, Some(&strides)).ok());
+        made.ok_or(DimError::Overflow)
     }
 
     /// Returns the same elements along axes of other sizes: an axis of size 1 is stretched with a stride of 0.

@@ -13,7 +13,7 @@ mod view;
 
 pub use convert::{IntoArrayView, IntoArrayViewMut};
 pub use geometry::LayoutError;
-pub(crate) use geometry::{Geometry, copy_from_array, copy_to_array};
+pub(crate) use geometry::{AxisLayout, Geometry, copy_from_array, copy_to_array};
 pub(crate) use input::Argument;
 pub use input::{Input, IntoInput};
 pub use owned::{AnyArray, Array, FromArray, OutputError};

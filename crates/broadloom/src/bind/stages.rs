@@ -7,13 +7,13 @@ use super::error::BindError;
 use super::outputs::BoundOutput;
 use super::sizes::{Given, Values, addressable, count, evaluate, size};
 use super::threads::Division;
-use crate::array::Geometry;
+use crate::array::{AxisLayout, Geometry};
 use crate::compiled::Inner;
 use crate::limits::Work;
 use crate::staged::{CompiledLoop, CompiledPart, CompiledStage, CompiledTimes, Staged};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::StepValue;
-use broadloom_ir::stages::{Destination as Target, Source};
+use broadloom_ir::stages::{Destination as Target, Rows, RowsView, Source};
 use broadloom_ir::{ExprId, SymbolId};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -62,14 +62,14 @@ pub(crate) struct BoundLoop {
     pub(crate) spare: Vec<(usize, usize)>,
     /// The number of kinds of carried values.
     pub(crate) kinds: usize,
-    /// The arrays of rows, with the distance of a row from the next in bytes.
-    pub(crate) rows: Vec<(Base, isize)>,
+    /// The arrays of rows.
+    pub(crate) rows: Vec<BoundRows>,
     /// The arrays of stacked values, with the bytes of a row.
     pub(crate) stacked: Vec<(Base, usize)>,
     /// Where the counter and the condition are in the memory of the call.
     pub(crate) counter: usize,
     pub(crate) condition: usize,
-    /// `None` if there are no steps, whose indices may lie in tables without elements.
+    /// `None` if there are no steps, whose indices may lie in tables without elements, or if they compute nothing.
     pub(crate) step: Option<BoundPart>,
     pub(crate) is_in_place: bool,
     /// If each element can take all steps before the next one begins.
@@ -86,6 +86,15 @@ pub(crate) struct Strips {
     /// The threads that may share the strips, and the number of steps from which on that is worth it.
     pub(crate) threads: usize,
     pub(crate) shared_from: i64,
+}
+
+/// An array of rows of a call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BoundRows {
+    pub(crate) base: Base,
+    /// Where the first row begins, and the distance of a row from the next, in bytes.
+    pub(crate) offset: isize,
+    pub(crate) distance: isize,
 }
 
 /// A carried value of a call.
@@ -228,6 +237,31 @@ impl Binder<'_, '_> {
         }
     }
 
+    /// Returns the layout and the place of an array of rows, and the number of elements before the first row.
+    fn rows(&self, rows: &Rows) -> Result<Option<(Geometry, Base, i64)>, BindError> {
+        let Some((mut geometry, base)) = self.source(rows.source) else { return Ok(None) };
+        let mut offset = 0_i64;
+        for view in &rows.views {
+            let axes: Vec<AxisLayout> = match view {
+                RowsView::Permute(permutation) => {
+                    permutation.iter().map(|axis| geometry.axes[*axis]).collect()
+                }
+                RowsView::Slice(parts) => {
+                    let mut axes = Vec::with_capacity(parts.len());
+                    for (axis, (part, length)) in geometry.axes.iter().zip(parts) {
+                        let start = evaluate(&part.start, self.values)?;
+                        offset = offset.wrapping_add(start.wrapping_mul(axis.stride));
+                        let stride = axis.stride.wrapping_mul(part.step);
+                        axes.push(AxisLayout { size: evaluate(length, self.values)?, stride });
+                    }
+                    axes
+                }
+            };
+            geometry = geometry.of_axes(&axes)?;
+        }
+        Ok(Some((geometry, base, offset)))
+    }
+
     /// Binds a part, or a part of a step.
     fn part(&mut self, part: &CompiledPart, of: Option<&CompiledLoop>) -> Result<BoundPart, BindError> {
         let graph = &part.inner.graph;
@@ -236,10 +270,9 @@ impl Binder<'_, '_> {
         for (source, info) in part.inputs.iter().zip(graph.inputs()) {
             let (geometry, place) = match (source, of) {
                 (Source::Step(value @ StepValue::Row(row)), Some(of)) => {
-                    let rows = of.rows.get(*row).and_then(|rows| self.source(*rows));
-                    let row =
-                        rows.map(|(Geometry { dtype, axes }, _)| Geometry { dtype, axes: axes[1..].into() });
-                    (row, Place::Step(*value))
+                    let rows = of.rows.get(*row).map(|rows| self.rows(rows)).transpose()?.flatten();
+                    let row = rows.map(|(rows, ..)| rows.of_axes(&rows.axes[1..]));
+                    (row.transpose()?, Place::Step(*value))
                 }
                 (Source::Step(value), _) => {
                     let shape: SmallVec<[usize; 4]> =
@@ -288,7 +321,7 @@ impl Binder<'_, '_> {
         let step = match steps {
             BoundTimes::Fixed(..=0) => None,
             BoundTimes::Fixed(_) | BoundTimes::Count(_) | BoundTimes::While(_) => {
-                Some(self.part(&of.step, Some(of))?)
+                of.step.as_ref().map(|step| self.part(step, Some(of))).transpose()?
             }
         };
         let mut kinds: Vec<Geometry> = Vec::new();
@@ -316,15 +349,18 @@ impl Binder<'_, '_> {
                 spare.push((kind, self.arena.add(geometry.count(), geometry.dtype)?));
             }
         }
-        let rows = of.rows.iter().map(|rows| match self.source(*rows) {
-            Some((geometry, base)) => {
-                // The distance was checked as bytes of an array, so it fits.
-                let stride = geometry.axes.first().map_or(0, |axis| axis.stride);
-                (base, stride as isize * geometry.dtype.size() as isize)
-            }
-            None => (Base::Nothing, 0),
-        });
-        let rows = rows.collect();
+        let mut rows = Vec::new();
+        for of in &of.rows {
+            rows.push(match self.rows(of)? {
+                Some((geometry, base, offset)) => {
+                    // Distances were checked as bytes of an array, so they fit.
+                    let stride = geometry.axes.first().map_or(0, |axis| axis.stride);
+                    let size = geometry.dtype.size() as isize;
+                    BoundRows { base, offset: offset as isize * size, distance: stride as isize * size }
+                }
+                None => BoundRows { base: Base::Nothing, offset: 0, distance: 0 },
+            });
+        }
         let stacked = of.stacked.iter().map(|slot| {
             let (geometry, base) = &self.slots[*slot];
             let row: usize = geometry.axes.iter().skip(1).map(|axis| axis.size as usize).product();

@@ -77,11 +77,10 @@ fn add(
                     true => "carried values change in place",
                     false => "each step writes the carried values to other arrays",
                 };
-                part(
-                    &of.step,
-                    bound.and_then(|bound| bound.step.as_ref()),
-                    format!("loop {loops}, step: {times}, {place}"),
-                );
+                if let Some(step) = &of.step {
+                    let bound = bound.and_then(|bound| bound.step.as_ref());
+                    part(step, bound, format!("loop {loops}, step: {times}, {place}"));
+                }
             }
         }
     }
@@ -112,10 +111,10 @@ pub(super) fn stored(inner: &Inner) -> Dim {
     let mut all: Vec<Dim> = own.collect();
     for stage in &staged.stages {
         let (part, turns) = match stage {
-            CompiledStage::Part(part) => (part, None),
-            CompiledStage::Loop(of) => (&of.step, Some(of)),
+            CompiledStage::Part(part) => (Some(part), None),
+            CompiledStage::Loop(of) => (of.step.as_ref(), Some(of)),
         };
-        all.push(stored(&part.inner));
+        all.extend(part.map(|part| stored(&part.inner)));
         // Values that do not change in place have a second array.
         let computed = turns.filter(|of| !of.is_in_place).into_iter().flat_map(|of| &of.carried);
         all.extend(computed.filter(|carried| carried.moved.is_none()).map(|carried| bytes(carried.result)));

@@ -82,7 +82,7 @@ impl<'r> Running<'r> {
             // Of two arrays that take turns, the last step writes to the one of the result.
             free.iter_mut().for_each(|arrays| arrays.reverse());
         }
-        let rows = bound.rows.iter().map(|(base, _)| pointer(*base)).collect();
+        let rows = bound.rows.iter().map(|rows| pointer(rows.base).wrapping_offset(rows.offset)).collect();
         let stacked = bound.stacked.iter().map(|(base, _)| pointer(*base)).collect();
         Running { bound, pointer, arena, current: SmallVec::new(), owned: free.clone(), free, rows, stacked }
     }
@@ -132,8 +132,8 @@ impl<'r> Running<'r> {
             for (array, carried) in before.iter().zip(&bound.carried) {
                 self.release(*array, carried.kind);
             }
-            for (row, (_, distance)) in self.rows.iter_mut().zip(&bound.rows) {
-                *row = row.wrapping_offset(*distance);
+            for (row, rows) in self.rows.iter_mut().zip(&bound.rows) {
+                *row = row.wrapping_offset(rows.distance);
             }
             for (row, (_, bytes)) in self.stacked.iter_mut().zip(&bound.stacked) {
                 *row = row.wrapping_add(*bytes);
@@ -174,7 +174,7 @@ impl<'r> Running<'r> {
                     continue;
                 }
                 Place::Step(StepValue::Row(number)) => {
-                    moving.push((argument, self.bound.rows[number].1));
+                    moving.push((argument, self.bound.rows[number].distance));
                     self.rows[number]
                 }
                 Place::Stacked(number) => {
@@ -274,6 +274,8 @@ impl<'r> Running<'r> {
         for number in 0..self.current.len() {
             let carried = &self.bound.carried[number];
             let result = (self.pointer)(carried.result);
+            // Nothing else goes where a result is.
+            self.free[carried.kind].retain(|array| *array != result);
             if self.current[number] == result {
                 continue;
             }
