@@ -256,7 +256,8 @@ impl Parser<'_> {
             (Some("assume"), _) => (Broken::Fact, Vec::new()),
             (Some("for" | "while" | "loop"), _) => {
                 self.loops += 1;
-                (Broken::Loop, Vec::new())
+                // Some of these are the names of what the loop carries; those of others have a meaning.
+                (Broken::Loop, tokens.iter().filter_map(name).collect())
             }
             _ if self.names_defined(start) > 0 => (Broken::Other, defined(0)),
             (Some("let" | "output"), _) if self.names_defined(start + 1) > 0 => (Broken::Other, defined(1)),

@@ -7,6 +7,7 @@ mod calls;
 mod chunks;
 mod derivatives;
 mod joins;
+mod loops;
 mod places;
 mod products;
 mod symbols;
@@ -54,6 +55,7 @@ pub const GALLERY: &[Section] = &[
         about: "Reported at the line of the method.",
         mistakes: joins::MISTAKES,
     },
+    Section { title: "Loops", about: "Reported at the line of the function.", mistakes: loops::MISTAKES },
     Section {
         title: "Derivatives",
         about: "Reported at the line of the method. [derivatives.md](derivatives.md) has the rules.",

@@ -193,6 +193,16 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
             "broadcasting never removes axes: use `squeeze`, `index` or a reduction"
                 .to_owned()
         }
+        Problem::CarriedShape { before, after, .. } if before.len() < after.len() => {
+            "a loop carries arrays of one shape: begin with one of the shape that the step gives, such as zeros".to_owned()
+        }
+        Problem::CarriedShape { .. } => "a loop carries arrays of one shape".to_owned(),
+        Problem::CarriedDType { before, after, .. } => format!(
+            "a loop carries values of one dtype: begin with {after}, or convert what the step gives to {before}"
+        ),
+        Problem::OutsideLoop { .. } => {
+            "take the value after the last step from the results of the loop, or stack the values of all steps".to_owned()
+        }
         Problem::NotOfInput => {
             "in `reshape`, write -1 for a size to infer; declare a size that may be 1 in the shape of an input"
                 .to_owned()

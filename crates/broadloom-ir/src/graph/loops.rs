@@ -153,11 +153,12 @@ pub enum Repeat {
 }
 
 impl Graph {
-    /// Begins a loop that carries named values, and takes rows along axis 0 of arrays. `call` is the function that the user
-    /// called.
+    /// Begins a loop that counts its steps, carries named values, and takes rows along axis 0 of arrays. `call` is the function
+    /// that the user called.
     pub fn begin_loop(
         &mut self,
         call: &'static str,
+        counter: &str,
         carried: &[(&str, ExprId)],
         rows: &[(&str, ExprId)],
         site: Site,
@@ -182,7 +183,7 @@ impl Graph {
         let depth = self.open_loops.len();
         let counter = match depth > MAX_LOOP_DEPTH {
             true => Err(Problem::Argument("stands in more than 15 other loops")),
-            false => self.step_value(id, StepValue::Counter, "step", (DType::I64, Shape::scalar()), site),
+            false => self.step_value(id, StepValue::Counter, counter, (DType::I64, Shape::scalar()), site),
         };
         open.counter = self.settle(counter, call, &[], site);
         for (number, (name, expr)) in carried.iter().enumerate() {
@@ -252,6 +253,8 @@ impl Graph {
                 results
             }
             Err(problem) => {
+                let operands =
+                    if matches!(problem, Problem::Unequal { .. }) { open.arrays } else { operands };
                 let poison = self.settle(Err(problem), call, &operands, site);
                 vec![poison; count]
             }

@@ -436,8 +436,8 @@ impl Parser<'_> {
                 ("`if` and `else` do not work element by element", "write `where(condition, a, b)`")
             }
             (Some(Token::Name), "for" | "while" | "in") => (
-                "loops are not supported: every operation works on whole tensors",
-                "reduce over an axis instead: `sum(x, axis=0)`",
+                "a loop is a statement: every operation works on whole tensors",
+                "reduce over an axis, `sum(x, axis=0)`, or write `for t in range(10) with u = x; next u = u / 2; end`",
             ),
             (Some(Token::Name), "is") => ("`is` does not compare elements", "write `==`"),
             (Some(Token::Name), "import" | "from") => {

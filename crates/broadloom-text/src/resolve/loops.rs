@@ -84,7 +84,8 @@ impl Resolver<'_> {
         };
         let call = if matches!(steps, Steps::While) { "while" } else { "for" };
         let site = self.sites.site(span);
-        let open = self.graph.begin_loop(call, &initial, &arrays, site);
+        let open =
+            self.graph.begin_loop(call, counter.map_or("step", |name| &name.text), &initial, &arrays, site);
         let before = self.names.clone();
         for ((of, value), (name, _)) in names.iter().zip(&open.carried).zip(&initial) {
             let value = if of.is_number { Value::Number(*value) } else { Value::Tensor(*value) };

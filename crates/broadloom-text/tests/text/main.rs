@@ -5,6 +5,7 @@ mod errors;
 mod functions;
 mod hostile;
 mod indices;
+mod loops;
 mod numpy;
 mod one_liners;
 mod ops;

@@ -6,7 +6,21 @@ use super::tensor::Tensor;
 use broadloom_ir::ExprId;
 use broadloom_ir::graph::{OpenLoop, Repeat, Site};
 
-/// A number of steps: a number, a size, or an integer tensor of rank 0, whose value each run reads.
+/// A number of steps: a number, a size, or an integer tensor of rank 0, whose value each run reads. Negative numbers stand for
+/// no step.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let (x, times) = (g.input::<f64>("x", shape![]), g.input::<i64>("times", shape![]));
+/// let [y] = repeat(times, [x], |_, [x]| [x * 2.0]);
+/// let kernel = y.compile()?;
+/// for (times, want) in [(0, 1.0), (3, 8.0), (10, 1024.0)] {
+///     let result: f64 = kernel.run((1.0f64, times))?.try_into()?;
+///     assert_eq!(result, want);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Times(Kind);
 
@@ -79,7 +93,7 @@ pub fn repeat<const N: usize>(
 /// let x = g.input::<f64>("x", shape![]);
 /// let halvings = |x: Tensor| repeat_while([x, 0 * x], |[x, _]| x.gt(1.0), |[x, n]| [x / 2.0, n + 1.0]);
 /// let [_, count] = halvings(x);
-/// let count: f64 = count.compile()?.run(&1000.0f64)?.try_into()?;
+/// let count: f64 = count.compile()?.run(1000.0f64)?.try_into()?;
 /// assert_eq!(count, 10.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -162,7 +176,7 @@ fn build(
     let arrays: Vec<(&str, ExprId)> = rows.iter().map(|tensor| ("row", tensor.expr)).collect();
     let mut begun: Option<OpenLoop> = None;
     let first = registry::build(key, before, &[], site, |graph, _| {
-        let open = graph.begin_loop(call, &initial, &arrays, site);
+        let open = graph.begin_loop(call, "step", &initial, &arrays, site);
         let counter = open.counter;
         begun = Some(open);
         counter

@@ -285,7 +285,9 @@ impl<'r> Running<'r> {
                 self.copy(result, array, carried.bytes);
                 self.current[number + 1..].iter_mut().filter(|at| **at == result).for_each(|at| *at = array);
             }
-            self.copy(self.current[number], result, carried.bytes);
+            let array = std::mem::replace(&mut self.current[number], result);
+            self.copy(array, result, carried.bytes);
+            self.release(array, carried.kind);
         }
     }
 

@@ -13,6 +13,7 @@ mod in_place;
 mod language;
 mod large_graphs;
 mod limits;
+mod loops;
 #[cfg(feature = "ndarray")]
 mod ndarrays;
 mod order;

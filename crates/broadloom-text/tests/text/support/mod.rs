@@ -73,8 +73,20 @@ pub fn canonical(graph: &CheckedGraph) -> String {
         let sizes: Vec<String> = input.shape.iter().map(size).collect();
         lines.push(format!("{} {} {sizes:?} {:?}", input.name, input.dtype, input.may_be_one));
     }
-    // The lines of the graph's own text, with new numbers.
-    let printed: Vec<String> = graph.to_string().lines().map(str::to_owned).collect();
+    // The lines of the graph's own text, with new numbers. The names of the values of a step may be others.
+    // The lines of a step name their loop, by a number that may be another one, too.
+    let mut loops: Vec<String> = Vec::new();
+    let mut without_name = |line: &str| {
+        let Some((before, rest)) = line.split_once(" of loop") else { return line.to_owned() };
+        let (of, after) = rest.split_once(' ').unwrap_or((rest, ""));
+        let known = loops.iter().position(|known| known == of).unwrap_or(loops.len());
+        if known == loops.len() {
+            loops.push(of.to_owned());
+        }
+        let before = before.split_once(" \"").map_or(before, |(before, _)| before);
+        format!("{before} of loop{known} {after}")
+    };
+    let printed: Vec<String> = graph.to_string().lines().map(&mut without_name).collect();
     let mut number: Vec<Option<usize>> = vec![None; graph.len()];
     let mut known: HashMap<String, usize> = HashMap::new();
     let is_all = |parts: &[SliceAxis]| parts.iter().all(|part| part.start.is_zero() && part.step == 1);

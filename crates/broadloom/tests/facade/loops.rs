@@ -1,0 +1,258 @@
+//! Loops: how they run and what they store. That they compute what the interpreter does is tested in the oracle.
+
+use broadloom::prelude::*;
+use broadloom::{BindError, CallError, CallLimits, Inputs, RunError, RunOptions, StopFlag, Threads};
+use std::time::{Duration, Instant};
+
+fn stepped(g: &Graph, times: i64) -> Tensor {
+    let x = g.input::<f64>("x", shape![g.symbol("n")]);
+    repeat(times, [x], |step, [u]| [u * 0.5 + step.cast::<f64>()])[0]
+}
+
+#[test]
+fn any_number_of_steps_is_one_kernel() {
+    let g = Graph::new();
+    let (x, times) = (g.input::<f64>("x", shape![g.symbol("n")]), g.input::<i64>("times", shape![]));
+    let [u] = repeat(times, [x], |_, [u]| [u + 1]);
+    let kernel = u.compile().unwrap();
+    for (times, want) in [(0i64, 1.0), (-5, 1.0), (1, 2.0), (1000, 1001.0), (1_000_000, 1_000_001.0)] {
+        let result: Vec<f64> =
+            kernel.run(inputs! { "x" => &[1.0f64; 3], "times" => times }).unwrap().try_into().unwrap();
+        assert_eq!(result, [want; 3], "{times}");
+    }
+    assert_eq!(kernel.explain().variants(), 1);
+}
+
+#[test]
+fn the_time_to_compile_does_not_depend_on_the_number_of_steps() {
+    let code = |times: i64| stepped(&Graph::new(), times).compile().unwrap().explain().code_bytes();
+    assert_eq!(code(2), code(2_000_000_000));
+}
+
+/// Elements that do not meet take all steps in turn, in place, on any number of threads.
+#[test]
+fn elements_take_all_steps_in_strips() {
+    let bits = |threads: Threads, count: usize| {
+        let options = CompileOptions { threads, parallel_threshold: 0, ..CompileOptions::default() };
+        let kernel = stepped(&Graph::new(), 100).compile_with(&options).unwrap();
+        let explained = kernel.explain();
+        assert!(explained.to_string().contains("100 steps, carried values change in place"), "{explained}");
+        let x: Vec<f64> = (0..count).map(|i| i as f64 * 0.1).collect();
+        let result: Vec<f64> = kernel.run(&x).unwrap().try_into().unwrap();
+        result.into_iter().map(f64::to_bits).collect::<Vec<u64>>()
+    };
+    for count in [0, 1, 17, 255, 256, 257, 1000, 70_000] {
+        let want: Vec<u64> = (0..count)
+            .map(|i| (0..100).fold(i as f64 * 0.1, |u, step| u * 0.5 + f64::from(step)).to_bits())
+            .collect();
+        assert_eq!(bits(Threads::Calling, count), want, "{count}");
+        assert_eq!(bits(Threads::count(3).unwrap(), count), want, "{count}");
+    }
+}
+
+/// A stencil reads its neighbours: two arrays take turns, and nothing else is stored.
+#[test]
+fn a_stencil_takes_turns_between_two_arrays() {
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let x = g.input::<f64>("x", shape![n, n]);
+    let [u] = repeat(7, [x], |_, [u]| {
+        let around = u.slice(slice![2.., 1..-1]) + u.slice(slice![..-2, 1..-1]);
+        [u.at(slice![1..-1, 1..-1]).set(0.5 * around)]
+    });
+    let kernel = u.compile().unwrap();
+    let explained = kernel.explain();
+    assert!(
+        explained.to_string().contains("each step writes the carried values to other arrays"),
+        "{explained}"
+    );
+    assert_eq!(explained.materialized_bytes().to_string(), "8*n*n");
+    for size in [2, 3, 9, 40] {
+        let mut want: Vec<f64> = (0..size * size).map(|i| (i * i % 17) as f64).collect();
+        let result: Vec<f64> =
+            kernel.run(ArrayView::new(&want, &[size, size]).unwrap()).unwrap().try_into().unwrap();
+        for _ in 0..7 {
+            let before = want.clone();
+            for i in 1..size - 1 {
+                for j in 1..size - 1 {
+                    want[i * size + j] = 0.5 * (before[(i + 1) * size + j] + before[(i - 1) * size + j]);
+                }
+            }
+        }
+        assert_eq!(result, want, "{size}");
+    }
+}
+
+/// Values that only change places are not copied from step to step.
+#[test]
+fn values_that_change_places_are_where_they_belong() {
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let [a, b, c] = ["a", "b", "c"].map(|name| g.input::<f64>(name, shape![n]));
+    let times = g.input::<i64>("times", shape![]);
+    let results = repeat(times, [a, b, c], |_, [a, b, c]| [b, c, a + b]);
+    let kernel = g.compile([("a", results[0]), ("b", results[1]), ("c", results[2])]).unwrap();
+    for times in 0..12i64 {
+        let given =
+            inputs! { "a" => &[1.0f64, 5.0], "b" => &[2.0f64, 6.0], "c" => &[3.0f64, 7.0], "times" => times };
+        let (a, b, c): (Vec<f64>, Vec<f64>, Vec<f64>) = kernel.run(given).unwrap().try_into().unwrap();
+        let mut want = [[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]];
+        for _ in 0..times {
+            want = want.map(|[a, b, c]| [b, c, a + b]);
+        }
+        assert_eq!([[a[0], b[0], c[0]], [a[1], b[1], c[1]]], want, "{times}");
+    }
+}
+
+#[test]
+fn rows_of_any_layout_are_read_where_they_are() {
+    let g = Graph::new();
+    let [t, n] = g.symbols(["t", "n"]);
+    let x = g.input::<f64>("x", shape![n, t]);
+    let zero = x.slice_axis(1, 0, 1) * 0.0;
+    // The rows are the columns, the last one first.
+    let ([_], [e]) = scan([zero], [x.t().flip(0)], |[s], [row]| {
+        let s = s * 0.5 + row;
+        ([s], [s])
+    });
+    let kernel = e.compile().unwrap();
+    assert!(!kernel.explain().to_string().contains("t0"), "nothing is stored: {}", kernel.explain());
+    let x: Vec<f64> = (0..12).map(f64::from).collect();
+    let result: Vec<f64> = kernel.run(ArrayView::new(&x, &[3, 4]).unwrap()).unwrap().try_into().unwrap();
+    let mut state = [0.0; 3];
+    let mut want = Vec::new();
+    for step in (0..4).rev() {
+        for (row, state) in state.iter_mut().enumerate() {
+            *state = *state * 0.5 + x[row * 4 + step];
+        }
+        want.extend(state);
+    }
+    assert_eq!(result, want);
+}
+
+#[test]
+fn results_go_to_the_arrays_of_the_caller() {
+    let kernel = stepped(&Graph::new(), 3).compile().unwrap();
+    let want: Vec<f64> = kernel.run(&[1.0f64, 2.0, 3.0]).unwrap().try_into().unwrap();
+    let mut dense = [0.0f64; 3];
+    kernel.run_into(&[1.0f64, 2.0, 3.0], &mut dense).unwrap();
+    assert_eq!(dense, want[..]);
+    let mut apart = [0.0f64; 6];
+    kernel.run_into(&[1.0f64, 2.0, 3.0], ArrayViewMut::strided(&mut apart, 0, &[3], &[2]).unwrap()).unwrap();
+    assert_eq!(apart, [want[0], 0.0, want[1], 0.0, want[2], 0.0]);
+    let bound = kernel.bind(&[1.0f64, 2.0, 3.0]).unwrap();
+    for _ in 0..3 {
+        let again: Vec<f64> = bound.run().unwrap().try_into().unwrap();
+        assert_eq!(again, want);
+    }
+}
+
+#[test]
+fn an_input_that_is_assigned_changes_only_when_all_steps_have_run() {
+    let g = Graph::new();
+    let x = g.input::<i64>("x", shape![4]);
+    let table = g.input::<f64>("table", shape![g.symbol("k")]);
+    let [y, _] = repeat(5, [table.take(x, 0), x], |step, [y, x]| [y + table.take(x + step, 0), x]);
+    x.assign((y * 0.0).cast::<i64>() + 7);
+    let kernel = g.compile([]).unwrap();
+    let table: Vec<f64> = (0..20).map(f64::from).collect();
+    let mut x = [0i64, 1, 2, 3];
+    kernel.run(inputs! { "x" => &mut x, "table" => &table }).unwrap();
+    assert_eq!(x, [7; 4]);
+    let mut x = [0i64, 1, 17, 3];
+    let error = kernel.run(inputs! { "x" => &mut x, "table" => &table }).unwrap_err();
+    assert_eq!(x, [0, 1, 17, 3]);
+    let text = format!("{error:#}");
+    assert!(
+        text.contains("in step 3 of `repeat`: `take`: the index at [2] is 20, but the axis has 20 elements"),
+        "{text}"
+    );
+    assert!(text.contains("loops.rs"), "{text}");
+}
+
+#[test]
+fn no_step_reads_nothing_of_empty_tables() {
+    let g = Graph::new();
+    let (x, times) =
+        (g.input::<f64>("x", shape![g.symbol("n")]), g.input::<f64>("rows", shape![g.symbol("t")]));
+    let ([last], []) =
+        scan([g.constant(1.5f64)], [times], |[s], [row]| ([s + x.take(row.cast::<i64>(), 0)], []));
+    let kernel = last.compile().unwrap();
+    let result: f64 =
+        kernel.run(inputs! { "x" => &[0.0f64; 0], "rows" => &[0.0f64; 0] }).unwrap().try_into().unwrap();
+    assert_eq!(result, 1.5);
+    let refused = kernel.run(inputs! { "x" => &[0.0f64; 0], "rows" => &[0.0f64; 2] });
+    assert!(matches!(refused, Err(CallError::Bind(BindError::EmptyTable(_)))), "{refused:?}");
+}
+
+/// A condition that always holds.
+#[test]
+fn a_loop_without_end_is_stopped() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n")]);
+    let [u] = repeat_while([x], |[u]| u.max(0).gt(0.0), |[u]| [u]);
+    let kernel = u.compile().unwrap();
+    let start = Instant::now();
+    let late = kernel.run_with(&[1.0f64, 2.0], &RunOptions::new().within(Duration::from_millis(50)));
+    assert!(matches!(late, Err(CallError::Run(RunError::DeadlinePassed))), "{late:?}");
+    let flag = StopFlag::new();
+    flag.stop();
+    let stopped = kernel.run_with(&[1.0f64, 2.0], &RunOptions::new().stopped_by(&flag));
+    assert!(matches!(stopped, Err(CallError::Run(RunError::Stopped))), "{stopped:?}");
+    assert!(start.elapsed() < Duration::from_secs(5));
+    // A condition that is NaN holds for nothing.
+    let result: Vec<f64> = kernel.run(&[f64::NAN, -1.0]).unwrap().try_into().unwrap();
+    assert!(result[0].is_nan());
+    let long = stepped(&Graph::new(), i64::MAX).compile().unwrap();
+    let late = long.run_with(&[1.0f64; 100], &RunOptions::new().within(Duration::from_millis(50)));
+    assert!(matches!(late, Err(CallError::Run(RunError::DeadlinePassed))), "{late:?}");
+}
+
+#[test]
+fn limits_count_all_steps() {
+    let work = |times: i64| {
+        stepped(&Graph::new(), times).compile().unwrap().bind(&[1.0f64; 1000]).unwrap().work().total
+    };
+    assert!(work(1000) > 900 * work(1), "{} {}", work(1000), work(1));
+    let options = CompileOptions {
+        limits: CallLimits { work: 1_000_000, ..CallLimits::default() },
+        ..CompileOptions::default()
+    };
+    let refused = stepped(&Graph::new(), 1_000_000).compile_with(&options).unwrap().run(&[1.0f64; 1000]);
+    assert!(matches!(refused, Err(CallError::Bind(BindError::Limit { .. }))), "{refused:?}");
+    // Of a condition nobody knows how often it holds.
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![]);
+    let [u] = repeat_while([x], |[u]| u.gt(1.0), |[u]| [u / 2.0]);
+    let refused = u.compile_with(&options).unwrap().run(8.0f64);
+    assert!(matches!(refused, Err(CallError::Bind(BindError::Limit { .. }))), "{refused:?}");
+}
+
+#[test]
+fn chunks_take_loops_that_do_not_see_the_rows() {
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let (x, w) = (g.input::<f64>("x", shape![n]), g.input::<f64>("w", shape![3]));
+    let [w] = repeat(3, [w], |_, [w]| [w * 2.0]);
+    let chunked = (x * w.sum(0)).compile().unwrap().in_chunks("n").unwrap();
+    let weights = [1.0f64, 2.0, 3.0];
+    let mut run = chunked.start(inputs! { "w" => &weights }).unwrap();
+    let rows: Vec<f64> = run.push(&[1.0f64, 2.0]).unwrap().try_into().unwrap();
+    assert_eq!(rows, [48.0, 96.0]);
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n")]);
+    let [u] = repeat(3, [x], |_, [u]| [u * 2.0]);
+    let refused = u.compile().unwrap().in_chunks("n").unwrap_err().to_string();
+    assert!(refused.contains("cannot be computed from chunks of `n`"), "{refused}");
+}
+
+#[test]
+fn a_size_that_is_given_counts_steps() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![]);
+    let [u] = repeat(g.parameter("times"), [x], |_, [u]| [u * 2.0]);
+    let kernel = u.compile().unwrap();
+    let result: f64 =
+        kernel.run(Inputs::new().named("x", 1.0f64).with_size("times", 10)).unwrap().try_into().unwrap();
+    assert_eq!(result, 1024.0);
+}
