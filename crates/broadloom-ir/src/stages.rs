@@ -118,6 +118,8 @@ pub struct Rows {
 pub enum RowsView {
     /// Axis `i` is axis `permutation[i]` of the array.
     Permute(Permutation),
+    /// Stretched to these sizes: the axes are aligned at the last one, and have the literal size 1, the same size, or are new.
+    Stretch(Vec<Dim>),
     /// These elements of the axes: where they begin, which step they take, and how many they are.
     Slice(Vec<(SliceAxis, Dim)>),
 }
@@ -321,6 +323,7 @@ impl<'g> Cutter<'g> {
                 View::Slice(parts) => RowsView::Slice(
                     parts.iter().cloned().zip(self.graph.shape(expr).iter().cloned()).collect(),
                 ),
+                View::BroadcastTo => RowsView::Stretch(self.graph.shape(expr).to_vec()),
                 _ => break,
             });
             expr = *operand;

@@ -115,6 +115,25 @@ pub(crate) enum Filled {
     Like(Option<u8>),
 }
 
+/// A recurrence along an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Recurrence {
+    EwmMean,
+    EwmVar,
+    EwmStd,
+    Filter,
+    Linear,
+    LogSumExp,
+    Drawdown,
+}
+
+impl Recurrence {
+    /// Whether the axis is the first one unless said, along which series run; otherwise it is the last one.
+    pub fn is_of_series(self) -> bool {
+        !matches!(self, Recurrence::Filter | Recurrence::LogSumExp)
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Function {
     Elementwise(Op),
@@ -179,6 +198,7 @@ pub(crate) enum Function {
         numbers: bool,
     },
     Diff,
+    Recurrence(Recurrence),
     Concat,
     Stack,
     Jvp,
@@ -321,6 +341,25 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("logical_and.reduce", Function::Fold(ReduceOp::All), REDUCE_SUM),
     ("logical_or.reduce", Function::Fold(ReduceOp::Any), REDUCE_SUM),
     ("diff", Function::Diff, &["x", "n?", "axis?"]),
+    (
+        "ewm_mean",
+        Function::Recurrence(Recurrence::EwmMean),
+        &["x", "alpha", "axis?", "adjust?", "ignore_na?"],
+    ),
+    (
+        "ewm_var",
+        Function::Recurrence(Recurrence::EwmVar),
+        &["x", "alpha", "axis?", "adjust?", "ignore_na?", "bias?"],
+    ),
+    (
+        "ewm_std",
+        Function::Recurrence(Recurrence::EwmStd),
+        &["x", "alpha", "axis?", "adjust?", "ignore_na?", "bias?"],
+    ),
+    ("lfilter", Function::Recurrence(Recurrence::Filter), &["b", "a", "x", "axis?"]),
+    ("linear_recurrence", Function::Recurrence(Recurrence::Linear), &["a", "x", "axis?", "initial?"]),
+    ("cumulative_logsumexp", Function::Recurrence(Recurrence::LogSumExp), &["x", "axis?"]),
+    ("drawdown", Function::Recurrence(Recurrence::Drawdown), &["x", "axis?"]),
     ("concat", Function::Concat, &["arrays", "axis?"]),
     ("stack", Function::Stack, &["arrays", "axis?"]),
     ("vstack", Function::Joined(Joined::Rows), &["arrays"]),

@@ -156,6 +156,20 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "x without the axes; size 1 for each with keepdims", "any; bool", "logical_and.reduce(array([[True, False], [True, True]]))" => "[ True False]";
     "logical_or.reduce": "Whether any element is true over the given axes, by default the first.",
         "x without the axes; size 1 for each with keepdims", "any; bool", "logical_or.reduce(array([[True, False], [True, False]]))" => "[ True False]";
+    "ewm_mean": "The exponentially weighted mean of the elements so far along an axis (the first one by default), as pandas' `ewm(alpha=..).mean()`: each element weighs `1 - alpha` times as much as the next. With `adjust=False`, `1 - alpha` of the mean before and `alpha` of the element; `ignore_na=True` counts no step for NaN.",
+        "same as x", "any; floats", "ewm_mean(array([1.0, 2.0, 4.0]), 0.5, adjust=False)" => "[1.   1.5  2.75]";
+    "ewm_var": "The exponentially weighted variance, like `ewm_mean`; with `bias=True`, not corrected for a sample.",
+        "same as x", "any; floats", "ewm_var(array([1.0, 3.0]), 0.5, bias=True)" => "[0.         0.88888889]";
+    "ewm_std": "The square root of `ewm_var`.",
+        "same as x", "any; floats", "ewm_std(array([1.0, 3.0]), 0.5, bias=True)" => "[0.         0.94280904]";
+    "lfilter": "A digital filter along an axis (the last one by default), as scipy's `signal.lfilter`: `a[0] y[t] = b[0] x[t] + b[1] x[t-1] + .. - a[1] y[t-1] - ..`.",
+        "same as x", "any; floats", "lfilter([1, 2], [1, -0.5], array([1.0, 0.0, 0.0]))" => "[1.   2.5  1.25]";
+    "linear_recurrence": "`y[t] = a[t] * y[t-1] + x[t]` along an axis (the first one by default), with `initial`, 0 by default, before the first element.",
+        "same as x", "any; floats", "linear_recurrence(0.5, array([1.0, 1.0, 1.0]))" => "[1.   1.5  1.75]";
+    "cumulative_logsumexp": "log(sum(exp(x))) of the elements so far along an axis (the last one by default), without overflow.",
+        "same as x", "any; floats", "cumulative_logsumexp(zeros(2))" => "[0.         0.69314718]";
+    "drawdown": "How far each element is below the greatest one so far along an axis (the first one by default): `x / cummax(x) - 1`.",
+        "same as x", "any; floats", "drawdown(array([4.0, 2.0, 8.0]))" => "[ 0.  -0.5  0. ]";
     "diff": "The differences of neighbours along an axis (the last one by default), taken `n` times; for bool, whether they differ.",
         "the axis shrinks by n, which is 1 by default", "any; same as x", "diff(array([1, 4, 9]))" => "[3 5]";
     "take": "The elements at positions along an axis, like `x[indices]`; negative positions count from the end.",

@@ -16,6 +16,7 @@ mod make;
 mod operator;
 mod order;
 mod product;
+mod recurrences;
 mod reduce;
 mod samples;
 mod session;

@@ -61,8 +61,8 @@ pub use bind::{
 };
 pub use chunks::{ChunkError, ChunkRun, Chunked};
 pub use dsl::{
-    At, Chosen, Dim, Filtered, Graph, IntoAxes, IntoAxis, IntoFractions, IntoNewShape, IntoPairs, NewSize,
-    Operand, Padding, RangeNumber, Shape, SliceItem, Spacing, Symbol, Tensor, Times, concat, einsum,
+    At, Chosen, Dim, Ewm, Filtered, Graph, IntoAxes, IntoAxis, IntoFractions, IntoNewShape, IntoPairs,
+    NewSize, Operand, Padding, RangeNumber, Shape, SliceItem, Spacing, Symbol, Tensor, Times, concat, einsum,
     meshgrid, repeat, repeat_while, scan, select, stack,
 };
 #[doc(inline)]

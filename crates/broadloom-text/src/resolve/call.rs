@@ -53,6 +53,7 @@ fn computes(function: Function) -> bool {
             | Function::NanToNum
             | Function::Einsum
             | Function::Diff
+            | Function::Recurrence(_)
             | Function::Median { .. }
             | Function::Quantile { .. }
             | Function::Several(_)
@@ -322,6 +323,7 @@ impl Resolver<'_> {
                 let Some(x) = self.operand(call, "x")? else { return Ok(None) };
                 return self.build(span, |graph, site| graph.diff(x, order, axis, site)).map(Some);
             }
+            Function::Recurrence(of) => return self.recurrence(of, call),
             Function::Take | Function::TakeAlongAxis => {
                 let (Some(x), Some(indices)) = (self.operand(call, "x")?, self.operand(call, "indices")?)
                 else {

@@ -246,6 +246,17 @@ impl Binder<'_, '_> {
                 RowsView::Permute(permutation) => {
                     permutation.iter().map(|axis| geometry.axes[*axis]).collect()
                 }
+                RowsView::Stretch(sizes) => {
+                    let own = geometry.axes.iter().rev().map(Some).chain(std::iter::repeat(None));
+                    let mut axes = Vec::with_capacity(sizes.len());
+                    for (size, own) in sizes.iter().rev().zip(own) {
+                        let size = evaluate(size, self.values)?;
+                        let stride = own.filter(|own| own.size == size).map_or(0, |own| own.stride);
+                        axes.push(AxisLayout { size, stride });
+                    }
+                    axes.reverse();
+                    axes
+                }
                 RowsView::Slice(parts) => {
                     let mut axes = Vec::with_capacity(parts.len());
                     for (axis, (part, length)) in geometry.axes.iter().zip(parts) {

@@ -2,6 +2,7 @@
 
 use super::Tensor;
 use broadloom_ir::ExprId;
+use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Graph, Literal, Site};
 use half::{bf16, f16};
 
@@ -37,6 +38,16 @@ impl Operand {
         match self.0 {
             Kind::Tensor(tensor) => tensor.expr,
             Kind::Literal(literal) => graph.literal(literal, graph.dtype(tensor), site),
+        }
+    }
+
+    /// Returns the expression; a number takes the dtype of floats in which a tensor is computed with floats.
+    pub(super) fn beside_float(self, graph: &mut Graph, tensor: ExprId, site: Site) -> ExprId {
+        let dtype = graph.dtype(tensor);
+        let dtype = if dtype.is_float() { dtype.arithmetic() } else { DType::F64 };
+        match self.0 {
+            Kind::Tensor(tensor) => tensor.expr,
+            Kind::Literal(literal) => graph.literal(literal, dtype, site),
         }
     }
 
