@@ -10,6 +10,7 @@ mod numpy;
 mod one_liners;
 mod ops;
 mod precedence;
+mod recurrences;
 mod round_trip;
 mod session;
 mod several;
