@@ -65,7 +65,7 @@ pub use filtered::{Filter, Terms};
 pub use index::IndexItem;
 pub use join::NO_TENSORS;
 pub(crate) use lints::wider;
-pub use loops::{Carried, Loop, MAX_LOOP_DEPTH, OpenLoop, Repeat, StepValue, Steps};
+pub use loops::{Carried, Loop, MAX_LOOP_DEPTH, OpenLoop, Repeat, StepValue, Steps, ValueOf};
 pub use makers::Triangle;
 pub use mistake::Mistake;
 pub use node::{Axes, Node, Operands, Permutation, SliceAxis, View};

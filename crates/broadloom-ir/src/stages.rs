@@ -11,7 +11,7 @@
 use crate::diagnostics::Diagnostics;
 use crate::dim::Dim;
 use crate::dtype::{DType, Scalar};
-use crate::graph::{CheckedGraph, Loop, Node, Permutation, SliceAxis, StepValue, Steps, View};
+use crate::graph::{CheckedGraph, Loop, Node, Permutation, SliceAxis, StepValue, Steps, ValueOf, View};
 use crate::ids::{ExprId, InputId, LoopId};
 use crate::shape::Shape;
 use crate::transform::Rewriter;
@@ -190,20 +190,21 @@ impl<'g> Cutter<'g> {
     fn run(mut self) -> Result<Stages, Diagnostics> {
         let graph = self.graph;
         let roots: Vec<ExprId> = graph.outputs().iter().map(|output| output.expr).collect();
-        let mut loops: BTreeMap<(usize, LoopId), (ExprId, &'g Loop)> = BTreeMap::new();
+        let mut loops: BTreeMap<(usize, LoopId), (ExprId, Loop)> = BTreeMap::new();
         for expr in self.reachable(&roots, &|_| false) {
             if let Node::Loop { repeated, .. } = graph.node(expr)
                 && self.innermost[expr.index()].is_none()
             {
-                loops.entry((self.level[expr.index()], repeated.id)).or_insert((expr, repeated));
+                let key = (self.level[expr.index()], repeated.id);
+                loops.entry(key).or_insert_with(|| (expr, Loop::clone(repeated))).1.merge(repeated);
             }
         }
         let mut stages = Vec::new();
         let levels: BTreeSet<usize> = loops.keys().map(|(level, _)| *level).collect();
         for level in levels {
-            let here: Vec<(ExprId, &Loop)> = loops
-                .range((level, LoopId::new(0))..(level + 1, LoopId::new(0)))
-                .map(|(_, of)| *of)
+            let here: Vec<(ExprId, Loop)> = loops
+                .extract_if((level, LoopId::new(0))..(level + 1, LoopId::new(0)), |_, _| true)
+                .map(|(_, of)| of)
                 .collect();
             let mut wanted = BTreeSet::new();
             for (_, repeated) in &here {
@@ -225,7 +226,7 @@ impl<'g> Cutter<'g> {
                 }
             }
             for (expr, repeated) in here {
-                stages.push(Stage::Loop(Box::new(self.loop_stage(expr, repeated)?)));
+                stages.push(Stage::Loop(Box::new(self.loop_stage(expr, &repeated)?)));
             }
         }
         let outputs = graph.outputs().iter().enumerate();
@@ -360,15 +361,13 @@ impl<'g> Cutter<'g> {
                 Times::While(self.part(&[(*condition, Destination::Condition)], false)?)
             }
         };
-        let results: Vec<Option<ExprId>> = (0..repeated.results())
-            .map(|number| {
-                graph.exprs().find(|expr| match graph.node(*expr) {
-                    Node::Loop { repeated: of, result } => of.id == repeated.id && *result == number,
-                    _ => false,
-                })
-            })
-            .collect();
-        let (last, stacked) = results.split_at(repeated.carried.len());
+        let results_of = |value: ValueOf| {
+            let is_it = move |expr: &ExprId| match graph.node(*expr) {
+                Node::Loop { repeated: of, result } => of.id == repeated.id && of.value_of(*result) == value,
+                _ => false,
+            };
+            graph.exprs().filter(is_it).collect::<Vec<ExprId>>()
+        };
         let is_moved = |next: ExprId| match graph.node(next) {
             Node::Step { of, value: StepValue::Carried(from), .. } if *of == repeated.id => Some(*from),
             _ => None,
@@ -378,9 +377,9 @@ impl<'g> Cutter<'g> {
         let mut roots: Vec<(ExprId, Destination)> =
             computed.map(|(number, carried)| (carried.next, Destination::Carried(number))).collect();
         // What nobody reads is not stacked.
-        let read = stacked.iter().zip(&repeated.stacked).filter_map(|(result, of)| Some(((*result)?, *of)));
-        let read: Vec<(ExprId, ExprId)> = read.collect();
-        roots.extend(read.iter().enumerate().map(|(number, (_, of))| (*of, Destination::Stacked(number))));
+        let stacked = repeated.stacked.iter().map(|of| (*of, results_of(ValueOf::Stacked(*of))));
+        let read: Vec<(ExprId, Vec<ExprId>)> = stacked.filter(|(_, results)| !results.is_empty()).collect();
+        roots.extend(read.iter().enumerate().map(|(number, (of, _))| (*of, Destination::Stacked(number))));
         let step = if roots.is_empty() { None } else { Some(self.part(&roots, false)?) };
         let all_computed = repeated.carried.iter().all(|carried| is_moved(carried.next).is_none());
         let in_place = match all_computed && !repeated.carried.is_empty() {
@@ -388,27 +387,26 @@ impl<'g> Cutter<'g> {
             false => None,
         };
         let mut carried = Vec::new();
-        for ((of, result), initial) in repeated.carried.iter().zip(last).zip(initial) {
+        for ((number, of), initial) in repeated.carried.iter().enumerate().zip(initial) {
             let slot = self.slot(of.initial);
-            self.finish(*result, slot);
+            self.finish(&results_of(ValueOf::Carried(number)), slot);
             carried.push(CarriedValue { initial, result: slot, moved: is_moved(of.next) });
         }
         let mut slots = Vec::new();
-        for (result, _) in read {
-            let slot = self.slot(result);
-            self.finish(Some(result), slot);
+        for (_, results) in read {
+            let slot = self.slot(results[0]);
+            self.finish(&results, slot);
             slots.push(slot);
         }
         Ok(LoopStage { call: graph.call(expr).into(), steps, carried, rows, stacked: slots, step, in_place })
     }
 
-    /// Records the slot of a result, which is an array of the caller where it is an output.
-    fn finish(&mut self, result: Option<ExprId>, slot: usize) {
-        let Some(result) = result else { return };
-        self.stored.insert(result, slot);
+    /// Records the slot of equal results, which is an array of the caller where one is an output.
+    fn finish(&mut self, results: &[ExprId], slot: usize) {
+        self.stored.extend(results.iter().map(|result| (*result, slot)));
         let mut outputs = self.graph.outputs().iter();
         self.slots[slot].output =
-            outputs.position(|output| output.expr == result && output.assigned.is_none());
+            outputs.position(|output| results.contains(&output.expr) && output.assigned.is_none());
     }
 
     /// Returns the graph that computes some expressions, from arrays, from what is stored, and from the values of a step.

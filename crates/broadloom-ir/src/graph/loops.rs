@@ -47,6 +47,15 @@ pub struct Loop {
     pub stacked: Vec<ExprId>,
 }
 
+/// What a result of a loop is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueOf {
+    /// The carried value with this number, after the last step.
+    Carried(usize),
+    /// This value of all steps.
+    Stacked(ExprId),
+}
+
 /// A value that a loop carries from step to step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Carried {
@@ -106,6 +115,33 @@ impl Loop {
             .into_iter()
             .chain(self.carried.iter().map(|carried| carried.initial))
             .chain(self.rows.iter().copied())
+    }
+
+    /// Returns the value whose results a result has, in one step or after the last one: that of the carried value with a number,
+    /// or a stacked one.
+    pub fn value_of(&self, result: usize) -> ValueOf {
+        match result.checked_sub(self.carried.len()) {
+            None => ValueOf::Carried(result),
+            Some(stacked) => ValueOf::Stacked(self.stacked[stacked]),
+        }
+    }
+
+    /// Adds the stacked values of the same loop, as others have them who read more of it.
+    pub fn merge(&mut self, other: &Loop) {
+        let more: Vec<ExprId> =
+            other.stacked.iter().copied().filter(|expr| !self.stacked.contains(expr)).collect();
+        self.stacked.extend(more);
+    }
+
+    /// Returns the number of a result that is this value, if there is one.
+    pub fn result_of(&self, value: ValueOf) -> Option<usize> {
+        match value {
+            ValueOf::Carried(number) => Some(number),
+            ValueOf::Stacked(expr) => {
+                let place = self.stacked.iter().position(|stacked| *stacked == expr)?;
+                Some(self.carried.len() + place)
+            }
+        }
     }
 
     /// Returns the number of results: the last carried values, then the stacked values.

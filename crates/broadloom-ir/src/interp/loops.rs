@@ -3,13 +3,22 @@
 use super::error::{Fault, InterpretError, Rule};
 use super::{Array, Run, view};
 use crate::dtype::{DType, Scalar};
-use crate::graph::{Loop, Node, StepValue, Steps};
+use crate::graph::{Loop, Node, StepValue, Steps, ValueOf};
 use crate::ids::{ExprId, LoopId};
 
 impl Run<'_> {
     /// Runs a loop, and keeps its results, which the first of them asks for.
     pub(super) fn repeat(&mut self, repeated: &Loop, first: ExprId) -> Result<(), InterpretError> {
         let graph = self.graph;
+        let mut repeated = repeated.clone();
+        for expr in graph.exprs() {
+            if let Node::Loop { repeated: of, .. } = graph.node(expr)
+                && of.id == repeated.id
+            {
+                repeated.merge(of);
+            }
+        }
+        let repeated = &repeated;
         let values: Vec<(ExprId, StepValue)> = graph
             .exprs()
             .filter_map(|expr| match graph.node(expr) {
@@ -70,13 +79,13 @@ impl Run<'_> {
             if of.id != repeated.id {
                 continue;
             }
-            let array = match result.checked_sub(carried.len()) {
-                None => carried[*result].clone(),
-                Some(number) => Array {
-                    dtype: graph.dtype(expr),
-                    shape: self.declared_shape(expr)?,
-                    elements: stacked[number].clone(),
-                },
+            let array = match of.value_of(*result) {
+                ValueOf::Carried(number) => carried[number].clone(),
+                ValueOf::Stacked(value) => {
+                    let number = repeated.stacked.iter().position(|stacked| *stacked == value);
+                    let elements = number.map(|number| stacked[number].clone()).unwrap_or_default();
+                    Array { dtype: graph.dtype(expr), shape: self.declared_shape(expr)?, elements }
+                }
             };
             self.keep(expr, array)?;
         }

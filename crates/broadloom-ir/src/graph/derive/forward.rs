@@ -1,12 +1,12 @@
 //! Forward mode: from values to what depends on them.
 
 use super::super::views::signed;
-use super::super::{Node, Sort};
+use super::super::{Loop, Node, Sort};
 use super::reverse::Kind;
 use super::rule::Rule;
 use super::{Derivation, Slope, Walk};
 use crate::dim::Dim;
-use crate::ids::ExprId;
+use crate::ids::{ExprId, LoopId};
 use crate::ops::Op;
 use crate::problem::Problem;
 use crate::reduce::ReduceOp;
@@ -27,9 +27,23 @@ impl Derivation<'_> {
         let mut directions: HashMap<ExprId, Vec<ExprId>> = HashMap::new();
         along.iter().for_each(|(by, direction)| directions.entry(*by).or_default().push(*direction));
         let mut tangents = Tangents::new();
+        let mut of_loops: HashMap<LoopId, (Loop, Vec<Option<ExprId>>)> = HashMap::new();
         for &expr in &walk.active {
             let shape = self.graph.written(expr).clone();
-            let mut tangent = self.tangent(expr, &tangents)?;
+            let mut tangent = match self.graph.node(expr).clone() {
+                Node::Loop { repeated, result } => {
+                    // All results of a loop are derived together.
+                    if !of_loops.contains_key(&repeated.id) {
+                        let (_, all) = self.merged(&repeated, walk);
+                        let found = self.tangents_of_loop(&all, &tangents)?;
+                        of_loops.insert(repeated.id, (all, found));
+                    }
+                    let (all, found) = &of_loops[&repeated.id];
+                    let place = all.result_of(repeated.value_of(result));
+                    place.and_then(|place| found.get(place).copied().flatten())
+                }
+                _ => self.tangent(expr, &tangents)?,
+            };
             for direction in directions.get(&expr).into_iter().flatten() {
                 let direction =
                     self.graph.convert(*direction, self.graph.dtype(expr).arithmetic(), self.site)?;

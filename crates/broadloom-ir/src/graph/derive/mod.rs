@@ -13,6 +13,7 @@
 //! change no bit.
 
 mod forward;
+mod loops;
 mod moves;
 mod reduced;
 mod reverse;

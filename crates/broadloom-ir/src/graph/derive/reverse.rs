@@ -1,11 +1,11 @@
 //! Reverse mode: from a result to what it depends on.
 
 use super::super::views::{inverse, signed};
-use super::super::{Node, SliceAxis, Sort, View};
+use super::super::{Node, SliceAxis, Sort, ValueOf, View};
 use super::rule::{Normalized, Rule};
 use super::{Derivation, Slope, Walk};
 use crate::dim::Dim;
-use crate::ids::ExprId;
+use crate::ids::{ExprId, LoopId};
 use crate::ops::Op;
 use crate::problem::Problem;
 use crate::reduce::ReduceOp;
@@ -72,6 +72,8 @@ impl Derivation<'_> {
 
 struct Reverse<'d, 'g> {
     derivation: &'d mut Derivation<'g>,
+    /// The cotangents of results of loops, until all of a loop are known.
+    of_loops: HashMap<LoopId, Vec<(ValueOf, ExprId)>>,
     /// What users have sent so far, added in their order.
     sent: HashMap<ExprId, Cotangent>,
     walk: &'d Walk,
@@ -87,15 +89,20 @@ impl Derivation<'_> {
         walk: &Walk,
     ) -> Result<Vec<ExprId>, Problem> {
         let seed = Cotangent { value: seed, guard: None, zeroed: false, steep: false };
-        let mut reverse = Reverse { derivation: self, sent: HashMap::from([(y, seed)]), walk };
+        let mut reverse =
+            Reverse { derivation: self, of_loops: HashMap::new(), sent: HashMap::from([(y, seed)]), walk };
         let wanted: HashSet<ExprId> = by.iter().copied().collect();
         let mut found = HashMap::new();
         for &expr in walk.active.iter().rev() {
-            let Some(total) = reverse.sent.remove(&expr) else { continue };
-            if wanted.contains(&expr) {
+            let total = reverse.sent.remove(&expr);
+            if let Some(total) = total.filter(|_| wanted.contains(&expr)) {
                 found.insert(expr, total);
             }
-            reverse.derive(expr, total)?;
+            match (reverse.derivation.graph.node(expr), total) {
+                (Node::Loop { .. }, total) => reverse.derive_loop(expr, total)?,
+                (_, Some(total)) => reverse.derive(expr, total)?,
+                (_, None) => {}
+            }
         }
         let mut results = Vec::with_capacity(by.len());
         for expr in by {
@@ -311,6 +318,7 @@ impl Reverse<'_, '_> {
                 let sent = self.derivation.reverse_scan(op, [operand, expr], axis, value)?;
                 self.send_whole(operand, sent, false)
             }
+            // Results of loops are derived together.
             Node::Segment { .. } | Node::Scan { .. } | Node::Loop { .. } => Err(Problem::NoDerivative),
             Node::Input(_)
             | Node::Constant(_)
@@ -320,6 +328,34 @@ impl Reverse<'_, '_> {
             | Node::Search { .. }
             | Node::Poison => Ok(()),
         }
+    }
+
+    /// Derives a loop, if this is the last of its results in the order of this walk.
+    fn derive_loop(&mut self, expr: ExprId, given: Option<Cotangent>) -> Result<(), Problem> {
+        let Node::Loop { repeated, result } = self.derivation.graph.node(expr).clone() else { return Ok(()) };
+        if let Some(given) = given {
+            let shape = self.derivation.graph.written(expr).clone();
+            let whole = self.whole(given, &shape)?;
+            self.of_loops.entry(repeated.id).or_default().push((repeated.value_of(result), whole));
+        }
+        let (first, repeated) = self.derivation.merged(&repeated, self.walk);
+        if first != Some(expr) {
+            return Ok(());
+        }
+        let Some(found) = self.of_loops.remove(&repeated.id) else { return Ok(()) };
+        let mut cotangents: HashMap<usize, ExprId> = HashMap::new();
+        for (value, cotangent) in found {
+            let Some(result) = repeated.result_of(value) else { continue };
+            let total = match cotangents.get(&result) {
+                Some(before) => self.derivation.op(Op::Add, &[*before, cotangent])?,
+                None => cotangent,
+            };
+            cotangents.insert(result, total);
+        }
+        let walk = self.walk;
+        let sent =
+            self.derivation.sent_by_loop(&repeated, &cotangents, &|expr| walk.is_active.contains(&expr))?;
+        sent.into_iter().try_for_each(|(to, value)| self.send_whole(to, value, false))
     }
 
     /// Returns a cotangent in the shape of its value.

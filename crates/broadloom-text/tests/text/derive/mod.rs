@@ -132,6 +132,28 @@ const CASES: &[(&[&str], &[&str])] = &[
     ),
 ];
 
+/// Statements, and the loss after the last of them, of the inputs of the first row of [`CASES`].
+const LOOPS: &[&str] = &[
+    "for t in range(3) with u = x; next u = sin(u) * y + u[::-1]; end; sum(u * y)",
+    "for t in range(0) with u = x; next u = sin(u); end; sum(u * y)",
+    "for a, b in zip(x, y) with s = x[0] * 0.5; let k = tanh(s * 0.9 + a * b); next s = k; stack e = k * b; end; \
+     sum(e * x) + sum(s**2)",
+    "for a in x; stack e = a * y; end; sum(e**2)",
+    "for t, a in enumerate(x) with s = 0.5; next s = s * 0.5 + sum(a * y[0]) * t; end; s**2",
+    "for t in range(3) with u = x @ y.T; next u = tanh(u @ (x @ y.T)) * 0.5; end; sum(u)",
+    "for t in range(3) with a = x, b = y; next a = b; next b = a * b + x; end; sum(a * b)",
+    "for t in range(3) with u = x; next u = u.at[1:-1].set(0.5 * (u[2:] + u[:-2]) * y[1:-1]); end; sum(u**2)",
+    "for i in range(2) with u = x; for j in range(2) with v = u * y; next v = v * 0.7 + u * j; end; next u = v + x; end; sum(u**2)",
+    "for a, b in zip(x.T, y[:, ::-1].T) with s = x[:, 0] * 0; next s = s * b + a; stack e = s; end; sum(e * x.T)",
+    "for t in range(2) with u = x, n = 0; next u = where(n > 0, u * y, u + y); next n = n + 1; end; sum(u**3)",
+    "for a in x with s = y; next s = y; stack e = s * a; end; sum(e * e) + sum(s)",
+    "for t in range(3) with u = x; next u = sin(u) * y; end; sum(grad(sum(u**2), x)**2)",
+    "for a in x with s = y[0]; next s = s * a; stack e = s; end; sum(grad(sum(e * e), (x, y))[0] * x)",
+    "let e = ewm_mean(x, 0.3) * y; let f = lfilter([1, 2, 0.5], [1, -0.5], x); sum(e**2) + sum(f**2)",
+    "sum(linear_recurrence(x, y)**2) + sum(cumulative_logsumexp(x) * y) + sum(drawdown(x + 3) * y)",
+    "sum(ewm_var(x, 0.3, bias=True) * y)",
+];
+
 /// Numbers without pattern between -1 and 1, no two of them close.
 fn numbers(count: usize, seed: usize) -> Vec<f64> {
     (0..count)
@@ -180,12 +202,20 @@ fn derivatives_are_the_limits_of_differences() {
             }
         }
     }
+    for loss in LOOPS {
+        let text = std::panic::catch_unwind(|| differs(CASES[0].0, loss));
+        if let Some(text) = text.unwrap_or_else(|_| Some("panicked".to_owned())) {
+            wrong.push_str(&format!("\n{loss}: {text}"));
+        }
+    }
     assert!(count > 80, "{count} losses");
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Compares the derivatives of a loss by each input with differences, and with forward mode.
+/// Compares the derivatives of a loss by each input with differences, and with forward mode. Statements may precede the loss.
 fn differs(shapes: &[&str], loss: &str) -> Option<String> {
+    let (before, loss) =
+        loss.rsplit_once("; ").map_or((String::new(), loss), |(before, loss)| (format!("{before}\n"), loss));
     let names = &["x", "y", "z"][..shapes.len()];
     let mut declared = String::new();
     let mut tangents = String::new();
@@ -200,13 +230,13 @@ fn differs(shapes: &[&str], loss: &str) -> Option<String> {
         .map(|(at, name)| format!("output g{name} = grad(loss, ({list},))[{at}]\n"))
         .collect();
     let text = format!(
-        "{declared}{tangents}loss = {loss}\n{parts}\
+        "{declared}{tangents}{before}loss = {loss}\n{parts}\
          output forward = jvp(loss, ({list},), ({along},))\noutput value = loss\n"
     );
     let both = graph(&text);
     let place =
         |name: &str| both.outputs().iter().position(|output| *output.name == *name).expect("it is an output");
-    let plain = graph(&format!("{declared}output value = {loss}\n"));
+    let plain = graph(&format!("{declared}{before}output value = {loss}\n"));
     let arrays: Vec<Array> = (shapes.iter().enumerate())
         .map(|(seed, shape)| {
             let sizes = sizes(shape);
