@@ -146,10 +146,12 @@ pub(crate) enum Kind {
         /// The initial values, without the axis.
         initial: Option<FlatId>,
     },
-    /// An array with rows changed, see [`Node::Scatter`]. Always stored.
+    /// An array with rows changed along an axis, see [`Node::Scatter`]: the values have the axes of the indices, then the
+    /// others. Always stored.
     Scatter {
         op: Option<Op>,
         base: FlatId,
+        axis: usize,
         indices: FlatId,
         values: FlatId,
     },

@@ -49,10 +49,12 @@ enum Positions {
 struct Rows {
     /// The rows, along the leading axis; the others are those without positions.
     table: ExprId,
-    /// The order of the axes that brings those of the positions to the front.
+    /// The order of the axes that brings those of the positions together.
     order: Vec<usize>,
     /// The sizes of all axes in this order.
     sizes: Vec<Dim>,
+    /// The axis of the rows, before it is moved to the front.
+    axis: usize,
     /// The numbers of the chosen rows, in the shape of the positions.
     ids: ExprId,
 }
@@ -242,11 +244,15 @@ impl Graph {
     /// and as they were given otherwise.
     fn rows(&mut self, sliced: ExprId, chosen: &Chosen, site: Site) -> Result<Rows, Problem> {
         let shape = self.written(sliced).clone();
-        let is_chosen = |axis: &usize| chosen.positions.iter().any(|(chosen, _)| chosen == axis);
-        let indexed = chosen.positions.iter().map(|(axis, _)| *axis);
-        let order: Vec<usize> = indexed.chain((0..shape.rank()).filter(|axis| !is_chosen(axis))).collect();
+        let axes: Vec<usize> = chosen.positions.iter().map(|(axis, _)| *axis).collect();
+        let mut order: Vec<usize> = (0..shape.rank()).filter(|axis| !axes.contains(axis)).collect();
+        // Axes that are neighbours are merged where they are.
+        let is_together = axes.windows(2).all(|pair| pair[1] == pair[0] + 1);
+        let axis = axes.first().copied().filter(|_| is_together).unwrap_or(0);
+        order.splice(axis..axis, axes.iter().copied());
         let sizes: Vec<Dim> = order.iter().map(|axis| shape[*axis].clone()).collect();
-        let (indexed, others) = sizes.split_at(chosen.positions.len());
+        let after = axis + axes.len();
+        let indexed = &sizes[axis..after];
         let count = Dim::product(indexed).map_err(Problem::Size)?;
         let mut places = Vec::new();
         for ((_, positions), size) in chosen.positions.iter().zip(indexed) {
@@ -268,10 +274,12 @@ impl Graph {
             });
         }
         let ids = ids.ok_or(Problem::Arity { expected: 1, given: 0 })?;
-        let permuted = self.try_permute(sliced, &signed(&order), site)?;
-        let flat: Vec<Option<Dim>> = std::iter::once(&count).chain(others).cloned().map(Some).collect();
-        let table = self.try_reshape(permuted, &flat, site)?;
-        Ok(Rows { table, order, sizes, ids })
+        let together = self.try_permute(sliced, &signed(&order), site)?;
+        let flat = sizes[..axis].iter().chain([&count]).chain(&sizes[after..]);
+        let flat: Vec<Option<Dim>> = flat.cloned().map(Some).collect();
+        let merged = self.try_reshape(together, &flat, site)?;
+        let table = self.with_axes_moved(merged, axis, 1, 0, site)?;
+        Ok(Rows { table, order, sizes, axis, ids })
     }
 
     /// Returns the tensor of the rows with chosen ones changed. `place` is the place of the positions' axes in the shape to
@@ -329,8 +337,9 @@ impl Graph {
             self.derives_by(changed, Rule::As(alike));
         }
         let changed = self.convert(changed, dtype, site)?;
+        let merged = self.with_axes_moved(changed, 0, 1, rows.axis, site)?;
         let sizes: Vec<Option<Dim>> = rows.sizes.iter().cloned().map(Some).collect();
-        let unfolded = self.try_reshape(changed, &sizes, site)?;
+        let unfolded = self.try_reshape(merged, &sizes, site)?;
         let back = inverse(&rows.order);
         self.try_permute(unfolded, &back, site)
     }

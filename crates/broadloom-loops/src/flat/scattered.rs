@@ -18,9 +18,11 @@ pub(crate) struct Scattered {
     pub values: FlatId,
     pub indices: FlatId,
     pub before: Before,
-    /// `None` if there is a single table, without an axis that counts them.
+    /// `None` if there is a single array, without an axis that counts tables.
     pub tables: Option<Tables>,
-    /// The first axis of a row.
+    /// The axis along which the indices choose.
+    pub axis: usize,
+    /// The first axis after it that is one of a row.
     pub row: usize,
 }
 
@@ -38,13 +40,6 @@ pub(crate) struct Tables {
     pub taken: Dim,
 }
 
-impl Scattered {
-    /// The axis of the rows.
-    pub fn axis(&self) -> usize {
-        usize::from(self.tables.is_some())
-    }
-}
-
 impl Flat {
     /// Returns an array with rows changed, written over its base. If this is the caller's array, which must keep its elements if an
     /// index is out of range, all of them are checked first.
@@ -56,17 +51,59 @@ impl Flat {
         is_of_caller: bool,
         origin: ExprId,
     ) -> FlatId {
-        // They may read rows that are changed before them.
+        let (view, shown) = (base, self.permuted(base).map(|(array, axes)| (array, axes.to_vec())));
+        let (base, axes) = shown.unwrap_or_else(|| (base, (0..self.node(base).shape.rank()).collect()));
+        let axis = axes.iter().position(|to| *to == 0).unwrap_or(0);
+        let values = self.in_order_of(axes.iter().filter(|to| **to != 0), indices, values);
+        // They may read rows that are changed before them, or that were by changes before this one.
+        let first = self.first_version(base);
         for read in [indices, values] {
             let is_array = matches!(self.node(read).kind, Kind::Buffer(_));
-            if !is_array && self.reaches(read, base) {
+            if !is_array && self.reaches(read, first) {
                 self.replacements.push(read);
                 self.store(read);
             }
         }
         let FlatNode { dtype, shape, .. } = self.node(base).clone();
-        let indices = if is_of_caller { self.checked(indices, &shape[0], origin) } else { indices };
-        self.over(base, |base| (Kind::Scatter { op, base, indices, values }, dtype, shape, origin))
+        let indices = if is_of_caller { self.checked(indices, &shape[axis], origin) } else { indices };
+        let change = |base| (Kind::Scatter { op, base, axis, indices, values }, dtype, shape, origin);
+        let changed = self.over(base, change);
+        if base == view {
+            return changed;
+        }
+        let FlatNode { dtype, shape, .. } = self.node(view).clone();
+        let axes = axes.into_iter().map(Some).collect();
+        self.push(Kind::Reindex { operand: changed, axes }, dtype, shape, origin)
+    }
+
+    /// Returns the tensor that changes in turn have made into this one.
+    fn first_version(&self, mut id: FlatId) -> FlatId {
+        loop {
+            id = match self.node(id).kind {
+                Kind::Set { base, .. } | Kind::Scatter { base, .. } | Kind::Reshape(base) => base,
+                _ if let Some((array, _)) = self.permuted(id) => array,
+                _ => return id,
+            };
+        }
+    }
+
+    /// Returns values for rows with their axes in the order of the array, whose axes other than that of the rows are these of the
+    /// tensor that the values were made for.
+    fn in_order_of<'a>(
+        &mut self,
+        others: impl Iterator<Item = &'a usize>,
+        indices: FlatId,
+        values: FlatId,
+    ) -> FlatId {
+        let FlatNode { dtype, shape, origin, .. } = self.node(values).clone();
+        let chosen = self.node(indices).shape.rank();
+        let from: Vec<usize> = (0..chosen).chain(others.map(|of| chosen + of - 1)).collect();
+        if from.is_sorted() {
+            return values;
+        }
+        let axes = (0..from.len()).map(|axis| from.iter().position(|of| *of == axis)).collect();
+        let sizes = from.iter().map(|of| shape[*of].clone()).collect();
+        self.push(Kind::Reindex { operand: values, axes }, dtype, sizes, origin)
     }
 
     /// Stores indices of an axis, counted from its start, before anything that needs them is written.
@@ -89,16 +126,18 @@ impl Flat {
                 indices: ids,
                 before: initial.map_or(Before::Identity(op), Before::Array),
                 tables: Some(Tables { count: node.shape[0].clone(), taken: taken.clone() }),
+                axis: 1,
                 row: 2 + usize::from(compensated),
             },
-            Kind::Scatter { op, base, indices, values } => Scattered {
+            Kind::Scatter { op, base, axis, indices, values } => Scattered {
                 op,
                 compensated: false,
                 values,
                 indices,
                 before: Before::Array(base),
                 tables: None,
-                row: 1,
+                axis,
+                row: axis + 1,
             },
             _ => return None,
         })
@@ -113,7 +152,7 @@ pub(super) fn changes_in_place(graph: &CheckedGraph) -> HashSet<ExprId> {
         let mut chain = Vec::new();
         while let Node::Set { base, .. }
         | Node::Scatter { base, .. }
-        | Node::View { view: View::Reshape, operand: base } = graph.node(expr)
+        | Node::View { view: View::Reshape | View::Permute(_), operand: base } = graph.node(expr)
         {
             chain.push(expr);
             expr = *base;
