@@ -21,15 +21,16 @@ impl Planner<'_> {
         let flat = self.flat;
         let shape = &flat.node(id).shape;
         let Scattered { before, indices, values, ref tables, axis, row, .. } = *scattered;
+        let lengths: Vec<Dim> = scattered.ranges.iter().map(|range| range.length.clone()).collect();
         let table = tables.as_ref().map(|tables| self.free_axis(space, None, &tables.count, sizes));
         let outer: AffineMap = match table {
             Some(table) => smallvec![AffineIndex::along(table)],
-            None => self.chain(space, None, &shape[..axis], sizes),
+            None => self.chain(space, None, &lengths[..axis], sizes),
         };
         let around = outer.iter().rev().find_map(|index| index.axis);
         if let Before::Array(before) = before {
-            let mut map = outer.clone();
-            map.extend(self.chain(space, around, &shape[axis..], sizes));
+            let mut map: AffineMap = table.iter().map(|table| AffineIndex::along(*table)).collect();
+            map.extend(self.chain(space, table, &shape[map.len()..], sizes));
             self.demand(before, map);
         }
         let indexed = &flat.node(indices).shape;
@@ -48,7 +49,7 @@ impl Planner<'_> {
         if table.is_none() {
             of_values.extend(outer);
         }
-        of_values.extend(self.chain(space, around, &shape[row..], sizes));
+        of_values.extend(self.chain(space, around, &lengths[row..], sizes));
         self.demand(indices, along);
         self.demand(values, of_values);
         Ok(())

@@ -190,8 +190,9 @@ impl<'a> Nest<'a> {
                 Some(table)
             }
             None => {
-                let before = &flat.node(roots[0].0).shape[..rows];
-                nest.along(None, before, 0, &mut Shared::new(), &mut outer)?
+                let before: Vec<Dim> =
+                    first.ranges[..rows].iter().map(|range| range.length.clone()).collect();
+                nest.along(None, &before, 0, &mut Shared::new(), &mut outer)?
             }
         };
         for (root, targets) in roots {
@@ -228,7 +229,7 @@ impl<'a> Nest<'a> {
         };
         let id = nest.instantiate(first.indices, along.clone())?;
         let position = nest.position(indexed, &along)?;
-        let size = nest.extent(&flat.node(roots[0].0).shape[rows].clone());
+        let size = nest.extent(&first.ranges[rows].length);
         let index = nest.value(
             Def::Checked { index: id, size, wraps: first.tables.is_none(), position },
             DType::I64,
@@ -237,11 +238,11 @@ impl<'a> Nest<'a> {
         );
         for (root, targets) in roots {
             let node = flat.node(*root);
-            let Some(Scattered { op, compensated, values, row, .. }) = flat.scattered(*root) else {
+            let Some(Scattered { op, compensated, values, row, ranges, .. }) = flat.scattered(*root) else {
                 continue;
             };
-            let axes: Vec<(usize, &Dim)> =
-                node.shape.iter().enumerate().skip(row).filter(|(_, dim)| !dim.is_one()).collect();
+            let lengths = ranges.iter().map(|range| &range.length).enumerate();
+            let axes: Vec<(usize, &Dim)> = lengths.skip(row).filter(|(_, dim)| !dim.is_one()).collect();
             let unrolled = unrolled(&axes, MAX_UNROLLED_TRAILING, true);
             let looped = &axes[..axes.len() - usize::from(unrolled.is_some())];
             let (level, indices) = nest.chain(around, looped, &mut shared)?;
@@ -255,8 +256,12 @@ impl<'a> Nest<'a> {
                 let before = if first.tables.is_some() { &[][..] } else { &outer };
                 let of_values: AffineMap = along.iter().chain(before).chain(&map[row..]).cloned().collect();
                 let value = nest.instantiate(values, of_values)?;
+                let in_range = |(index, range): (&AffineIndex, &Range)| {
+                    AffineIndex::sum([(index, Dim::constant(range.step))])?.moved(&range.start)
+                };
+                let map: AffineMap = map.iter().zip(&ranges).map(in_range).collect::<Result<_, _>>()?;
                 for &target in targets {
-                    let stride = flat.strides(target)?[rows].clone();
+                    let stride = flat.strides(target)?[rows].scale(ranges[rows].step)?;
                     let stride = nest.stride(&stride);
                     let (access, delta) = nest.address(target, &map)?;
                     let lost = match compensated {

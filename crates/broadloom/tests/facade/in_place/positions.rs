@@ -101,6 +101,13 @@ fn positions_along_any_axes_are_written_in_place() {
     assert_eq!(rows, (true, bytes(), 0, [0, 0, 0, 2, 2, 2, 0, 0, 0, 2, 2, 2]));
     let elements = explained(|x, i, j| x.at(slice![.., i, j]).set(3));
     assert_eq!(elements, (true, bytes(), 0, [0, 0, 0, 3, 0, 3, 0, 0, 0, 3, 0, 3]));
+    // Of parts of the array, too.
+    let lower = explained(|x, _, j| x.at(slice![1.., .., j]).set(4));
+    assert_eq!(lower, (true, bytes(), 0, [0, 0, 0, 0, 0, 0, 4, 0, 4, 4, 0, 4]));
+    let channel = explained(|x, i, j| x.at(slice![i, j, 0]).set(5));
+    assert_eq!(channel, (true, bytes(), 0, [0, 0, 0, 0, 0, 0, 5, 0, 0, 5, 0, 0]));
+    let beside = explained(|x, _, j| x.at(slice![0, ..;2, j]).add(6));
+    assert_eq!(beside, (true, bytes(), 0, [6, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0]));
     // The values have the axes of the view.
     let turned = explained(|x, _, j| {
         let view = x.permute_dims([2, 1, 0]);
