@@ -136,7 +136,8 @@ impl Value {
         };
         if write.is_empty() {
             let text = "the result of `reshape`, `ravel`, `broadcast_to` or `diagonal` is changed: whether this changes the \
-                        array that it was made of depends on the layout in memory; change that array itself, or a `.copy()`";
+                        array that it was made of depends on the layout in memory; write `x.flat[3] = v` or another index of that \
+                        array itself, or change a `.copy()`";
             return Err(Class::Tracing.error(py, text));
         }
         let old = parent.get().newest(trace)?;
