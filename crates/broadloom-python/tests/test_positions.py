@@ -162,7 +162,7 @@ def test_the_last_of_equal_positions_wins():
 def test_positions_along_any_axes():
     """Beside slices, along inner axes, in transposes and in layouts of every kind; changes that read what others have written."""
     lines = [
-        "x[:, i] = v", "x[:, i] += x[i]", "x[..., j, i] = 3", "x[1:, i, 1] = x[:-1, j, 0]", "x[::2, :, i] = v", "x[i, :, 1:-1] = 2",
+        "x[:, i] = v", "x[:, i] += x[:, j]", "x[..., j, i] = 3", "x[1:, i, 1] = x[:-1, j, 0]", "x[::2, :, i] = v", "x[i, :, 1:-1] = 2",
         "x[i, j, 0] = k", "x.T[i] = x[:, :, j].T", "x.T[1:, i] -= 1", "np.add.at(x, (slice(None), i), 1)",
         "np.add.at(x, (slice(1, None), i, j), x[0, 0, :3])", "x[1:2, ::-1, i] *= 2", "x[:, i], x[:, j] = x[:, j], x[:, i]",
         "x[-1, i, j] = x[i, j, 0]",
