@@ -29,8 +29,8 @@ mod views;
 use below::NodeSet;
 use reduced::{Reduced, reduced};
 pub use reductions::{is_few, most_unrolled};
-use scattered::changes_in_place;
 pub(crate) use scattered::{Before, Scattered, Tables};
+use scattered::{Placed, changes_in_place, placed};
 pub(crate) use set::{Range, Region, Replaced, Side};
 use sizes::{conditions, with_sizes};
 pub(crate) use views::{merged_axes, runs};
@@ -146,10 +146,13 @@ pub(crate) enum Kind {
         /// The initial values, without the axis.
         initial: Option<FlatId>,
     },
-    /// An array with rows changed, see [`Node::Scatter`]. Always stored.
+    /// An array of which a region has rows changed along an axis, see [`Node::Scatter`]: the values have the axes of the
+    /// indices, then the others of the region. Always stored.
     Scatter {
         op: Option<Op>,
         base: FlatId,
+        axis: usize,
+        region: Region,
         indices: FlatId,
         values: FlatId,
     },
@@ -264,6 +267,9 @@ pub(crate) struct Flat {
     strides: HashMap<(BufferId, usize), SymbolId>,
     /// Changes of arrays of the caller, which must keep their elements if an index is out of range.
     in_place: HashSet<ExprId>,
+    /// Changes of rows of regions that changes of these regions put back, and what they make of the arrays with the regions.
+    placed: HashMap<ExprId, Placed>,
+    changed: HashMap<ExprId, FlatId>,
     memo: HashMap<ExprId, FlatId>,
     /// The expressions of `memo`.
     exprs: HashMap<FlatId, SmallVec<[ExprId; 1]>>,
@@ -293,6 +299,8 @@ impl Flat {
             replacements: Vec::new(),
             overwritten: HashMap::new(),
             in_place: changes_in_place(graph),
+            placed: placed(graph),
+            changed: HashMap::new(),
             packs: HashMap::new(),
             fused: options.fused,
             long_rows: options.long_rows,
@@ -527,13 +535,14 @@ impl Flat {
                 let operands = operands.iter().map(|operand| self.memo[operand]).collect();
                 self.concat(operands, *axis)?
             }
+            Node::Set { .. } if let Some(changed) = self.changed.get(&expr) => return Ok(*changed),
             Node::Set { base, value, region } => {
                 self.replacements.push(self.memo[value]);
                 return self.set(self.memo[base], self.memo[value], region, expr);
             }
             Node::Scatter { op, base, indices, values } => {
                 let [base, indices, values] = [base, indices, values].map(|operand| self.memo[operand]);
-                return Ok(self.scatter(*op, base, [indices, values], self.in_place.contains(&expr), expr));
+                return self.scatter(*op, base, [indices, values], expr);
             }
             Node::Segment { op, compensated, elements, values, ids, initial } => {
                 let values = self.widened(self.memo[values]);

@@ -53,23 +53,22 @@ impl Materialization {
         flat: &mut Flat,
         options: &LowerOptions,
     ) -> Result<(Materialization, Vec<Assumption>), LowerError> {
-        let costs = estimates(flat);
-        let choices = vec![Choice::Inline; flat.nodes.len()];
-        let mut planner = Planner {
-            flat,
-            plan: Materialization { choices, costs, sections: Sections::of(flat) },
-            axes: Vec::new(),
-            spaces: HashMap::new(),
-            inner: HashMap::new(),
-            classes: HashMap::new(),
-            next_class: 0,
-            reductions: HashMap::new(),
-            demands: BTreeMap::new(),
-            sizes: Vec::new(),
-            gathered: BTreeMap::new(),
-            rows: rows::rows(flat),
-        };
+        let mut planner = Planner::new(flat, estimates(flat, &|_, _| false), HashMap::new());
         planner.run()?;
+        // Users come first, so each was taken for more expensive than it is if what it reads is stored. Those that are stored for
+        // nothing else are computed where they are read.
+        let first = &planner.plan;
+        let stays = |id: FlatId, cost: &Estimate| match first.reason(id) {
+            Some(Reason::Maps { count, .. }) => cost.is_worth_storing(count),
+            reason => reason.is_some(),
+        };
+        let costs = estimates(flat, &stays);
+        let stored = first.materialized().filter_map(|id| Some((id, first.reason(id)?)));
+        let (kept, left): (Vec<_>, Vec<_>) = stored.partition(|(id, _)| stays(*id, &costs[id.index()]));
+        if !left.is_empty() {
+            planner = Planner::new(flat, costs, kept.into_iter().collect());
+            planner.run()?;
+        }
         let Planner { mut plan, gathered, .. } = planner;
         let mut assumptions = Vec::new();
         if options.pack && options.vectorize {
@@ -182,6 +181,8 @@ struct Planner<'f> {
     /// Arrays whose elements an innermost loop would gather each time it repeats.
     gathered: BTreeMap<FlatId, Gathered>,
     rows: Rows,
+    /// Tensors that are materialised if anything reads them.
+    kept: HashMap<FlatId, Reason>,
 }
 
 /// An axis of an array whose neighbours are strided, and how often surrounding loops walk it.
@@ -190,7 +191,26 @@ struct Gathered {
     reused: Dim,
 }
 
-impl Planner<'_> {
+impl<'f> Planner<'f> {
+    fn new(flat: &'f Flat, costs: Vec<Estimate>, kept: HashMap<FlatId, Reason>) -> Planner<'f> {
+        let choices = vec![Choice::Inline; flat.nodes.len()];
+        Planner {
+            flat,
+            plan: Materialization { choices, costs, sections: Sections::of(flat) },
+            axes: Vec::new(),
+            spaces: HashMap::new(),
+            inner: HashMap::new(),
+            classes: HashMap::new(),
+            next_class: 0,
+            reductions: HashMap::new(),
+            demands: BTreeMap::new(),
+            sizes: Vec::new(),
+            gathered: BTreeMap::new(),
+            rows: rows::rows(flat),
+            kept,
+        }
+    }
+
     fn run(&mut self) -> Result<(), LowerError> {
         for output in self.flat.outputs.clone() {
             self.demands.entry(output).or_default();
@@ -212,7 +232,7 @@ impl Planner<'_> {
             self.plan.choices[id.index()] = Choice::Unroll;
         }
         let is_output = flat.outputs.contains(&id);
-        let reason = match self.plan.reason(id) {
+        let reason = match self.plan.reason(id).or_else(|| self.kept.get(&id).copied()) {
             Some(reason) => Some(reason),
             None => match &flat.node(id).kind {
                 // What reads only the base or only the value does not read the change.
@@ -276,7 +296,8 @@ impl Planner<'_> {
         if is_op && (fills_a_kernel || crosses()) {
             return Some(Reason::Large);
         }
-        let Estimate { total, most: (most, name), widest, longest, contracted } = self.plan.costs[id.index()];
+        let cost = self.plan.costs[id.index()];
+        let Estimate { total, most: (most, name), widest, longest, contracted } = cost;
         let is_array = matches!(node.kind, Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_) | Kind::Iota);
         let is_view = matches!(node.kind, Kind::Reindex { .. } | Kind::Slice { .. } | Kind::Windows { .. });
         if is_array || is_view && !is_output {
@@ -323,12 +344,8 @@ impl Planner<'_> {
         if contracted && total <= MAX_CONTRACTED_AGAIN_COST && self.is_reduced_twice(maps) {
             return None;
         }
-        let again = (instances.len() as u32).saturating_sub(1);
-        (total.saturating_mul(again) > cost::MATERIALISE).then_some(Reason::Maps {
-            count: instances.len(),
-            op: name,
-            cost: most,
-        })
+        let count = instances.len();
+        cost.is_worth_storing(count).then_some(Reason::Maps { count, op: name, cost: most })
     }
 
     /// Returns whether only reductions of its rows read a table, one after another: the maximum, and a sum that

@@ -151,6 +151,14 @@ def test_changes_that_are_refused():
         y.shape = -1
         return z
 
+    def transposed(x):
+        y = (x * 2).T
+        y.shape = -1
+        return y
+
+    def of_reshaped(x):
+        x.reshape(-1)[3] = 1
+
     def scatter(x):
         np.hypot.at(x, np.array([0, 0]), 1)
 
@@ -161,6 +169,8 @@ def test_changes_that_are_refused():
         (reshape, [A], "caller's array keeps its shape"),
         (scatter, [V], "np.hypot"),
         (of_view, [A], "that has views, or is one"),
+        (transposed, [A], r"write `x = x\.reshape\(shape\)`"),
+        (of_reshaped, [A], r"write `x\.flat\[3\] = v`"),
         (lambda x, m: x.__setitem__((slice(None), m), np.arange(3.0)), [A, A[0] > 1], "whose number is not known"),
         (lambda x, m: x.__setitem__((slice(None), m), x[m]), [array(4, 4), array(4) > 1], "both sides need the same mask"),
         (lambda x: np.place(x, x > 3, [1, 2]), [V], "np.copyto"),

@@ -159,6 +159,26 @@ def test_the_last_of_equal_positions_wins():
         check(write, np.zeros(7), RNG.integers(0, 7, size), np.arange(float(size)))
 
 
+def test_positions_along_any_axes():
+    """Beside slices, along inner axes, in transposes and in layouts of every kind; changes that read what others have written."""
+    lines = [
+        "x[:, i] = v", "x[:, i] += x[:, j]", "x[..., j, i] = 3", "x[1:, i, 1] = x[:-1, j, 0]", "x[::2, :, i] = v", "x[i, :, 1:-1] = 2",
+        "x[i, j, 0] = k", "x.T[i] = x[:, :, j].T", "x.T[1:, i] -= 1", "np.add.at(x, (slice(None), i), 1)",
+        "np.add.at(x, (slice(1, None), i, j), x[0, 0, :3])", "x[1:2, ::-1, i] *= 2", "x[:, i], x[:, j] = x[:, j], x[:, i]",
+        "x[-1, i, j] = x[i, j, 0]",
+    ]  # fmt: skip
+    i, j, k = np.array([2, 0, -3]), np.array([1, 1, -1]), np.array([7.0, 8.0, 9.0])
+    for first in lines:
+        for second in [lines[-2], "x[:, 0] = 1", "x[i] = x[j]"]:
+            change = function(f"{first}; {second}")
+            cube = np.arange(64.0).reshape(4, 4, 4)
+            for ours in [cube.copy(), cube.T.copy("K"), np.arange(512.0).reshape(8, 8, 8)[::2, ::-2, ::2]]:
+                theirs = np.array(ours)
+                change(theirs, i, j, k, k[:1])
+                bl.jit(change)(ours, i, j, k, k[:1])
+                np.testing.assert_array_equal(ours, theirs, err_msg=f"{first}; {second}")
+
+
 def test_copies():
     x, i = bl.input("x", "f64[n]"), bl.input("i", "i64[m]")
     given, places = np.array([1.0, 2.0, 4.0]), np.array([0, -1, 0])

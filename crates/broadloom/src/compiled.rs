@@ -47,7 +47,7 @@ pub(crate) struct Kernels {
     pub(crate) variants: Variants,
 }
 
-/// The size in bytes of the largest arena kept between calls.
+/// The size in bytes of the largest arena that a kernel keeps between calls. Larger ones are kept for all kernels together.
 const MAX_KEPT_ARENA: usize = 64 << 20;
 
 impl Inner {
@@ -134,11 +134,12 @@ impl Inner {
         let mut block = std::mem::take(&mut *lock(&self.arena));
         if block.bytes() < bytes {
             drop(block);
-            block = Block::new(bytes)?;
+            block = if bytes > MAX_KEPT_ARENA { Block::large(bytes)? } else { Block::new(bytes)? };
         }
         let result = action(block.as_mut_ptr());
-        if block.bytes() <= MAX_KEPT_ARENA {
-            *lock(&self.arena) = block;
+        match block.bytes() <= MAX_KEPT_ARENA {
+            true => *lock(&self.arena) = block,
+            false => block.keep(),
         }
         result
     }

@@ -1,15 +1,23 @@
 //! Memory that kernels write before anyone reads it: results, temporaries and scratch memory.
 #![allow(unsafe_code, reason = "results are handed out as initialised once kernels have written them")]
 
+use crate::cache::lock;
 use broadloom_ir::dtype::{DType, Element};
 use broadloom_ir::for_each_dtype;
 use std::any::Any;
 use std::cell::RefCell;
+use std::sync::Mutex;
 use thiserror::Error;
 
 /// The size in bytes from which the system is asked for huge pages: the first touch of 128 MiB took 116 ms with
 /// ordinary pages and 12 ms with huge ones.
 const HUGE_BYTES: usize = 4 << 20;
+
+/// The size in bytes of the largest block that is kept for large temporaries.
+const MAX_LARGE: usize = 1 << 30;
+
+/// The memory of the last call with large temporaries, which no call uses now.
+static LARGE: Mutex<Block> = Mutex::new(Block { lines: Vec::new() });
 
 /// The error of an allocation that failed.
 ///
@@ -129,18 +137,29 @@ impl Storage {
 fn reserve<T>(count: usize) -> Result<Vec<T>, OutOfMemory> {
     let mut vec: Vec<T> = Vec::new();
     let bytes = count.saturating_mul(size_of::<T>());
-    vec.try_reserve_exact(count).map_err(|_| OutOfMemory { bytes })?;
+    if vec.try_reserve_exact(count).is_err() {
+        drop(std::mem::take(&mut *lock(&LARGE)));
+        vec.try_reserve_exact(count).map_err(|_| OutOfMemory { bytes })?;
+    }
     if bytes >= HUGE_BYTES {
-        advise_huge_pages(vec.as_mut_ptr().cast(), bytes);
+        // A refusal is harmless.
+        advise(vec.as_mut_ptr().cast(), bytes, Advice::HugePages);
     }
     Ok(vec)
 }
 
-/// Asks for huge pages on systems that have them; a refusal is harmless.
+/// What the system is told about memory, by the numbers of Linux.
+#[derive(Clone, Copy)]
+enum Advice {
+    /// Nothing is lost if its pages are taken back before they are written again.
+    Free = 8,
+    HugePages = 14,
+}
+
+/// Gives advice about memory and returns whether the system takes it.
 #[cfg(target_os = "linux")]
-fn advise_huge_pages(start: *mut u8, bytes: usize) {
+fn advise(start: *mut u8, bytes: usize, advice: Advice) -> bool {
     use std::ffi::{c_int, c_void};
-    const MADV_HUGEPAGE: c_int = 14;
     /// A multiple of every page size in use.
     const PAGE: usize = 64 << 10;
     // SAFETY: the declaration is that of the C library, which std links.
@@ -149,14 +168,15 @@ fn advise_huge_pages(start: *mut u8, bytes: usize) {
     }
     let skip = start.align_offset(PAGE);
     let length = bytes.saturating_sub(skip) / PAGE * PAGE;
-    if length > 0 {
-        // SAFETY: the range lies within an allocation that we own, and the advice does not change its contents.
-        unsafe { madvise(start.wrapping_add(skip).cast(), length, MADV_HUGEPAGE) };
-    }
+    // SAFETY: the range lies within an allocation that we own. One advice leaves its contents alone, the other is given only
+    // for memory whose contents nothing reads again.
+    length > 0 && unsafe { madvise(start.wrapping_add(skip).cast(), length, advice as c_int) } == 0
 }
 
 #[cfg(not(target_os = "linux"))]
-fn advise_huge_pages(_: *mut u8, _: usize) {}
+fn advise(_: *mut u8, _: usize, _: Advice) -> bool {
+    false
+}
 
 /// A cache line, the unit and alignment of scratch memory and temporaries.
 #[derive(Clone, Copy)]
@@ -182,6 +202,21 @@ impl std::fmt::Debug for Block {
 impl Block {
     pub(crate) fn new(bytes: usize) -> Result<Block, OutOfMemory> {
         Ok(Block { lines: reserve(bytes.div_ceil(size_of::<Line>()))? })
+    }
+
+    /// Returns memory for large temporaries: that of the last call which had any, if it suffices. The first touch of fresh memory
+    /// takes about as long as the kernels that write it.
+    pub(crate) fn large(bytes: usize) -> Result<Block, OutOfMemory> {
+        let kept = std::mem::take(&mut *lock(&LARGE));
+        if kept.bytes() >= bytes { Ok(kept) } else { Block::new(bytes) }
+    }
+
+    /// Keeps memory for large temporaries of the next call, where the system may take its pages back as soon as it needs any.
+    pub(crate) fn keep(mut self) {
+        let bytes = self.bytes();
+        if bytes <= MAX_LARGE && advise(self.as_mut_ptr(), bytes, Advice::Free) {
+            *lock(&LARGE) = self;
+        }
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -267,5 +302,29 @@ mod tests {
         assert_ne!(inner.unwrap(), kept);
         fill(100_000, 5);
         assert!(with_scratch(0, |scratch| Ok::<bool, OutOfMemory>(scratch.is_null())).unwrap());
+    }
+
+    #[test]
+    fn large_blocks_are_kept_for_the_next_call_and_used_by_one() {
+        let is_kept = cfg!(target_os = "linux");
+        let mut block = Block::large(100 << 20).unwrap();
+        let address = block.as_mut_ptr().addr();
+        block.keep();
+        let mut again = Block::large(70 << 20).unwrap();
+        assert_eq!(again.as_mut_ptr().addr() == address, is_kept);
+        let mut other = Block::large(70 << 20).unwrap();
+        assert_ne!(other.as_mut_ptr().addr(), again.as_mut_ptr().addr());
+        // SAFETY: there is room for a byte at each end.
+        unsafe {
+            again.as_mut_ptr().write(1);
+            again.as_mut_ptr().add((70 << 20) - 1).write(1);
+        }
+        again.keep();
+        other.keep();
+        assert_eq!(lock(&LARGE).bytes() >= 70 << 20, is_kept);
+        // No page of it is touched.
+        Block::new(MAX_LARGE + 64).unwrap().keep();
+        assert!(lock(&LARGE).bytes() <= MAX_LARGE);
+        drop(std::mem::take(&mut *lock(&LARGE)));
     }
 }

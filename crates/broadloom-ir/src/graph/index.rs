@@ -127,12 +127,22 @@ impl Graph {
         if self.any_poisoned(&operands) {
             return self.poison();
         }
-        let result = self.try_chosen(sliced, &chosen, site);
+        let result = self.try_chosen(operand, sliced, &chosen, site);
         let name = if matches!(*chosen.positions, [(_, Positions::Known(_))]) { name } else { "take" };
         self.settle(result, name, &operands, site)
     }
 
-    fn try_chosen(&mut self, sliced: ExprId, chosen: &Chosen, site: Site) -> Result<ExprId, Problem> {
+    fn try_chosen(
+        &mut self,
+        operand: ExprId,
+        sliced: ExprId,
+        chosen: &Chosen,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if let Some((merged, chosen)) = self.try_merge(operand, chosen, site)? {
+            let sliced = self.slice_as("take", merged, &chosen.slices, site);
+            return self.try_chosen(merged, sliced, &chosen, site);
+        }
         let (taken, at, count) = match &*chosen.positions {
             [(axis, Positions::Tensor(positions))] => {
                 let count = self.written(*positions).rank();
@@ -227,15 +237,63 @@ impl Graph {
         if self.any_poisoned(&operands) || self.is_poisoned(value) {
             return self.poison();
         }
+        let (whole, sliced, chosen) = match self.try_merge(base, &chosen, site) {
+            Ok(Some((merged, chosen))) => (merged, self.slice_as(name, merged, &chosen.slices, site), chosen),
+            Ok(None) => (base, sliced, chosen),
+            Err(problem) => return self.settle(Err(problem), name, &operands, site),
+        };
         let rows = match self.rows(sliced, &chosen, site) {
             Ok(rows) => rows,
             Err(problem) => return self.settle(Err(problem), name, &operands, site),
         };
+        let sizes: Vec<Option<Dim>> = self.written(base).iter().cloned().map(Some).collect();
         let changed = self.try_change_rows(op, &rows, chosen.place, value, site).and_then(|rows| {
             // The slice may have fewer axes than the base, which the change of a region puts back.
-            self.try_set(base, &chosen.slices, rows, site)
+            let changed = self.try_set(whole, &chosen.slices, rows, site)?;
+            self.try_reshape(changed, &sizes, site)
         });
         self.settle_change(changed, name, [base, value], site)
+    }
+
+    /// Merges axes with positions that are neighbours: positions along the axis that they are together choose the same
+    /// elements, and leave all other axes where they are. Returns `None` if there are no such axes.
+    fn try_merge(
+        &mut self,
+        operand: ExprId,
+        chosen: &Chosen,
+        site: Site,
+    ) -> Result<Option<(ExprId, Chosen)>, Problem> {
+        let [(axis, _), _, ..] = *chosen.positions else { return Ok(None) };
+        // For each axis of the slice, its number among the slices, and among the axes of the operand.
+        let mut next = 0;
+        let mut axes: Vec<Option<(usize, usize)>> = Vec::new();
+        for (number, slice) in chosen.slices.iter().enumerate() {
+            let of = (!matches!(slice, SliceSpec::NewAxis)).then(|| {
+                next += 1;
+                (number, next - 1)
+            });
+            if !matches!(slice, SliceSpec::At(_)) {
+                axes.push(of);
+            }
+        }
+        let Some(Some((number, first))) = axes.get(axis).copied() else { return Ok(None) };
+        let count = chosen.positions.len();
+        let are_neighbours = |(index, (axis, _)): (usize, &(usize, Positions))| {
+            axes.get(*axis) == Some(&Some((number + index, first + index)))
+        };
+        if !chosen.positions.iter().enumerate().all(are_neighbours) {
+            return Ok(None);
+        }
+        let mut sizes = self.written(operand).to_vec();
+        let merged = sizes[first..first + count].to_vec();
+        let ids = self.ids(&chosen.positions, &merged, site)?;
+        sizes.splice(first..first + count, [Dim::product(&merged).map_err(Problem::Size)?]);
+        let sizes: Vec<Option<Dim>> = sizes.into_iter().map(Some).collect();
+        let mut slices = chosen.slices.clone();
+        slices.splice(number..number + count, [SliceSpec::All]);
+        let positions = vec![(axis, Positions::Tensor(ids))];
+        let merged = self.try_reshape(operand, &sizes, site)?;
+        Ok(Some((merged, Chosen { slices, positions, place: chosen.place })))
     }
 
     /// Returns a tensor as rows, and those that positions choose: counted from the first one, where several axes have positions,
@@ -248,16 +306,30 @@ impl Graph {
         let sizes: Vec<Dim> = order.iter().map(|axis| shape[*axis].clone()).collect();
         let (indexed, others) = sizes.split_at(chosen.positions.len());
         let count = Dim::product(indexed).map_err(Problem::Size)?;
+        let ids = self.ids(&chosen.positions, indexed, site)?;
+        let permuted = self.try_permute(sliced, &signed(&order), site)?;
+        let flat: Vec<Option<Dim>> = std::iter::once(&count).chain(others).cloned().map(Some).collect();
+        let table = self.try_reshape(permuted, &flat, site)?;
+        Ok(Rows { table, order, sizes, ids })
+    }
+
+    /// Returns the numbers of elements of some axes, whose sizes are given, in row-major order.
+    fn ids(
+        &mut self,
+        positions: &[(usize, Positions)],
+        sizes: &[Dim],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
         let mut places = Vec::new();
-        for ((_, positions), size) in chosen.positions.iter().zip(indexed) {
+        for ((_, positions), size) in positions.iter().zip(sizes) {
             places.push(match positions {
-                Positions::Tensor(given) if indexed.len() == 1 => self.as_index(*given, site)?,
+                Positions::Tensor(given) if sizes.len() == 1 => self.as_index(*given, site)?,
                 _ => self.places(positions, size, site)?,
             });
         }
         self.broadcast("take", &places, &ROLES[..places.len().min(ROLES.len())], site)?;
         let mut ids = None;
-        for (place, size) in places.into_iter().zip(indexed) {
+        for (place, size) in places.into_iter().zip(sizes) {
             ids = Some(match ids {
                 None => place,
                 Some(before) => {
@@ -267,11 +339,7 @@ impl Graph {
                 }
             });
         }
-        let ids = ids.ok_or(Problem::Arity { expected: 1, given: 0 })?;
-        let permuted = self.try_permute(sliced, &signed(&order), site)?;
-        let flat: Vec<Option<Dim>> = std::iter::once(&count).chain(others).cloned().map(Some).collect();
-        let table = self.try_reshape(permuted, &flat, site)?;
-        Ok(Rows { table, order, sizes, ids })
+        ids.ok_or(Problem::Arity { expected: 1, given: 0 })
     }
 
     /// Returns the tensor of the rows with chosen ones changed. `place` is the place of the positions' axes in the shape to

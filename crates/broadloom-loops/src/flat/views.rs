@@ -45,6 +45,12 @@ impl Flat {
                 for (to, &from) in permutation.iter().enumerate() {
                     axes[from] = Some(to);
                 }
+                // Its inverse undoes a permutation.
+                if let Some((array, before)) = self.permuted(operand)
+                    && before.iter().map(|of| axes[*of]).eq((0..rank).map(Some))
+                {
+                    return Ok(array);
+                }
                 axes
             }
             View::ExpandDims(inserted) => {
@@ -57,6 +63,13 @@ impl Flat {
             View::BroadcastTo => self.aligned(operand, &shape),
         };
         Ok(self.push(Kind::Reindex { operand, axes }, dtype, shape, origin))
+    }
+
+    /// Returns the tensor of which a node is a permutation, and the node's axes in the order of those.
+    pub(super) fn permuted(&self, id: FlatId) -> Option<(FlatId, SmallVec<[usize; 4]>)> {
+        let Kind::Reindex { operand, axes } = &self.node(id).kind else { return None };
+        let places: SmallVec<[usize; 4]> = axes.iter().copied().collect::<Option<_>>()?;
+        (places.len() == self.node(id).shape.rank()).then_some((*operand, places))
     }
 
     /// Returns how the axes of a result index an operand that broadcasts to it, aligned at the last axis.

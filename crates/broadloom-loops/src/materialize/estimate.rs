@@ -20,14 +20,23 @@ pub(super) struct Estimate {
     pub contracted: bool,
 }
 
+impl Estimate {
+    /// Returns whether computing an element under so many index maps takes longer than storing it and reading it back.
+    pub fn is_worth_storing(&self, maps: usize) -> bool {
+        let again = (maps as u32).saturating_sub(1);
+        self.total.saturating_mul(again) > cost::MATERIALISE
+    }
+}
+
 /// Returns the number of axes that may be long: those whose size is a symbol, or a constant that is not small.
 pub(super) fn long_axes(shape: &[Dim]) -> usize {
     shape.iter().filter(|dim| dim.as_constant().is_none_or(|size| size > i64::from(LIKELY_EXTENT))).count()
 }
 
-/// Returns the costs of all nodes, operands first.
-pub(super) fn estimates(flat: &Flat) -> Vec<Estimate> {
+/// Returns the costs of all nodes, operands first. The users of nodes that `is_stored` accepts by their costs read arrays.
+pub(super) fn estimates(flat: &Flat, is_stored: &dyn Fn(FlatId, &Estimate) -> bool) -> Vec<Estimate> {
     let mut costs: Vec<Estimate> = Vec::with_capacity(flat.nodes.len());
+    let mut read: Vec<Estimate> = Vec::with_capacity(flat.nodes.len());
     for (index, node) in flat.nodes.iter().enumerate() {
         let operands = node.kind.operands();
         // Operands with fewer axes are computed outside the innermost loop, or stored.
@@ -35,7 +44,7 @@ pub(super) fn estimates(flat: &Flat) -> Vec<Estimate> {
         let own_axes = node.shape.iter().filter(|dim| !dim.is_one()).count();
         let mut below = Estimate { total: 0, most: (0, ""), widest: 0, longest: 0, contracted: false };
         for (position, operand) in operands.iter().enumerate() {
-            let cost = costs[operand.index()];
+            let cost = read[operand.index()];
             below.widest = below.widest.max(cost.widest);
             below.longest = below.longest.max(cost.longest);
             below.contracted |= cost.contracted;
@@ -61,8 +70,9 @@ pub(super) fn estimates(flat: &Flat) -> Vec<Estimate> {
             contracted: false,
         };
         let operand_dtype = || operands.first().map_or(node.dtype, |operand| flat.node(*operand).dtype);
-        costs.push(match &node.kind {
-            _ if flat.stored.contains(FlatId::new(index)) => array,
+        let id = FlatId::new(index);
+        let cost = match &node.kind {
+            _ if flat.stored.contains(id) => array,
             Kind::Buffer(_) => array,
             Kind::Constant(_) | Kind::Size(_) => own(0, ""),
             Kind::Iota => own(1, "iota"),
@@ -94,7 +104,9 @@ pub(super) fn estimates(flat: &Flat) -> Vec<Estimate> {
                 let contracted = axes(reduction.operand) == below.widest + 1;
                 Estimate { total: cost, most: (cost, reduction.op.name()), contracted, ..below }
             }
-        });
+        };
+        read.push(if is_stored(id, &cost) { array } else { cost });
+        costs.push(cost);
     }
     costs
 }

@@ -20,11 +20,17 @@ impl Planner<'_> {
     ) -> Result<(), LowerError> {
         let flat = self.flat;
         let shape = &flat.node(id).shape;
-        let Scattered { before, indices, values, ref tables, row, .. } = *scattered;
+        let Scattered { before, indices, values, ref tables, axis, row, .. } = *scattered;
+        let lengths: Vec<Dim> = scattered.ranges.iter().map(|range| range.length.clone()).collect();
         let table = tables.as_ref().map(|tables| self.free_axis(space, None, &tables.count, sizes));
+        let outer: AffineMap = match table {
+            Some(table) => smallvec![AffineIndex::along(table)],
+            None => self.chain(space, None, &lengths[..axis], sizes),
+        };
+        let around = outer.iter().rev().find_map(|index| index.axis);
         if let Before::Array(before) = before {
             let mut map: AffineMap = table.iter().map(|table| AffineIndex::along(*table)).collect();
-            map.extend(self.chain(space, table, &shape[scattered.axis()..], sizes));
+            map.extend(self.chain(space, table, &shape[map.len()..], sizes));
             self.demand(before, map);
         }
         let indexed = &flat.node(indices).shape;
@@ -36,11 +42,14 @@ impl Planner<'_> {
                 self.axes[along.index()].counters = smallvec![block, table];
                 smallvec![AffineIndex::along(along)]
             }
-            None => self.chain(space, None, indexed, sizes),
+            None => self.chain(space, around, indexed, sizes),
         };
-        let around = along.iter().rev().find_map(|index| index.axis).or(table);
+        let around = along.iter().rev().find_map(|index| index.axis).or(around);
         let mut of_values = along.clone();
-        of_values.extend(self.chain(space, around, &shape[row..], sizes));
+        if table.is_none() {
+            of_values.extend(outer);
+        }
+        of_values.extend(self.chain(space, around, &lengths[row..], sizes));
         self.demand(indices, along);
         self.demand(values, of_values);
         Ok(())

@@ -170,8 +170,8 @@ impl<'a> Nest<'a> {
     /// }
     /// ```
     ///
-    /// Rows that are changed have neither tables nor blocks: the array starts as its base, and the only loop is the one
-    /// over the indices.
+    /// Rows that are changed have neither tables nor blocks: the array starts as its base, and there are only the loops over the
+    /// axes before that of the rows, the indices, and the axes of a row.
     pub fn of_scattered(
         flat: &'a Flat,
         stored: &'a HashMap<FlatId, BufferId>,
@@ -181,12 +181,20 @@ impl<'a> Nest<'a> {
         let mut nest = Nest::empty(flat, stored, roots, narrow);
         let mut shared = Shared::new();
         let Some(first) = flat.scattered(roots[0].0) else { return Ok(nest) };
-        let rows = first.axis();
-        let table = match &first.tables {
-            Some(tables) => Some(nest.free_axis(None, tables.count.clone())?),
-            None => None,
+        let rows = first.axis;
+        let mut outer = AffineMap::new();
+        let outermost = match &first.tables {
+            Some(tables) => {
+                let table = nest.free_axis(None, tables.count.clone())?;
+                outer.push(AffineIndex::along(table));
+                Some(table)
+            }
+            None => {
+                let before: Vec<Dim> =
+                    first.ranges[..rows].iter().map(|range| range.length.clone()).collect();
+                nest.along(None, &before, 0, &mut Shared::new(), &mut outer)?
+            }
         };
-        let in_table: AffineMap = table.iter().map(|table| AffineIndex::along(*table)).collect();
         for (root, targets) in roots {
             let node = flat.node(*root);
             let Some(Scattered { before, .. }) = flat.scattered(*root) else { continue };
@@ -194,9 +202,9 @@ impl<'a> Nest<'a> {
                 continue;
             }
             // The axis of rows has a loop even for a single one: the indices come after it.
-            let mut along = in_table.clone();
+            let mut along = outer.clone();
             // Separate loops can merge.
-            let level = nest.along(table, &node.shape[rows..], 1, &mut Shared::new(), &mut along)?;
+            let level = nest.along(outermost, &node.shape[rows..], 1, &mut Shared::new(), &mut along)?;
             let value = match before {
                 Before::Array(before) => nest.instantiate(before, along.clone())?,
                 Before::Identity(op) => nest.constant(op.identity(node.dtype), *root),
@@ -208,7 +216,7 @@ impl<'a> Nest<'a> {
         }
         let indexed = &flat.node(first.indices).shape;
         let mut along = AffineMap::new();
-        let around = match (&first.tables, table) {
+        let around = match (&first.tables, outermost) {
             (Some(Tables { taken, .. }), Some(table)) => {
                 let block = nest.free_axis(Some(table), indexed[0].ceil_div(SEGMENT_BLOCK as i64)?)?;
                 let row = nest.free_axis(Some(block), indexed[0].clone())?;
@@ -217,11 +225,11 @@ impl<'a> Nest<'a> {
                 along.push(AffineIndex::along(row));
                 Some(row)
             }
-            _ => nest.along(None, indexed, 0, &mut Shared::new(), &mut along)?,
+            _ => nest.along(outermost, indexed, 0, &mut Shared::new(), &mut along)?,
         };
         let id = nest.instantiate(first.indices, along.clone())?;
         let position = nest.position(indexed, &along)?;
-        let size = nest.extent(&flat.node(roots[0].0).shape[rows].clone());
+        let size = nest.extent(&first.ranges[rows].length);
         let index = nest.value(
             Def::Checked { index: id, size, wraps: first.tables.is_none(), position },
             DType::I64,
@@ -230,25 +238,30 @@ impl<'a> Nest<'a> {
         );
         for (root, targets) in roots {
             let node = flat.node(*root);
-            let Some(Scattered { op, compensated, values, row, .. }) = flat.scattered(*root) else {
+            let Some(Scattered { op, compensated, values, row, ranges, .. }) = flat.scattered(*root) else {
                 continue;
             };
-            let axes: Vec<(usize, &Dim)> =
-                node.shape.iter().enumerate().skip(row).filter(|(_, dim)| !dim.is_one()).collect();
+            let lengths = ranges.iter().map(|range| &range.length).enumerate();
+            let axes: Vec<(usize, &Dim)> = lengths.skip(row).filter(|(_, dim)| !dim.is_one()).collect();
             let unrolled = unrolled(&axes, MAX_UNROLLED_TRAILING, true);
             let looped = &axes[..axes.len() - usize::from(unrolled.is_some())];
             let (level, indices) = nest.chain(around, looped, &mut shared)?;
             for last in 0..unrolled.unwrap_or(1) {
-                let mut map = in_table.clone();
+                let mut map = outer.clone();
                 map.resize(node.shape.rank(), AffineIndex::at(0));
                 let indices = indices.iter().cloned().chain(unrolled.map(|_| AffineIndex::at(last)));
                 for ((axis, _), index) in axes.iter().zip(indices) {
                     map[*axis] = index;
                 }
-                let of_values: AffineMap = along.iter().chain(&map[row..]).cloned().collect();
+                let before = if first.tables.is_some() { &[][..] } else { &outer };
+                let of_values: AffineMap = along.iter().chain(before).chain(&map[row..]).cloned().collect();
                 let value = nest.instantiate(values, of_values)?;
+                let in_range = |(index, range): (&AffineIndex, &Range)| {
+                    AffineIndex::sum([(index, Dim::constant(range.step))])?.moved(&range.start)
+                };
+                let map: AffineMap = map.iter().zip(&ranges).map(in_range).collect::<Result<_, _>>()?;
                 for &target in targets {
-                    let stride = flat.strides(target)?[rows].clone();
+                    let stride = flat.strides(target)?[rows].scale(ranges[rows].step)?;
                     let stride = nest.stride(&stride);
                     let (access, delta) = nest.address(target, &map)?;
                     let lost = match compensated {

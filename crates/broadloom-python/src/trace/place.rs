@@ -136,7 +136,8 @@ impl Value {
         };
         if write.is_empty() {
             let text = "the result of `reshape`, `ravel`, `broadcast_to` or `diagonal` is changed: whether this changes the \
-                        array that it was made of depends on the layout in memory; change that array itself, or a `.copy()`";
+                        array that it was made of depends on the layout in memory; write `x.flat[3] = v` or another index of that \
+                        array itself, or change a `.copy()`";
             return Err(Class::Tracing.error(py, text));
         }
         let old = parent.get().newest(trace)?;
@@ -153,7 +154,9 @@ impl Value {
     pub(super) fn reshape(&self, py: Python<'_>, name: String, defined: Defined) -> PyResult<()> {
         let is_alone = self.is_alone(py);
         let mut place = self.place();
-        if place.is_argument || place.has_views || !is_alone {
+        // NumPy refuses parts and transposes whose elements do not lie in their order, which is not known here.
+        let is_part = place.view.as_ref().is_some_and(|view| !view.read.is_empty());
+        if place.is_argument || place.has_views || is_part || !is_alone {
             let text = match place.is_argument {
                 true => {
                     "the caller's array keeps its shape while a function is traced: write `x = x.reshape(shape)` instead of \

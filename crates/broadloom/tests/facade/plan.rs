@@ -50,6 +50,50 @@ fn an_expensive_output_is_read_by_another_one() {
     }
 }
 
+/// Once a tensor is stored, what reads it is cheap: of horizontal diffusion, whose limited fluxes are read twice, only the
+/// Laplacian is stored.
+#[test]
+fn values_of_stored_tensors_are_computed_again() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n"), g.symbol("m")]);
+    let sides = x.slice(slice![2.., 1..-1]) + x.slice(slice![..-2, 1..-1]);
+    let sides = sides + x.slice(slice![1..-1, 2..]) + x.slice(slice![1..-1, ..-2]);
+    let curved = 4 * x.slice(slice![1..-1, 1..-1]) - sides;
+    let down = |x: Tensor| x.slice(slice![1.., ..]) - x.slice(slice![..-1, ..]);
+    let right = |x: Tensor| x.slice(slice![.., 1..]) - x.slice(slice![.., ..-1]);
+    let limited = |flux: Tensor, slope: Tensor| select((flux * slope).gt(0), 0.0, flux);
+    let flux_down = limited(down(curved.slice(slice![.., 1..-1])), down(x.slice(slice![1..-1, 2..-2])));
+    let flux_right = limited(right(curved.slice(slice![1..-1, ..])), right(x.slice(slice![2..-2, 1..-1])));
+    let kernel = (x.slice(slice![2..-2, 2..-2]) - (down(flux_down) + right(flux_right))).compile().unwrap();
+    let explanation = kernel.explain();
+    let sizes: Vec<String> = stored(&explanation).into_iter().map(|(sizes, _)| sizes).collect();
+    assert_eq!((explanation.kernels(), sizes), (2, vec!["n-2, m-2".to_string()]), "{explanation}");
+    let (n, m) = (9, 23);
+    let data: Vec<f64> = vector(3, n * m).into_iter().map(f64::from).collect();
+    let x = |i: usize, j: usize| data[i * m + j];
+    let curved = |i: usize, j: usize| 4.0 * x(i, j) - (x(i + 1, j) + x(i - 1, j) + x(i, j + 1) + x(i, j - 1));
+    let limited = |flux: f64, slope: f64| if flux * slope > 0.0 { 0.0 } else { flux };
+    let flux_down = |i, j| limited(curved(i + 1, j) - curved(i, j), x(i + 1, j) - x(i, j));
+    let flux_right = |i, j| limited(curved(i, j + 1) - curved(i, j), x(i, j + 1) - x(i, j));
+    let out = |i, j| {
+        x(i, j) - ((flux_down(i, j) - flux_down(i - 1, j)) + (flux_right(i, j) - flux_right(i, j - 1)))
+    };
+    let want: Vec<f64> =
+        (2..n - 2).flat_map(|i| (2..m - 2).map(move |j| (i, j))).map(|(i, j)| out(i, j)).collect();
+    let got: Vec<f64> = kernel.run(ArrayView::new(&data, &[n, m]).unwrap()).unwrap().try_into().unwrap();
+    assert_eq!(got, want);
+}
+
+/// A long chain of differences is stored every few steps: neither all of it, nor none.
+#[test]
+fn chains_of_differences_are_stored_every_few_steps() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n")]);
+    let last = (0..24).fold(x, |x, _| x.slice(slice![1..]) - x.slice(slice![..-1]));
+    let explanation = last.compile().unwrap().explain();
+    assert!((4..=12).contains(&stored(&explanation).len()), "{explanation}");
+}
+
 #[test]
 fn cheap_values_are_computed_again() {
     let g = Graph::new();

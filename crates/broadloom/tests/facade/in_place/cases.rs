@@ -474,6 +474,19 @@ pub const CASES: &[Case] = &[
         None,
     ),
     (
+        "columns of x at positions, and columns of its transpose",
+        false,
+        |g, x| {
+            let y = matrix(g, "y", false);
+            let (columns, rows) = (y.argsort(1).slice(slice![0]), y.argsort(0).slice(slice![.., 0]));
+            let changed = x.at(slice![.., columns]).set(y * 2 + x);
+            let turned = changed.permute_dims([1, 0]).at(slice![.., rows]).add(y.permute_dims([1, 0]));
+            x.assign(turned.permute_dims([1, 0]));
+            vec![]
+        },
+        None,
+    ),
+    (
         "x[y > 0] = mean of rows",
         false,
         |g, x| {
