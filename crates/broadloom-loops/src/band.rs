@@ -21,6 +21,7 @@ use crate::thresholds::{MAX_BAND_KERNELS, MAX_CONDITIONS, MIN_BAND_BYTES};
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::{Dim, Facts};
 use broadloom_ir::graph::{Demand, SymbolInfo};
+use counted::is_small;
 use positions::{Position, contents, position, range};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -278,7 +279,13 @@ impl Finder<'_> {
             let mut used = self.kernels[*kernel].accesses.iter().filter_map(|access| access.buffer);
             used.any(|buffer| self.versions.contains(&buffer))
         };
-        for (buffer, kernels) in &users {
+        let is_small = |buffer: &BufferId| {
+            let elements = self.buffers[buffer.index()].shape.elements();
+            elements.is_ok_and(|elements| is_small(self.buffers, &elements))
+        };
+        // What is held of large arrays decides how fine rows are.
+        let (small, large): (Vec<_>, Vec<_>) = users.iter().partition(|(buffer, _)| is_small(buffer));
+        for (buffer, kernels) in large.into_iter().chain(small) {
             if kernels.keys().any(changes) {
                 continue;
             }
@@ -291,8 +298,10 @@ impl Finder<'_> {
             let members = joined.iter().flat_map(|band| band.kernels.keys()).chain(kernels.keys()).copied();
             found = others;
             match self.together(*buffer, &members.collect(), &users, (&found, known)) {
-                Some(band) => found.push(band),
-                None => found.extend(joined),
+                Some(band) if !is_small(buffer) || joined.iter().all(|joined| joined.rows == band.rows) => {
+                    found.push(band);
+                }
+                _ => found.extend(joined),
             }
         }
         for band in &mut found {

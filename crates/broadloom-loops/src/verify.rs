@@ -437,7 +437,11 @@ impl<'k> Scope<'k> {
                 _ => false,
             };
             let is_other = self.kernel.parallel.is_some() && !axes[..at].contains(&axis);
-            if !is_whole || !is_other || self.kernel.scanned == Some(axis) || self.kernel.statements().any(goes_along) {
+            if !is_whole
+                || !is_other
+                || self.kernel.scanned == Some(axis)
+                || self.kernel.statements().any(goes_along)
+            {
                 return Err(Fault::Form(axis));
             }
         }
