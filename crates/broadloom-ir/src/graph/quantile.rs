@@ -9,12 +9,12 @@
 //! Positions are computed in `f64`, as in NumPy, which the formulas come from.
 
 use super::reduction::Empty;
-use super::{Axes, Graph, Node, Site, Sort};
+use super::{Axes, Graph, Site, Sort};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
-use crate::problem::{Problem, Requirement};
+use crate::problem::Problem;
 use crate::reduce::ReduceOp;
 
 /// The value of a quantile whose position lies between elements.
@@ -255,11 +255,9 @@ impl Graph {
         let shape = self.written(operand).clone();
         let mut over = self.axes_of(operand, axes)?;
         over.sort_unstable();
-        let mut obligations = Vec::new();
-        for &axis in &over {
-            let spare = self.resolved_dim(&shape[axis]).sub(&Dim::ONE).map_err(Problem::Size)?;
-            self.require(spare, Requirement::NotEmpty, &mut obligations)
-                .map_err(|_| Problem::EmptyReduction { axis })?;
+        // A size that turns out to be 0 in a call has no element at any position, which `take` reports.
+        if let Some(&axis) = over.iter().find(|axis| self.resolved_dim(&shape[**axis]).is_zero()) {
+            return Err(Problem::EmptyReduction { axis });
         }
         let others = (0..shape.rank()).filter(|axis| !over.contains(axis));
         let order: Vec<i64> = others.clone().chain(over.iter().copied()).map(|axis| axis as i64).collect();
@@ -281,8 +279,7 @@ impl Graph {
         };
         let axis = self.written(rows).rank() - 1;
         let sort = Sort { axis, indices: false, descending: false };
-        let (dtype, shape) = (self.dtype(rows), self.written(rows).clone());
-        let sorted = self.insert(Node::Sort { operand: rows, sort }, dtype, shape, obligations, site)?;
+        let sorted = self.insert_sort(rows, sort, site)?;
         Ok(Rows { sorted, count, by_row, tells_nan: is_float && !numbers, of: operand, over })
     }
 
