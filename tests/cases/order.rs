@@ -22,6 +22,12 @@ pub const ORDER: &[(&str, Build)] = &[
         let (sorted, order) = (b.sort(d, 1, false, false), b.sort(d, 1, true, true));
         vec![b.reduce(ReduceOp::Mean, sorted, &[1], false), b.reduce(ReduceOp::Sum, order, &[1], false)]
     }),
+    ("sorted rows of a batch", |b| {
+        let (x, y) = (b.input("x", F32, &["b", "n", "1"]), b.input("y", F32, &["b", "1", "m"]));
+        let d = b.op(Op::Subtract, &[x, y]);
+        let sorted = b.sort(d, 2, false, false);
+        vec![b.reduce(ReduceOp::Mean, sorted, &[2], false)]
+    }),
     ("places in a table", |b| {
         let (table, x) = (b.input("table", F32, &["m"]), b.input("x", F32, &["n", "3"]));
         let sorted = b.sort(table, 0, false, false);

@@ -304,6 +304,22 @@ impl Dim {
         Dim::from_sum(quotient).ok()
     }
 
+    /// Returns the sum of those terms that a size divides, divided by it, and the sum of the others.
+    ///
+    /// # Errors
+    /// Returns an error if a coefficient overflows or the result is too large.
+    pub fn div_terms(&self, divisor: &Dim) -> Result<(Dim, Dim), DimError> {
+        let (mut quotient, mut rest) = (Dim::ZERO, Dim::ZERO);
+        for (monomial, coefficient) in self.terms() {
+            let term = Dim::from_sum(Sum::single(monomial, coefficient)?)?;
+            match term.exact_div(divisor) {
+                Some(part) => quotient = quotient.add(&part)?,
+                None => rest = rest.add(&term)?,
+            }
+        }
+        Ok((quotient, rest))
+    }
+
     /// Returns the product of sizes; 1 for no sizes. If one is the constant 0, so is the product, however large the
     /// others are.
     ///

@@ -330,7 +330,7 @@ fn setting(feature: &str) -> String {
 }
 
 impl Module {
-    /// Runs the steps `range` of a kernel's parallel axis; pass `0..1` for a kernel without one.
+    /// Runs the steps `range` of those that threads share; pass `0..1` for a kernel without one.
     ///
     /// # Safety
     /// `args` are the values of the kernel's params followed, for every access with a buffer, by the address of the

@@ -45,10 +45,7 @@ fn run(
                 args.push(base.wrapping_offset(offset as isize) as u64);
             }
         }
-        let extent = kernel.parallel.map_or(1, |axis| match kernel.axes[axis.index()].extent {
-            broadloom_loops::kernel::Extent::Constant(extent) => extent,
-            broadloom_loops::kernel::Extent::Param(param) => args[param.index()].cast_signed(),
-        });
+        let extent = host.evaluate(&kernel.steps().unwrap());
         let mut scratch = vec![[0u64; 8]; kernel.scratch_bytes() / 64 + 2];
         let scratch = scratch.as_mut_ptr().cast::<u8>();
         let scratch = scratch.wrapping_add(scratch.align_offset(64));

@@ -5,7 +5,7 @@
 //! of the input that is not in an earlier kernel must satisfy these conditions:
 //!
 //! * it comes before the store, in the same kernel;
-//! * every loop around both, and the axis that threads share, moves both in the same way, so that another step of
+//! * every loop around both, and each axis that threads share, moves both in the same way, so that another step of
 //!   those reads other elements;
 //! * inside those loops it reads at most what the store writes: its other axes have the strides and lengths of axes
 //!   of the store, and both start at the same element;
@@ -163,10 +163,10 @@ impl Versions<'_> {
     /// Returns whether a store writes what is read in the same step of all loops around both, and in no other step.
     fn is_same_step(&self, read: &Placed, store: &Placed) -> bool {
         let (Some(place), Some(address)) = (&read.address, &store.address) else { return false };
-        let parallel = self.kernels[store.kernel].parallel;
-        let mut around = store.loops.iter().map(|(_, axis)| *axis).chain(parallel);
+        let shared = || self.kernels[store.kernel].shared();
+        let mut around = store.loops.iter().map(|(_, axis)| *axis).chain(shared());
         let common = read.loops.iter().filter(|around| store.loops.contains(around));
-        let common: Vec<AxisId> = common.map(|(_, axis)| *axis).chain(parallel).collect();
+        let common: Vec<AxisId> = common.map(|(_, axis)| *axis).chain(shared()).collect();
         around.all(|axis| address.stride(axis).is_some()) && place.within(address, &common)
     }
 

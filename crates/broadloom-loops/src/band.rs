@@ -4,14 +4,16 @@
 //! k0: t0[i, j] = ..        k1: t1[i, ..] = sort t0[i, ..]        k2: y[i] = t1[i, 5]        all in steps of i
 //! ```
 //!
-//! A step of a kernel's parallel axis is a *row* of an array if all that the step reads and writes there is one part of the
-//! array, and the parts of successive steps follow each other. Kernels can run together if each array that one of them
+//! A step of a kernel's parallel axis, or of this and others inside it that are counted with it, is a *row* of an array if all that
+//! the step reads and writes there is one part of the array, and the parts of successive steps follow each other. Kernels can run together if each array that one of them
 //! writes and another uses is used by rows, and if none of them waits for a kernel outside that waits for another of them.
 //! They then read and write the same elements in the same order as in a run of one kernel after the other.
 
+mod counted;
 mod positions;
 mod turned;
 
+pub(crate) use counted::count_together;
 pub(crate) use turned::turn;
 
 use crate::kernel::*;
@@ -19,6 +21,7 @@ use crate::thresholds::{MAX_BAND_KERNELS, MAX_CONDITIONS, MIN_BAND_BYTES};
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::{Dim, Facts};
 use broadloom_ir::graph::{Demand, SymbolInfo};
+use counted::is_small;
 use positions::{Position, contents, position, range};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -112,10 +115,32 @@ fn touches(kernel: &Kernel, stmt: &Stmt) -> impl Iterator<Item = Touch> {
     stmt.accesses(&kernel.values).into_iter().map(touch)
 }
 
-/// Returns the number of steps of the parallel axis, unless it is a part of another one.
+/// Returns the number of steps that threads share, unless their axis is a part of another one.
 fn steps(kernel: &Kernel) -> Option<Dim> {
     let axis = &kernel.axes[kernel.parallel?.index()];
-    (axis.groups.is_empty() && axis.stretched.is_none()).then(|| kernel.size(axis.extent))
+    (axis.groups.is_empty() && axis.stretched.is_none()).then(|| kernel.steps().ok())?
+}
+
+/// How the steps that threads share move an access.
+enum Moved {
+    /// Each by this many elements.
+    By(Dim),
+    Not,
+}
+
+/// Returns how the steps that threads share move an access: `None` if those of several axes move it in different ways.
+fn moved(kernel: &Kernel, access: &Access) -> Option<Moved> {
+    let axes: Vec<AxisId> = kernel.shared().collect();
+    if axes.iter().all(|axis| access.stride(*axis).is_none()) {
+        return Some(Moved::Not);
+    }
+    let by = |axis: AxisId| access.stride(axis).map_or(Dim::ZERO, |stride| kernel.elements(stride));
+    let is_alike = |pair: &[AxisId]| {
+        let steps = kernel.size(kernel.axes[pair[1].index()].extent);
+        by(pair[1]).mul(&steps).is_ok_and(|all| by(pair[0]) == all)
+    };
+    let last = *axes.last()?;
+    axes.windows(2).all(is_alike).then(|| Moved::By(by(last)))
 }
 
 /// Returns whether a kernel uses all of an array by rows.
@@ -130,18 +155,17 @@ pub(crate) fn is_by_rows(kernel: &Kernel, buffer: BufferId, elements: &Dim, know
 /// Returns whether a use is of a row: `None` if that is not known.
 fn is_in_row(kernel: &Kernel, touch: &Touch, elements: &Dim, known: Known<'_>) -> Option<bool> {
     let access = &kernel.accesses[touch.access.index()];
-    let parallel = kernel.parallel?;
     let start = access.offset.add(&Dim::constant(touch.delta?)).ok()?;
     let (mut first, mut last) = (start.clone(), start);
-    let (row, chosen) = match (access.stride(parallel), touch.chosen) {
-        (Some(by), chosen) => (kernel.elements(by), chosen),
+    let (row, chosen) = match (moved(kernel, access)?, touch.chosen) {
+        (Moved::By(by), chosen) => (by, chosen),
         // The index tells the row.
-        (None, Some(chosen)) => {
+        (Moved::Not, Some(chosen)) => {
             let Position { per_step, first: least, last: greatest } = placed(kernel, chosen, known)?;
             (first, last) = (first.add(&least).ok()?, last.add(&greatest).ok()?);
             (per_step, None)
         }
-        (None, None) => return None,
+        (Moved::Not, None) => return None,
     };
     if row.mul(&steps(kernel)?).ok()? != *elements {
         return None;
@@ -158,7 +182,8 @@ fn is_in_row(kernel: &Kernel, touch: &Touch, elements: &Dim, known: Known<'_>) -
         *end = end.add(&reach).ok()?;
         Some(())
     };
-    for &(axis, by) in access.strides.iter().filter(|(axis, _)| *axis != parallel) {
+    let is_shared = |axis: AxisId| kernel.shared().any(|shared| shared == axis);
+    for &(axis, by) in access.strides.iter().filter(|(axis, _)| !is_shared(*axis)) {
         let entry = &kernel.axes[axis.index()];
         if !entry.groups.is_empty() || entry.stretched.is_some() {
             return None;
@@ -254,7 +279,13 @@ impl Finder<'_> {
             let mut used = self.kernels[*kernel].accesses.iter().filter_map(|access| access.buffer);
             used.any(|buffer| self.versions.contains(&buffer))
         };
-        for (buffer, kernels) in &users {
+        let is_small = |buffer: &BufferId| {
+            let elements = self.buffers[buffer.index()].shape.elements();
+            elements.is_ok_and(|elements| is_small(self.buffers, &elements))
+        };
+        // What is held of large arrays decides how fine rows are.
+        let (small, large): (Vec<_>, Vec<_>) = users.iter().partition(|(buffer, _)| is_small(buffer));
+        for (buffer, kernels) in large.into_iter().chain(small) {
             if kernels.keys().any(changes) {
                 continue;
             }
@@ -267,8 +298,10 @@ impl Finder<'_> {
             let members = joined.iter().flat_map(|band| band.kernels.keys()).chain(kernels.keys()).copied();
             found = others;
             match self.together(*buffer, &members.collect(), &users, (&found, known)) {
-                Some(band) => found.push(band),
-                None => found.extend(joined),
+                Some(band) if !is_small(buffer) || joined.iter().all(|joined| joined.rows == band.rows) => {
+                    found.push(band);
+                }
+                _ => found.extend(joined),
             }
         }
         for band in &mut found {

@@ -1,7 +1,7 @@
 //! The loop IR: what a schedule and its kernels are made of.
 
 use crate::plan::{Planned, Reason};
-use broadloom_ir::dim::Dim;
+use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::dtype::{Class, DType, Scalar};
 use broadloom_ir::graph::{Demand, SymbolInfo};
 use broadloom_ir::ops::Op;
@@ -228,6 +228,21 @@ impl Kernel {
         }
     }
 
+    /// Returns the axes whose steps threads share, outermost first.
+    pub fn shared(&self) -> impl Iterator<Item = AxisId> + '_ {
+        self.parallel.into_iter().chain(self.counted.iter().copied())
+    }
+
+    /// Returns the number of steps that threads share: the size of the range that the caller passes.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be represented.
+    pub fn steps(&self) -> Result<Dim, DimError> {
+        let sizes: SmallVec<[Dim; 2]> =
+            self.shared().map(|axis| self.size(self.axes[axis.index()].extent)).collect();
+        Dim::product(&sizes)
+    }
+
     /// Returns the bytes of scratch memory that a thread needs, aligned to 64.
     pub fn scratch_bytes(&self) -> usize {
         self.rows
@@ -256,6 +271,9 @@ pub struct Kernel {
     /// The axis of the outermost loop; the caller passes the range to run. `None` for a kernel without loops over
     /// free axes, which runs once.
     pub parallel: Option<AxisId>,
+    /// Axes inside it whose steps are counted with it, each in the loop of the one before: the range is of the steps of all
+    /// these axes, of which the last one counts fastest. Empty unless kernels run together that way.
+    pub counted: SmallVec<[AxisId; 1]>,
     /// The axis of scans, if there are any: its steps run in order, and threads do not share them.
     pub scanned: Option<AxisId>,
     /// Bytes moved and operations done, which determine the number of threads.

@@ -74,6 +74,10 @@ pub const MIN_BAND_BYTES: i64 = 1 << 20;
 /// The most kernels that run together: each thread holds the rows of all their arrays.
 pub(crate) const MAX_BAND_KERNELS: usize = 64;
 
+/// The fewest bytes of a row for which kernels that run together use finer rows, of loops inside: a thread holds several shorter
+/// ones in its cache.
+pub(crate) const MIN_DIVIDED_ROW: i64 = 64 << 10;
+
 // What is unrolled. Lengths are in elements, and constant.
 
 /// The longest reduction axis that is unrolled into what reads the result.

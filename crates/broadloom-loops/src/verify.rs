@@ -21,8 +21,9 @@
 //!    combines in an order that its op allows. A `Stream` that takes several steps at once has no prologue and, in
 //!    tree order, no accumulator for which the first of equal elements counts. A `Stream` of dense rows is in tree
 //!    order and has nothing ahead of its steps, and the rows that it reads are contiguous.
-//! 8. A kernel writes to no input. Its writes are in the loop that threads share, if there is one, and the axis of
-//!    that loop moves them: no two threads write the same element.
+//! 8. A kernel writes to no input. Its writes are in the loops that threads share, if there are any, and the axes of
+//!    these loops move them: no two threads write the same element. If several axes are counted together, they are distinct whole
+//!    ones that no scan, sort or walk for the best elements goes along, and the loop of each is in single steps of those before it.
 //! 9. An axis that is counted in 32 bits is short enough, as a constant or by an
 //!    [assumption](Schedule::assumptions).
 //! 10. A `Contract`, whose axis has enough ranks, is in strips of two axes whose loops are not around it. It has as
@@ -182,6 +183,7 @@ pub fn verify(schedule: &Schedule) -> Result<(), Broken> {
             blocks: vec![None; kernel.rows.len()],
         };
         scope.scanned().map_err(broken)?;
+        scope.counts().map_err(broken)?;
         scope.body(&kernel.body).map_err(broken)?;
     }
     coverage::coverage(schedule)?;
@@ -327,12 +329,8 @@ impl<'k> Scope<'k> {
         };
         // Nothing is written to an empty array, whose strides may all be zero.
         let is_empty = buffer.shape.iter().any(Dim::is_zero);
-        match self.kernel.parallel {
-            Some(axis) if !is_empty && (!own(axis) || access.stride(axis).is_none()) => {
-                Err(Fault::Shared(id))
-            }
-            _ => Ok(buffer.dtype),
-        }
+        let moves = |axis: AxisId| own(axis) && access.stride(axis).is_some();
+        if is_empty || self.kernel.shared().all(moves) { Ok(buffer.dtype) } else { Err(Fault::Shared(id)) }
     }
 
     /// Returns the dtype of the part of an array that the current strip of an axis covers, if it is contiguous.
@@ -390,6 +388,7 @@ impl<'k> Scope<'k> {
         if before.0 {
             return Err(Fault::Nested(axis));
         }
+        self.in_those_before(axis, each.turn)?;
         if let Some((along, steps)) = self.axis(axis)?.stretched {
             self.axis(along)?;
             self.extent(steps)?;
@@ -423,6 +422,46 @@ impl<'k> Scope<'k> {
         self.scratch.leave()?;
         (self.walked[index], self.strips[index], self.vector) = before;
         Ok(())
+    }
+
+    /// Checks the axes that are counted with the parallel one.
+    fn counts(&self) -> Result<(), Fault> {
+        let axes: Vec<AxisId> = self.kernel.shared().collect();
+        for (at, &axis) in axes.iter().enumerate().skip(1) {
+            let Axis { reduction, groups, stretched, .. } = self.axis(axis)?;
+            let is_whole = !reduction && groups.is_empty() && stretched.is_none();
+            let goes_along = |stmt: &Stmt| match stmt {
+                Stmt::Sort(sort) => sort.axis == axis,
+                Stmt::Best(best) => best.axis == axis,
+                Stmt::BestRows(best) => best.axis == axis,
+                _ => false,
+            };
+            let is_other = self.kernel.parallel.is_some() && !axes[..at].contains(&axis);
+            if !is_whole
+                || !is_other
+                || self.kernel.scanned == Some(axis)
+                || self.kernel.statements().any(goes_along)
+            {
+                return Err(Fault::Form(axis));
+            }
+        }
+        let outermost = axes.first().filter(|_| axes.len() > 1);
+        outermost.map_or(Ok(()), |axis| {
+            let Axis { groups, stretched, .. } = self.axis(*axis)?;
+            if groups.is_empty() && stretched.is_none() { Ok(()) } else { Err(Fault::Form(*axis)) }
+        })
+    }
+
+    /// Checks a loop over one of several axes that threads share: it is in the loops of those before it, which take single
+    /// steps, because these tell its range.
+    fn in_those_before(&self, axis: AxisId, turn: Turn) -> Result<(), Fault> {
+        let Some(level) = self.kernel.shared().position(|shared| shared == axis) else { return Ok(()) };
+        let is_around = |axis: AxisId| self.walked.get(axis.index()) == Some(&true);
+        let is_last = level == self.kernel.counted.len();
+        match self.kernel.shared().take(level).all(is_around) && (is_last || turn == Turn::Steps(1)) {
+            true => Ok(()),
+            false => Err(Fault::Form(axis)),
+        }
     }
 
     fn value(&mut self, id: ValueId) -> Result<(), Fault> {

@@ -81,8 +81,8 @@ pub(crate) const PACKED_STRIPS: i64 = 4;
 /// About 0.1 s of one thread.
 pub(crate) const MAX_PACKED_WORK: f64 = 512.0 * STOPPED_WORK;
 
-/// The most groups of one reduction in a call that can be stopped.
-pub(crate) const MAX_STOPPED_GROUPS: i64 = 1 << 20;
+/// The most groups of one reduction in a call that can be stopped: as many results as have room, of four bytes each.
+pub(crate) const MAX_STOPPED_GROUPS: i64 = MAX_PARTIAL_BYTES / 4;
 
 /// The most bytes of the results of groups in a call that can be stopped; the groups are longer if that is exceeded.
 pub(crate) const MAX_PARTIAL_BYTES: i64 = 16 << 20;

@@ -19,7 +19,7 @@
 //! ```
 //!
 //! The generated function is `fn(args, first, last, scratch, failure)`: it runs the steps `first..last` of the
-//! kernel's parallel axis. Statements are emitted in one of two ways, scalar or for several neighbours of the axis of
+//! kernel's parallel axis, or of that and those counted with it. Statements are emitted in one of two ways, scalar or for several neighbours of the axis of
 //! the surrounding vector loop; a value that does not vary along that axis stays scalar in both. Cranelift hoists address
 //! arithmetic and constants out of loops; loads stay where the schedule has put them.
 
@@ -130,7 +130,7 @@ struct Generator<'a, 'f, 'k> {
     params: Vec<ir::Value>,
     /// The base pointer of every access that has a buffer.
     bases: Vec<Option<ir::Value>>,
-    /// The steps of the parallel axis to run.
+    /// The steps to run of the axes that threads share.
     range: (ir::Value, ir::Value),
     scratch: ir::Value,
     failure: ir::Value,
@@ -191,8 +191,8 @@ impl<'f> Generator<'_, 'f, '_> {
         if let Some(&strip) = self.strips.get(&axis) {
             return strip;
         }
-        if self.kernel.parallel == Some(axis) {
-            return self.range;
+        if let Some(level) = self.kernel.shared().position(|shared| shared == axis) {
+            return self.shared_bounds(level);
         }
         let kernel = self.kernel;
         let Axis { extent, groups, stretched, .. } = &kernel.axes[axis.index()];
@@ -215,6 +215,53 @@ impl<'f> Generator<'_, 'f, '_> {
             bounds = (self.least(start, bounds.1), self.least(end, bounds.1));
         }
         bounds
+    }
+
+    /// Returns the steps of one of the axes that threads share, outermost first: those with a step in the caller's range.
+    fn shared_bounds(&mut self, level: usize) -> (ir::Value, ir::Value) {
+        let (mut first, mut last) = self.range;
+        let axes: SmallVec<[AxisId; 2]> = self.kernel.shared().collect();
+        if let [inside @ .., innermost] = &axes[level + 1..] {
+            let mut apart = self.size(*innermost);
+            for axis in inside {
+                let size = self.size(*axis);
+                apart = self.ins().imul(apart, size);
+            }
+            // Without steps inside, the range is empty.
+            let one = self.constant(1);
+            apart = self.greatest(apart, one);
+            first = self.ins().udiv(first, apart);
+            last = self.ins().iadd(last, apart);
+            last = self.ins().iadd_imm_s(last, -1);
+            last = self.ins().udiv(last, apart);
+        }
+        if let [outermost, around @ ..] = &axes[..level] {
+            // The number of the first step in the current steps of the loops around.
+            let mut begin = self.positions[outermost];
+            for axis in around {
+                let size = self.size(*axis);
+                begin = self.ins().imul(begin, size);
+                let position = self.positions[axis];
+                begin = self.ins().iadd(begin, position);
+            }
+            let size = self.size(axes[level]);
+            let zero = self.constant(0);
+            begin = self.ins().imul(begin, size);
+            first = self.ins().isub(first, begin);
+            last = self.ins().isub(last, begin);
+            (first, last) = (self.greatest(first, zero), self.least(last, size));
+        }
+        (first, last)
+    }
+
+    /// Returns the number of steps of an axis.
+    fn size(&mut self, axis: AxisId) -> ir::Value {
+        self.extent(self.kernel.axes[axis.index()].extent)
+    }
+
+    fn greatest(&mut self, x: ir::Value, y: ir::Value) -> ir::Value {
+        let less = self.ins().icmp(IntCC::SignedLessThan, x, y);
+        self.ins().select(less, y, x)
     }
 
     fn least(&mut self, x: ir::Value, y: ir::Value) -> ir::Value {

@@ -79,10 +79,7 @@ fn job<'c>(
                 source.extend([0; 8]);
             }
         }
-        let extent = kernel.parallel.map_or(1, |axis| match kernel.axes[axis.index()].extent {
-            Extent::Constant(extent) => extent,
-            Extent::Param(param) => params[param.index()],
-        });
+        let extent = host.evaluate(&kernel.steps().unwrap());
         for [first, last] in [[0, extent / 3], [extent / 3, extent]] {
             let [first, last, failure] = [first, last, 0].map(Word::Number);
             calls.push((*place, [args, first, last, Word::Target(scratch), failure]));

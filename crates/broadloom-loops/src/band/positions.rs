@@ -67,7 +67,7 @@ fn position_of(kernel: &Kernel, value: ValueId, known: Known<'_>, depth: usize) 
     match def {
         Def::Constant(Scalar::I64(value)) => Some(Position::exactly(Dim::constant(*value))),
         Def::Param(param) => Some(Position::exactly(kernel.params[param.index()].clone())),
-        Def::Index(axis) if Some(*axis) == kernel.parallel => {
+        Def::Index(axis) if kernel.shared().eq([*axis]) => {
             Some(Position { per_step: Dim::ONE, ..Position::exactly(Dim::ZERO) })
         }
         Def::Index(axis) => {

@@ -41,6 +41,16 @@ pub(crate) fn turn(kernels: &mut [Kernel], buffers: &[Buffer], known: Known<'_>)
     }
 }
 
+/// Returns whether the steps of an axis move everything that a kernel writes.
+pub(super) fn moves_writes(kernel: &Kernel, axis: AxisId) -> bool {
+    let mut touched = kernel.statements().flat_map(|stmt| touches(kernel, stmt));
+    let is_moved = |access: AccessId| {
+        let stride = kernel.accesses[access.index()].stride(axis);
+        stride.is_some_and(|stride| stride != Stride::Constant(0))
+    };
+    touched.all(|touch| !touch.writes || is_moved(touch.access))
+}
+
 /// Returns whether a kernel only has loops in loops: no other statement depends on which axis is shared.
 fn is_plain(kernel: &Kernel) -> bool {
     kernel.statements().all(|stmt| matches!(stmt, Stmt::For { .. } | Stmt::Let(_) | Stmt::Store { .. }))
@@ -53,12 +63,7 @@ fn sharing(kernel: &Kernel, axis: AxisId, elements: &Dim) -> Option<Kernel> {
     if entry.reduction || Some(axis) == kernel.scanned || Some(axis) == kernel.parallel {
         return None;
     }
-    let mut touched = kernel.statements().flat_map(|stmt| touches(kernel, stmt));
-    let is_moved = |access: AccessId| {
-        let stride = kernel.accesses[access.index()].stride(axis);
-        stride.is_some_and(|stride| stride != Stride::Constant(0))
-    };
-    if !touched.all(|touch| !touch.writes || is_moved(touch.access)) {
+    if !moves_writes(kernel, axis) {
         return None;
     }
     let (before, after) = (steps(kernel)?, kernel.size(entry.extent));

@@ -89,10 +89,17 @@ impl Step<'_> {
 
     /// Returns the number of steps per row, or 0 if there is none; `None` if the steps are not those of rows.
     fn per_row(&self, steps: &Dim) -> Option<i64> {
-        let axis = self.kernel.axes.get(self.kernel.parallel?.index())?;
+        self.kernel.parallel?;
         let (rows, steps) = (self.example.size(&self.band.extent)?, self.example.size(steps)?);
-        let is_whole = axis.groups.is_empty() && axis.stretched.is_none();
-        (is_whole && rows.checked_mul(steps)? == self.extent(axis.extent)?).then_some(rows.min(1) * steps)
+        let mut all = 1i64;
+        for axis in self.kernel.shared() {
+            let axis = self.kernel.axes.get(axis.index())?;
+            if !axis.groups.is_empty() || axis.stretched.is_some() {
+                return None;
+            }
+            all = all.checked_mul(self.extent(axis.extent)?)?;
+        }
+        (rows.checked_mul(steps)? == all).then_some(rows.min(1) * steps)
     }
 
     /// Returns an array of which a step uses elements that are not those of its row.
@@ -152,8 +159,8 @@ impl Step<'_> {
             },
             _ => None,
         };
-        let by = match (access.stride(parallel), chosen) {
-            (Some(stride), _) => self.stride(stride)?,
+        let by = match (self.per_step(access)?, chosen) {
+            (Some(by), _) => by,
             (None, Some((stride, size, Some(index)))) => {
                 // The index is a number that moves with the steps.
                 let (stride, size) = (self.stride(stride)?, self.extent(size)?);
@@ -172,7 +179,8 @@ impl Step<'_> {
             return Some(false);
         }
         greatest += by * (per_row - 1);
-        for (axis, stride) in access.strides.iter().filter(|(axis, _)| *axis != parallel) {
+        let is_shared = |axis: AxisId| self.kernel.shared().any(|shared| shared == axis);
+        for (axis, stride) in access.strides.iter().filter(|(axis, _)| !is_shared(*axis)) {
             let entry = &self.kernel.axes[axis.index()];
             if !entry.groups.is_empty() || entry.stretched.is_some() {
                 return None;
@@ -186,12 +194,29 @@ impl Step<'_> {
                 _ => least += reach,
             }
         }
-        if let (Some(_), Some((stride, size, _))) = (access.stride(parallel), chosen) {
+        if let (Some(_), Some((stride, size, _))) = (self.per_step(access)?, chosen) {
             let reach = self.stride(stride)?.checked_mul((self.extent(size)? - 1).max(0))?;
             greatest += reach.max(0);
             least += reach.min(0);
         }
         Some(least >= 0 && greatest < row)
+    }
+
+    /// Returns by how much each step moves an access, or `None` if the steps do not move it. It is none of these if steps of
+    /// several axes move it in different ways.
+    fn per_step(&self, access: &Access) -> Option<Option<i64>> {
+        let axes: Vec<AxisId> = self.kernel.shared().collect();
+        if axes.iter().all(|axis| access.stride(*axis).is_none()) {
+            return Some(None);
+        }
+        let by = |axis: AxisId| access.stride(axis).map_or(Some(0), |stride| self.stride(stride));
+        for pair in axes.windows(2) {
+            let steps = self.extent(self.kernel.axes.get(pair[1].index())?.extent)?;
+            if by(pair[0])? != by(pair[1])?.checked_mul(steps)? {
+                return None;
+            }
+        }
+        by(*axes.last()?).map(Some)
     }
 
     /// Returns the range of an integer, if it is computed from positions.
@@ -201,7 +226,7 @@ impl Step<'_> {
         match &self.kernel.values.get(value.index())?.def {
             Def::Constant(Scalar::I64(value)) => Some(constant(*value)),
             Def::Param(param) => Some(constant(self.example.size(self.kernel.params.get(param.index())?)?)),
-            Def::Index(axis) if Some(*axis) == self.kernel.parallel => Some(Number { by: 1, ..constant(0) }),
+            Def::Index(axis) if self.kernel.shared().eq([*axis]) => Some(Number { by: 1, ..constant(0) }),
             Def::Index(axis) => {
                 let entry = self.kernel.axes.get(axis.index())?;
                 let is_whole = entry.groups.is_empty() && entry.stretched.is_none();
@@ -250,10 +275,10 @@ impl Step<'_> {
                 }
                 let Stmt::Store { value, .. } = stmt else { return None };
                 let Number { by, least, greatest } = step.number(*value, depth)?;
-                let steps = match kernel.parallel {
-                    Some(axis) => step.extent(kernel.axes[axis.index()].extent)?,
-                    None => 1,
-                };
+                let mut steps = 1i64;
+                for axis in kernel.shared() {
+                    steps = steps.checked_mul(step.extent(kernel.axes[axis.index()].extent)?)?;
+                }
                 let last = by.checked_mul(steps - 1)?;
                 let (low, high) = (least + last.min(0), greatest + last.max(0));
                 all = Some(match all {

@@ -6,6 +6,13 @@ use broadloom_ir::shape::Shape;
 use broadloom_loops::kernel::*;
 
 const NAME: &str = "sorted rows of what is computed";
+const BATCH: &str = "sorted rows of a batch";
+
+/// Changes the first kernel that counts the steps of several axes together.
+fn counting(schedule: &mut Schedule, act: impl Fn(&mut Kernel)) {
+    let mut kernels = schedule.kernels.iter_mut();
+    act(kernels.find(|kernel| !kernel.counted.is_empty()).expect("a kernel counts together"));
+}
 
 /// Changes the access of the last kernel of the first band to an array that the band holds.
 fn reading(schedule: &mut Schedule, act: impl Fn(&mut Access)) {
@@ -31,6 +38,36 @@ pub const BANDS: &[(&str, &str, Break)] = &[
     // A number of rows that nothing determines.
     ("Together", NAME, |schedule| {
         schedule.host_symbols.pop();
+    }),
+    // The steps of the outer loop alone, each of which is a whole table.
+    ("Together", BATCH, |schedule| counting(schedule, |kernel| kernel.counted.clear())),
+    // Loops in another order than steps are counted.
+    ("Form", BATCH, |schedule| {
+        counting(schedule, |kernel| {
+            let outer = kernel.parallel.replace(kernel.counted[0]).expect("threads share it");
+            kernel.counted[0] = outer;
+        });
+    }),
+    // An axis that is counted twice.
+    ("Form", BATCH, |schedule| {
+        counting(schedule, |kernel| kernel.counted[0] = kernel.parallel.expect("threads share it"));
+    }),
+    // Several steps of the outer loop at once.
+    ("Form", BATCH, |schedule| {
+        counting(schedule, |kernel| {
+            let axis = kernel.parallel;
+            kernel.body.iter_mut().for_each(|stmt| match stmt {
+                Stmt::For { axis: of, lanes, .. } if Some(*of) == axis => *lanes = 4,
+                _ => {}
+            });
+        });
+    }),
+    // Each step of the inner loop writes the same elements.
+    ("Shared", BATCH, |schedule| {
+        counting(schedule, |kernel| {
+            let axis = kernel.counted[0];
+            kernel.accesses.iter_mut().for_each(|access| access.strides.retain(|(of, _)| *of != axis));
+        });
     }),
     // A kernel in two bands.
     ("Together", NAME, |schedule| {

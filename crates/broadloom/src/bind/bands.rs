@@ -103,11 +103,12 @@ fn turns_of(
 fn packed_bytes(kernel: &Kernel, values: &Values) -> i64 {
     let length =
         |axis: AxisId| evaluate(&kernel.size(kernel.axes[axis.index()].extent), values).unwrap_or(i64::MAX);
-    let is_same = |axis: AxisId| Some(axis) != kernel.parallel;
+    let is_same = |axis: AxisId| Some(axis) != kernel.shared().last();
     let arrays = kernel.accesses.iter().filter(|access| access.buffer.is_some());
     let same = arrays.filter(|access| access.strides.iter().all(|(axis, _)| is_same(*axis)));
     let bytes = same.map(|access| {
-        let lengths = access.strides.iter().map(|(axis, _)| length(*axis));
+        let moved = access.strides.iter().filter(|(axis, _)| kernel.shared().all(|shared| shared != *axis));
+        let lengths = moved.map(|(axis, _)| length(*axis));
         lengths.fold(access.dtype.size() as i64, i64::saturating_mul)
     });
     bytes.fold(0, i64::saturating_add)

@@ -204,10 +204,9 @@ fn group_length(extent: i64, unit: i64, most: i64) -> i64 {
     length
 }
 
-/// Returns the number of steps of the parallel axis.
+/// Returns the number of steps that threads share.
 fn extent(kernel: &Kernel, values: &Values) -> Result<i64, DimError> {
-    let Some(axis) = kernel.parallel else { return Ok(1) };
-    evaluate(&kernel.size(kernel.axes[axis.index()].extent), values)
+    evaluate(&kernel.steps()?, values)
 }
 
 /// Returns the work of a kernel, in bytes of memory traffic or operations that take as long: vector code does one
@@ -304,8 +303,10 @@ pub(super) fn least_steps(kernel: &Kernel) -> i64 {
 
 /// Returns whether the steps belong to the row axis of a contraction.
 pub(super) fn is_contracted(kernel: &Kernel) -> bool {
-    let is_shared =
-        |stmt: &Stmt| matches!(stmt, Stmt::Contract(contract) if Some(contract.rows) == kernel.parallel);
+    let is_shared = |stmt: &Stmt| match stmt {
+        Stmt::Contract(contract) => kernel.shared().any(|axis| axis == contract.rows),
+        _ => false,
+    };
     kernel.statements().any(is_shared)
 }
 

@@ -103,9 +103,10 @@ impl Explained {
         info: &KernelInfo,
     ) -> fmt::Result {
         let schedule = &self.variant.schedule;
-        let per = match kernel.parallel {
-            Some(axis) => format!("per step of {}", kernel.axes[axis.index()].name),
-            None => "in all".to_string(),
+        let shared: Vec<&str> = kernel.shared().map(|axis| &*kernel.axes[axis.index()].name).collect();
+        let per = match shared.as_slice() {
+            [] => "in all".to_string(),
+            axes => format!("per step of {}", axes.join(" and ")),
         };
         let step = &kernel.cost.step;
         let (bytes, operations) = (schedule.show(&step.bytes), schedule.show(&step.operations));

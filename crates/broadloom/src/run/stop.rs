@@ -69,7 +69,7 @@ impl StopFlag {
 /// * 64 columns of a reduction of columns that has 4,096 of them or more, and one row of a reduction of rows that has as many;
 /// * 128 rows of less than 4,096 elements whose results are reduced again;
 /// * one result of a reduction of sums, as of a product of matrices that is summed;
-/// * a millionth of any reduction.
+/// * a two-millionth of any reduction.
 ///
 /// A stopped run has no result: the contents of arrays that were passed for outputs are unspecified, and inputs that are
 /// [assigned](crate::Tensor::assign) to keep their values.

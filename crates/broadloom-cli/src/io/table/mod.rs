@@ -17,7 +17,7 @@ use super::format::TableFormat;
 use super::source::{Opened, Source};
 use crate::failure::Failure;
 use broadloom::DType;
-use cells::Reads;
+use cells::{Cell, Reads};
 use numbers::Spelling;
 pub use profile::{Found, Kind, Profile};
 use reading::{Input, Loaded, Part, Reading};
@@ -360,8 +360,9 @@ impl Table {
             .map_or(String::new(), |good| format!(", and {:?} in {} is one", good.text, self.place(good)));
         let what = format!("column {title:?}, {}: {text:?} is not a {wanted}{beside}", self.place(bad));
         let failure = self.content.wrong(&what);
-        // What has digits is not missing, but written in another way.
-        match text.contains(|letter: char| letter.is_numeric()) {
+        // What has digits is not missing, but written in another way, and truth values are none that numbers leave out.
+        let is_truth = matches!(Reads::Numbers.read(text, &Spelling::default()), Cell::Truth(_));
+        match is_truth || text.contains(|letter: char| letter.is_numeric()) {
             true => failure,
             false => failure.help_code("if it means a missing number:", format!("--missing '{text}'")),
         }

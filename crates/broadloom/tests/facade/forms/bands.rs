@@ -135,6 +135,91 @@ fn of_nothing() {
     kernels.check("rows of nothing", &tables::<f32>([5, 0, 3], with_zeros));
 }
 
+/// Of distances `d[b, n, k]` of a batch, and of `y[b, k, p]` behind them.
+const OF_BATCHES: &[(&str, Expression)] = &[
+    ("the nearest", |d, _| vec![d.argsort(2).slice(slice![.., .., ..1])]),
+    ("in order", |d, _| vec![d.sort(2).slice(slice![.., .., 0]), d.sort_descending(2).max(2)]),
+    ("medians", |d, _| vec![d.median(2)]),
+    ("quantiles", |d, _| vec![d.quantile([0.1, 0.9], 2)]),
+    ("the last running results", |d, _| vec![d.cumsum(2).slice(slice![.., .., -1])]),
+    ("softmax @ y", |d, y| vec![(-d).softmax(2).matmul(y)]),
+    ("the greatest running sum", |d, _| vec![d.cumsum(2).max(..)]),
+    ("sums of medians", |d, _| vec![d.median(2).sum(1)]),
+    ("columns", |d, _| vec![d.sort(1).slice(slice![.., 0, ..])]),
+    ("sums and medians of a softmax", |d, _| {
+        let weights = (-d).softmax(2);
+        vec![weights.median(2), weights.sort(2).square().sum(2)]
+    }),
+];
+
+/// What is computed of a batch whose sizes are constants or symbols.
+fn built_of_batch<T: Element>(g: &Graph, expression: Expression, sizes: [Option<usize>; 4]) -> Vec<Tensor> {
+    let symbols = g.symbols(["b", "n", "k", "p"]).map(Dim::from);
+    let [b, n, k, p] = std::array::from_fn(|at| sizes[at].map_or(symbols[at], Dim::from));
+    let (x, y) = (g.input::<T>("x", shape![b, n, p]), g.input::<T>("y", shape![b, k, p]));
+    expression((x.unsqueeze(2) - y.unsqueeze(1)).square().sum(3).sqrt(), y)
+}
+
+#[test]
+fn of_batches() {
+    let ways = ways();
+    for (which, (name, expression)) in OF_BATCHES.iter().enumerate() {
+        for p in [3, 17] {
+            let graph = |(place, p): (usize, Option<usize>)| {
+                let way = &ways[(which + place) % ways.len()];
+                (way, move |g: &Graph| built_of_batch::<f32>(g, *expression, [None, None, None, p]))
+            };
+            let kernels = Kernels::each_of([None, Some(p)].into_iter().enumerate().map(graph));
+            for [b, n, k] in [[1, 1, 1], [3, 37, 19], [19, 1, 5], [2, 70, 131], [7, 5, 1]] {
+                let tables =
+                    [(n, 1), (k, 2)].map(|(rows, seed)| Input::of(&[b, rows, p], with_ties::<f32>, seed));
+                kernels.check(name, &tables);
+            }
+        }
+    }
+}
+
+/// Of two axes around the rows, which no kernel walks as one.
+#[test]
+fn of_batches_of_batches() {
+    let of: &[(&str, fn(Tensor) -> Tensor)] = &[
+        ("medians", |d| d.median(3)),
+        ("running sums", |d| d.cumsum(3).slice(slice![.., .., .., -1])),
+        ("sums of softmaxes", |d| d.softmax(3).sort(3).max(3)),
+    ];
+    for (name, expression) in of {
+        let kernels = Kernels::of(&ways(), |g| {
+            let [a, b, n, k] = g.symbols(["a", "b", "n", "k"]);
+            let (x, y) = (g.input::<f64>("x", shape![a, b, n, 1]), g.input::<f64>("y", shape![b, 1, k]));
+            vec![expression((x - y).abs())]
+        });
+        for [a, b, n, k] in [[1, 1, 1, 1], [3, 2, 11, 7], [2, 5, 1, 40], [4, 3, 9, 1]] {
+            let x = Input::of(&[a, b, n, 1], with_ties::<f64>, 5);
+            kernels.check(name, &[x, Input::of(&[b, 1, k], with_ties::<f64>, 6)]);
+        }
+    }
+}
+
+/// Whatever the number of rows of a table: what is stored of 32 MB.
+#[test]
+fn some_rows_of_batches_are_stored() {
+    for (name, expression) in OF_BATCHES {
+        for sizes in [[None; 4], [None, None, None, Some(3)], [Some(2), Some(2000), Some(2000), Some(3)]] {
+            for (threads, share) in [(Threads::Calling, 1), (Threads::count(2).unwrap(), 2)] {
+                let g = Graph::new();
+                let outputs = ["a", "b"].into_iter().zip(built_of_batch::<f32>(&g, *expression, sizes));
+                let options = CompileOptions { threads, ..CompileOptions::default() };
+                let kernel = g.compile_with(outputs, &options).unwrap();
+                let table = vec![1.0f32; 12_000];
+                let table = || ArrayView::new(&table, &[2, 2000, 3]).unwrap();
+                let bound = kernel.bind(inputs! { "x" => table(), "y" => table() }).unwrap();
+                let bytes = bound.temporary_bytes();
+                assert!(bytes <= share * ROOM, "{name}: {bytes}\n{}", bound.explain());
+            }
+        }
+    }
+}
+
 #[test]
 fn of_windows() {
     type OfWindows = fn(Tensor) -> Vec<Tensor>;
