@@ -34,6 +34,7 @@ const UPDATES: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::ran
 const KEPT: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::targets_keep"];
 const POSITIONS_IN_PLACE: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::positions"];
 const ASIDE: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::regions"];
+const LOOPS: &[&str] = &["-p", "broadloom", "--test", "facade", "loops::"];
 const NARROW_SUMS: &[&str] = &["-p", "broadloom", "--test", "facade", "narrow_sums::of_u8"];
 const RANKS: &[&str] = &["-p", "broadloom", "--test", "facade", "contractions::ranks_of_many_rows"];
 const SHORT_ROWS: &[&str] = &["-p", "broadloom", "--test", "facade", "short_rows::of_4_bytes"];
@@ -300,8 +301,8 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "a run goes on to write in place after data have failed",
         file: "crates/broadloom/src/run/launch.rs",
-        place: "filter(|_| ⟦index == binding.failing⟧)",
-        new: "index > binding.failing",
+        place: "filter(|_| ⟦index == kernels.failing⟧)",
+        new: "index > kernels.failing",
         test: POSITIONS_IN_PLACE,
     },
     Fault {
@@ -331,6 +332,27 @@ pub const FAULTS: &[Fault] = &[
         place: "filter(|copy| ⟦copy.starts_as_target⟧)",
         new: "{ let _ = copy; false }",
         test: ASIDE,
+    },
+    Fault {
+        what: "a value of a loop is moved aside to where a result already is",
+        file: "crates/broadloom/src/run/stages.rs",
+        place: "retain(|array| ⟦*array != result⟧)",
+        new: "!array.is_null() || result.is_null()",
+        test: LOOPS,
+    },
+    Fault {
+        what: "strips of elements read the first row in each step",
+        file: "crates/broadloom/src/run/stages.rs",
+        place: "moving.push((argument, ⟦self.bound.rows[number].distance⟧));",
+        new: "self.bound.rows[number].distance * 0",
+        test: LOOPS,
+    },
+    Fault {
+        what: "what is read in each step of a loop is computed before the loop however large it is",
+        file: "crates/broadloom-ir/src/stages.rs",
+        place: "own != Some(Dim::ONE) && ⟦!operands.iter().any(is_as_large)⟧",
+        new: "{ let _ = is_as_large; false }",
+        test: LOOPS,
     },
     Fault {
         what: "rows that a thread holds share memory with what kernels before read again",

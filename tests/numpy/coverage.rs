@@ -39,6 +39,8 @@ impl Covered {
             | Node::Constant(_)
             | Node::Iota
             | Node::Size(_)
+            | Node::Step { .. }
+            | Node::Loop { .. }
             | Node::Poison => {
                 return;
             }

@@ -136,13 +136,20 @@ fn loops_compute_what_the_interpreter_does() {
     let mut config = config();
     config.cases /= 2;
     config.rng_seed = RngSeed::Fixed(44);
+    let (cases, derived) = (config.cases, RefCell::new(0));
     let result = TestRunner::new(config).run(&recipe::recipe(), |recipe| {
         let built = loops::build(&recipe);
+        check::check_in_one_way(&built, &recipe.sizes, recipe.seed).map_err(TestCaseError::fail)?;
+        // Only what steps along a size can be derived backwards.
+        let Ok(Some(built)) = derived::derived(built, recipe.seed) else { return Ok(()) };
+        *derived.borrow_mut() += 1;
         check::check_in_one_way(&built, &recipe.sizes, recipe.seed).map_err(TestCaseError::fail)
     });
     if let Err(TestError::Fail(reason, recipe)) = result {
         panic!("{}\n{recipe:?}", reason.message());
     }
+    let derived = derived.into_inner();
+    assert!(5 * derived >= cases, "{derived} of {cases} graphs are derived");
 }
 
 #[test]

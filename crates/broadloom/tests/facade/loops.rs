@@ -256,3 +256,21 @@ fn a_size_that_is_given_counts_steps() {
         kernel.run(Inputs::new().named("x", 1.0f64).with_size("times", 10)).unwrap().try_into().unwrap();
     assert_eq!(result, 1024.0);
 }
+
+/// A step computes a table of pairs where it is used: it is larger than all that it is computed from.
+#[test]
+fn no_table_of_pairs_is_stored_for_the_steps() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let (x, y) = (g.input::<f64>("x", shape![n]), g.input::<f64>("y", shape![m]));
+    let [w] = repeat(3, [y], |_, [w]| [((x.unsqueeze(1) - y).square() * w).sum(0)]);
+    let kernel = w.compile().unwrap();
+    let stored = kernel.explain().materialized_bytes().to_string();
+    assert!(!stored.contains("n*m") && !stored.contains("m*n"), "{stored}");
+    // A sum over all of it is computed once, before the loop.
+    let [w] = repeat(3, [y], |_, [w]| [w * (x.unsqueeze(1) - y).square().sum(..)]);
+    let explained = w.compile().unwrap().explain().to_string();
+    assert!(explained.starts_with("before the loops:"), "{explained}");
+    let [first] = explained.split("loop 1, step").take(1).collect::<Vec<_>>()[..] else { panic!("{explained}") };
+    assert!(first.contains("reduce"), "{explained}");
+}
