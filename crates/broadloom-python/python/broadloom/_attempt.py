@@ -1,0 +1,60 @@
+"""Attempts to trace a step of a loop once for all steps, and what guards them against changes that only the first step would make.
+
+A loop carries what its steps change. An array from outside that a step changes without that the loop carries it is found where it
+is changed: it is refused there, and the attempt can begin again with the array among those that are carried.
+"""
+
+import threading
+
+from ._errors import TracingError
+
+_local = threading.local()
+
+# The mark of a result of a loop that may share its elements with another array, which NumPy would know.
+SHARED = object()
+
+
+class Attempt:
+    """The steps that are being traced. `carried` are the identities of arrays that keep their place while they change."""
+
+    def __init__(self, carried=(), call="the loop"):
+        self.carried, self.call = frozenset(carried), call
+        # The identity of an array that was changed and is not carried: the exception for it may be caught in between.
+        self.changed = None
+
+    def __enter__(self):
+        self.around = innermost()
+        _local.attempt = self
+        return self
+
+    def __exit__(self, *error):
+        _local.attempt = self.around
+
+    def check(self):
+        """Refuses the steps if an array from outside was changed."""
+        if self.changed is not None:
+            raise TracingError(
+                f"a step of {self.call} changes an array that it does not carry: return the new array from the step, "
+                "`x = x.at[i].set(v)`, or change a `.copy()` that is made in the step"
+            )
+
+
+def innermost():
+    """The innermost attempt that is open in this thread."""
+    return getattr(_local, "attempt", None)
+
+
+def check_change(array):
+    """Refuses the change of an array that steps are traced with and that they do not carry."""
+    attempt = innermost()
+    if array._attempt is SHARED:
+        raise TracingError(
+            "an array is changed that a loop returned, and that may be another name of one that the function had before: "
+            "change a `.copy()` of it"
+        )
+    if attempt is None or array._attempt is attempt:
+        return
+    root = array._root or id(array)
+    if root not in attempt.carried:
+        attempt.changed = root
+        attempt.check()

@@ -1,0 +1,526 @@
+"""How the steps of plain loops are taken while a function is traced: once for all steps, as a loop of the program, or one after the
+other, which unrolls them. `_syntax.py` calls this in the place of loops.
+
+A step that is traced once must do the same for each counter. What it assigns is carried from step to step; what it changes in place
+is found when it does, and carried in its place. Whatever else it changes was not for all steps: it is put back, and the loop is
+unrolled.
+"""
+
+import sys
+
+import numpy as np
+
+from ._attempt import SHARED
+from ._broadloom import Value
+from ._counter import Counter
+from ._errors import DTypeError, Error, TracingError
+from ._frames import is_own
+from ._lazy import Array, Size
+from ._loops import repeated
+from ._reach import Reached, fill
+from ._structure import leaves, mapped
+
+# Loops of more steps are loops of the program, if they can be.
+_MAX_UNROLLED = 64
+# Passes over a step to find what it carries, and attempts on the same lines.
+_MAX_PASSES, _MAX_ATTEMPTS = 32, 2
+
+
+class Over:
+    """What a loop iterates over, as a loop of the program does: so many steps, or the rows of arrays."""
+
+    def __init__(self, length, rows, item, plain, bounds=(0, None)):
+        self.length, self.rows, self.item, self.plain, self.bounds = length, rows, item, plain, bounds
+
+    @property
+    def is_known(self):
+        return isinstance(self.length, int)
+
+    def __iter__(self):
+        return iter(self.plain())
+
+
+def over(kind, *arguments):
+    """What `range`, `enumerate`, `zip` and `reversed` return, where their arguments may be lazy."""
+    if kind is range and 1 <= len(arguments) <= 3 and any(isinstance(bound, Value) for bound in arguments):
+        return _range(*arguments)
+    made = _combined(kind, arguments) if kind in (enumerate, zip, reversed) else None
+    return kind(*arguments) if made is None else made
+
+
+def _range(first, *others):
+    start, stop, step = (0, first, 1) if not others else (first, *others, 1)[:3]
+    for bound in (start, stop, step):
+        if isinstance(bound, Value) and not isinstance(bound, Size) and (bound.ndim or bound.dtype.kind not in "iu"):
+            raise TypeError(f"`range` takes integers, not {bound._type}: write `.astype(int)`")
+
+    def plain():
+        return range(*(bound if isinstance(bound, int) else bound.__index__() for bound in (start, stop, step)))
+
+    if not isinstance(step, (int, np.integer)) or step == 0:
+        return plain()
+    step = int(step)
+    length = stop - start if not isinstance(start, int) or start else stop
+    if step != 1:
+        length = (length + (step - 1)) // step if step > 0 else (length * -1 + (-step - 1)) // -step
+    if isinstance(length, int):
+        return range(start, stop, step)
+    return Over(length, [], lambda counter, rows: counter * step + start if (step, start) != (1, 0) else counter, plain)
+
+
+def _combined(kind, arguments):
+    """What combines others, if all are ranges and arrays, and one is lazy."""
+    start = 0
+    if kind is enumerate and len(arguments) == 2:
+        *arguments, start = arguments
+    parts = [_as_over(argument, True) for argument in arguments]
+    if None in parts or not parts or not any(isinstance(argument, (Over, Value)) for argument in arguments):
+        return None
+    lengths = {part.length if part.is_known else None for part in parts}
+    if len(lengths) > 1 or (None in lengths and len(parts) > 1 and not all(part.rows for part in parts)):
+        return None
+    rows, at = [], []
+    for part in parts:
+        at.append(slice(len(rows), len(rows) + len(part.rows)))
+        rows += part.rows
+
+    def items(counter, of_rows):
+        return tuple(part.item(counter, of_rows[place]) for part, place in zip(parts, at, strict=True))
+
+    def plain():
+        return kind(*arguments, start) if kind is enumerate else kind(*arguments)
+
+    if kind is zip:
+        return Over(parts[0].length, rows, items, plain)
+    if kind is enumerate:
+        return Over(parts[0].length, rows, lambda counter, of_rows: (counter + start, *items(counter, of_rows)), plain)
+    (part,) = parts
+    if part.rows:
+        return Over(part.length, [row[::-1] for row in part.rows], part.item, plain)
+    return Over(part.length, [], lambda counter, of_rows: part.item(part.length - 1 - counter, of_rows), plain)
+
+
+def _as_over(item, is_part=False):
+    """What a loop of the program could iterate over; `None` for everything else."""
+    if isinstance(item, Over):
+        return item
+    if isinstance(item, range):
+        start, step = item.start, item.step
+        return Over(len(item), [], lambda counter, rows: counter * step + start if (step, start) != (1, 0) else counter, lambda: item)
+    if isinstance(item, Array) and item.ndim or (is_part and isinstance(item, np.ndarray) and item.ndim):
+        return Over(item.shape[0], [item], lambda counter, rows: rows[0], lambda: item)
+    return None
+
+
+def each(names, iterable, step, *about):
+    """A `for` loop."""
+    steps = _as_over(iterable)
+    if steps is not None and (not steps.is_known or steps.length > _MAX_UNROLLED) and not names.trace.is_derived:
+        loop = _Loop(names, step, *about, steps=steps)
+        if loop.is_done():
+            return
+    for item in iterable:
+        step(item)
+
+
+def while_holds(names, condition, step, *about):
+    """A `while` loop."""
+    while True:
+        holds = condition()
+        if isinstance(holds, Array) and not holds.ndim and not names.trace.is_derived:
+            if _Loop(names, step, *about, condition=condition).is_done():
+                return
+        if not holds:
+            return
+        step()
+
+
+class _Again(Exception):
+    """The steps carry more than was known."""
+
+
+class _Loop:
+    """A loop that is tried as one of the program."""
+
+    def __init__(self, names, step, assigned, changed, needed, steps=None, condition=None):
+        self.names, self.trace, self.step, self.condition, self.steps = names, names.trace, step, condition, steps
+        self.cells = dict(zip(step.__code__.co_freevars, step.__closure__ or ()))
+        if condition is not None:
+            self.cells.update(zip(condition.__code__.co_freevars, condition.__closure__ or ()))
+        self.assigned = [name for name in assigned if name in self.cells]
+        self.changed, self.needed = changed, needed
+        self.is_known = steps is not None and steps.is_known
+        # Arrays that change in place, values that names have if they are assigned in each step, and names whose values end with it.
+        self.places, self.made, self.local = [], {}, set()
+        # Whether rows are read by their positions, because the steps change them.
+        self.by_position = False
+
+    def is_done(self):
+        """Takes the steps, if they can be traced once. Raises why they cannot, if they cannot be unrolled either."""
+        code = self.step.__code__
+        tried, _ = self.names.unrolled.get(code, (0, None))
+        if self.is_known and tried >= _MAX_ATTEMPTS:
+            return False
+        self.before = {name: _content(self.cells[name]) for name in self.assigned}
+        try:
+            functions = [self.step] if self.condition is None else [self.step, self.condition]
+            self.reached = Reached(functions, self.cells.values())
+            if self.is_known and not self.reached.arrays and not any(isinstance(row, Value) for row in self.steps.rows):
+                # A loop of Python's numbers.
+                return False
+            self._refresh()
+            self._take()
+            return True
+        except Exception as error:
+            if self.is_known:
+                self.names.unrolled[code] = tried + 1, error
+                return False
+            if self.steps is not None and _is_of_size(self.steps.length):
+                # With the sizes of the call it may be unrolled.
+                self.trace.needs_sizes()
+            raise self._explained(error) from error
+
+    def _take(self):
+        # What seems to change in place need not be found out.
+        for name in self.changed:
+            for array in [item for item in _content(self.cells.get(name)) if isinstance(item, Array)]:
+                if (root := self._root(array._root or id(array))) is not None and not _is_in(root, self.places):
+                    self.places.append(root)
+        for _ in range(_MAX_PASSES):
+            saved = [(array, array.copy()) for array in self.places]
+            try:
+                self._pass(saved)
+                return
+            except _Again:
+                self._restore(saved)
+            except BaseException as error:
+                self._restore(saved)
+                if not self._learns(error):
+                    raise
+        raise TracingError("the steps of the loop carry too much")
+
+    def _restore(self, saved):
+        for array, before in saved:
+            Value._store(array, before)
+        for name in self.assigned:
+            fill(self.cells[name], *self.before[name])
+        self.reached.restore()
+
+    def _refresh(self):
+        """Lets views read the newest elements of their arrays: what is read in a step is known there only."""
+        for array in self.reached.arrays:
+            array._name()
+
+    def _learns(self, error):
+        """Whether another pass can do better: with an array that was changed in place, or without a name that need not be carried."""
+        changed = getattr(self.attempt, "changed", None)
+        if isinstance(error, TracingError) and changed is not None:
+            root = self._root(changed)
+            if root is not None and not _is_in(root, self.places):
+                self.places.append(root)
+                return True
+        return False
+
+    def _root(self, identity):
+        """The array with an identity, among those that the steps or the functions around them can reach."""
+        for array in self.reached.arrays:
+            if id(array) == identity:
+                return array
+        frame = sys._getframe(1)
+        while frame is not None:
+            if not is_own(frame.f_code.co_filename):
+                for value in frame.f_locals.values():
+                    if id(value) == identity and isinstance(value, Array):
+                        return value
+            frame = frame.f_back
+        return None
+
+    # One pass ---------------------------------------------------------------------------------------------------------
+
+    def _pass(self, saved):
+        carried = {}
+        for name in self.assigned:
+            content = self.made.get(name, self.before[name])
+            if content and name not in self.local and not _is_in(content[0], self.places) and _is_carried(content[0]):
+                carried[name] = content[0]
+        init = {"names": carried, "places": tuple(self.places)}
+        self.final = None
+        by_rows = self.steps is not None and self.steps.rows and not self.by_position
+        if self.steps is not None:
+            length = self.steps.length
+            bounds = (0, max(length - 1, 0)) if self.is_known else (0, None)
+            rows, count = (list(self.steps.rows), None) if by_rows else (None, length)
+        else:
+            bounds, rows, count = (0, None), None, None
+        condition = None if self.condition is None else self._condition
+        last, _ = repeated(
+            self.trace, "the loop", init, self._step, rows=rows, count=count, condition=condition,
+            kept=[id(array) for array in self.places], bounds=bounds, shown=_shown, opened=self._open,
+        )  # fmt: skip
+        self._leave(carried, last, saved)
+
+    def _open(self, attempt):
+        self.attempt = attempt
+
+    def _enter(self, carried):
+        """Gives the variables the values that a step begins with."""
+        for name in self.assigned:
+            if name in carried["names"]:
+                fill(self.cells[name], carried["names"][name])
+            elif not (self.before[name] and _is_in(self.before[name][0], self.places)):
+                fill(self.cells[name])
+            else:
+                fill(self.cells[name], *self.before[name])
+        for array, value in zip(self.places, carried["places"], strict=True):
+            Value._store(array, value)
+
+    def _condition(self, carried):
+        self._enter(self._fresh(carried))
+        holds = self.condition()
+        return holds != 0 if isinstance(holds, Value) and holds.dtype != bool else holds
+
+    def _fresh(self, carried):
+        """The values of names as a step may change them: what Python has as an integer stays one whose growth is known."""
+
+        def fresh(pair):
+            value, old = pair
+            if isinstance(old, (Array, np.ndarray)) and getattr(old, "_can_change", True):
+                value._let_change()
+            return Counter.of(value) if _is_python_integer(old) and value._is_number else value
+
+        begin = {name: self.made.get(name, self.before[name])[0] for name in carried["names"]}
+        made = {}
+        for name, value in carried["names"].items():
+            old = iter([leaf for _, leaf in leaves(begin[name])])
+            made[name] = mapped(lambda leaf, path: fresh((leaf, next(old))), value)
+        return {"names": made, "places": carried["places"]}
+
+    def _step(self, counter, rows, carried):
+        carried = self._fresh(carried)
+        begin = [(path, leaf, leaf._name()) for path, leaf in leaves(carried["names"])]
+        self._enter(carried)
+        if self.steps is None:
+            self.step()
+        else:
+            if self.by_position:
+                rows = [row[counter] for row in self.steps.rows]
+            of_rows = [row._name() for row in rows or ()]
+            self.step(self.steps.item(counter, rows))
+            if not self.by_position and [row._name() for row in rows or ()] != of_rows:
+                self.by_position = True
+                raise _Again
+            if not self.by_position and any(_is_in_places(row, self.places) for row in self.steps.rows):
+                self.by_position = True
+                raise _Again
+        if what := self.reached.restore():
+            raise TracingError(f"a step changes {what}, which each step would have to do")
+        self.attempt.check()
+        self.counter = counter
+        self.final = {name: _content(self.cells[name]) for name in self.assigned}
+        return self._following(carried, begin), None
+
+    def _following(self, carried, begin):
+        """What the step carries on; raises if another pass has to carry more."""
+        before = dict(self.before)
+        ends = {}
+        for name in carried["names"]:
+            if not self.final[name]:
+                raise TracingError(f"`{name}` is deleted in a step: give it a value at its end")
+            ends[name] = self.final[name][0]
+        at = dict(leaves(ends))
+        self.shared = set()
+        where = {id(leaf): path for path, leaf in leaves(ends)}
+        for path, value, name in begin:
+            if value._name() == name:
+                continue
+            # Changed in place: the array itself is carried if the name still stands for it.
+            old = dict(leaves({key: before[key][0] for key in carried["names"] if before[key]})).get(path)
+            if at.get(path) is value and isinstance(old, Array):
+                root = self._root(old._root or id(old))
+                if root is None or _is_in(root, self.places):
+                    raise TracingError(f"`{_shown(path)}` is changed in place by a step, and it is a view of another array")
+                self.places.append(root)
+                raise _Again
+            if not (isinstance(old, Array) and self._is_alone(old, path)) and old is not None:
+                raise TracingError(
+                    f"a step changes the array `{_shown(path)}` in place, and gives the name another one: write the one or the other"
+                )
+        for name in self.assigned:
+            if name in ends:
+                self._check_end(name, carried["names"][name], ends, where, begin)
+            elif self.final[name] and self.before[name] and _is_in(self.before[name][0], self.places):
+                if self.final[name][0] is not self.before[name][0]:
+                    raise TracingError(f"a step changes the array `{name}` in place, and gives the name another one: write the one or the other")
+            elif self.final[name] and name in self.needed and self.is_known and name not in self.made:
+                if (value := self._model(self.final[name][0])) is not None:
+                    self.local.discard(name)
+                    self.made[name] = [value]
+                    raise _Again
+        return {"names": ends, "places": tuple(array.copy() for array in self.places)}
+
+    def _check_end(self, name, value, ends, where, begin):
+        end = ends[name]
+        if not _is_carried(end):
+            raise DTypeError(f"a step gives `{name}` an object of the class {type(end).__name__}: arrays and numbers go on")
+        if isinstance(value, Counter) and self.is_known and isinstance(end, Value) and end._is_number and end.dtype.kind == "i":
+            if not isinstance(end, Counter) or end._terms != value._terms:
+                raise TracingError(f"the integer `{name}` is computed of itself, and Python's integers have no bounds")
+        own = {id(leaf) for _, leaf, _ in begin}
+        for path, leaf in leaves({name: end}):
+            if isinstance(leaf, Array) and leaf.ndim:
+                is_other = id(leaf) in own and leaf is not dict(leaves({name: value})).get(path)
+                if is_other or leaf._attempt is not self.attempt or leaf._root is not None:
+                    self.shared.add(name)
+
+    def _is_alone(self, array, path):
+        """Whether only a variable of the loop stands for an array."""
+        name = path[2:].partition("'")[0]
+        # It is in the lists of `before`, of `reached` and of `init`, in the caller's variable, here, and an argument twice.
+        is_argument = array._root is not None
+        self.reached.arrays = [item for item in self.reached.arrays if item is not array]
+        held = sys.getrefcount(array)
+        return not is_argument and type(self.before[name][0]) is Array and held <= _REFERENCES
+
+    def _model(self, value):
+        """Zeros of the dtype and the shape of a lazy value, which a name has before steps that all assign it; `None` without one."""
+        if not isinstance(value, Array) or isinstance(value, Counter):
+            return None
+        if value._is_number:
+            return 0 if value.dtype.kind == "i" else 0.0
+        sizes = value._type.partition("[")[2]
+        text = f"[{sizes}" if sizes != "]" else "[]"
+        return self.trace.around(f"zeros({text}, dtype=", value.dtype, ")")
+
+    def _leave(self, carried, last, saved):
+        """Gives the variables their values after the last step."""
+        for array, value in zip(self.places, last["places"], strict=True):
+            Value._store(array, value)
+        for name in self.assigned:
+            cell, final = self.cells[name], self.final[name]
+            if name in carried:
+                fill(cell, self._after(name, carried[name], final[0], last["names"][name]))
+            elif self.before[name] and _is_in(self.before[name][0], self.places):
+                fill(cell, *self.before[name])
+            elif not final:
+                # The step did not assign it.
+                fill(cell, *self.before[name])
+            else:
+                fill(cell, self._end(name, final[0]))
+
+    def _after(self, name, init, final, last):
+        if isinstance(final, Counter) and self.is_known and isinstance(init, int):
+            return init + final._offset * self.steps.length
+        if self.is_known and not isinstance(final, (Value, tuple)):
+            return final
+
+        def shared(leaf, path):
+            if name in self.shared and isinstance(leaf, Array):
+                leaf._attempt = SHARED
+            return leaf
+
+        return mapped(shared, last)
+
+    def _end(self, name, final):
+        """What a name stands for after the last step, if it has no value before the first one."""
+        if isinstance(final, Counter) and self.is_known:
+            factor = final._terms.get(self.counter._name())
+            if len(final._terms) == (factor is not None):
+                return final._offset + (factor or 0) * (self.steps.length - 1)
+        if self.is_known and _is_constant(final):
+            return final
+        return _Undefined(name)
+
+    def _explained(self, error):
+        """The error of steps that have to be traced once, as their number is not known."""
+        if isinstance(error, NameError):
+            name = getattr(error, "name", None) or str(error).split("'")[1]
+            what = "is defined only in the steps of the loop" if not self.before.get(name) else "has no value that steps can carry on"
+            return TracingError(f"`{name}` {what}: give it an array or a number before the loop")
+        made = error if isinstance(error, Error) else TracingError(f"{type(error).__name__}: {error}")
+        kind = type(made)
+        where = ""
+        if "-->" not in str(made):
+            where = _line(error)
+        return kind(f"{made}{where}\n\nThe steps of this loop are traced once, as their number is not known: what they do cannot depend on it.")
+
+
+# The references to an array that the loop has itself, while `_is_alone` counts them.
+_REFERENCES = 6
+
+
+def _line(error):
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        if not is_own(trace.tb_frame.f_code.co_filename):
+            found = trace
+        trace = trace.tb_next
+    return "" if found is None else f"\n  --> {found.tb_frame.f_code.co_filename}:{found.tb_lineno}"
+
+
+def _shown(path):
+    """A carried value as messages name it: the paths of all begin with what holds it and its name."""
+    return path.removeprefix("['names']").replace("['", "", 1).replace("']", "", 1) if path.startswith("['") else path
+
+
+def _content(cell):
+    try:
+        return [cell.cell_contents] if cell is not None else []
+    except ValueError:
+        return []
+
+
+def _is_in(item, items):
+    return any(item is other for other in items)
+
+
+def _is_in_places(row, places):
+    return isinstance(row, Array) and any((row._root or id(row)) == id(place) for place in places)
+
+
+def _is_python_integer(value):
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_carried(content):
+    """Whether a loop of the program can carry what a variable stands for."""
+    if isinstance(content, tuple):
+        return bool(content) and all(map(_is_carried, content))
+    if isinstance(content, (np.ndarray, np.generic)):
+        return content.dtype.kind in "biuf"
+    return isinstance(content, (Array, bool, int, float))
+
+
+def _is_constant(value):
+    return value is None or isinstance(value, (bool, int, float, str, bytes, np.dtype, type(np))) or isinstance(value, type)
+
+
+def _is_of_size(length):
+    return isinstance(length, Size)
+
+
+class _Undefined:
+    """What a name stands for after a loop that defines it in its steps alone, which may be none."""
+
+    def __init__(self, name):
+        object.__setattr__(self, "_name", name)
+
+    @property
+    def _refused_result(self):
+        return self._text()
+
+    def _text(self):
+        name = object.__getattribute__(self, "_name")
+        return f"`{name}` is defined only in the steps of the loop: give it a value before the loop, of the shape that it has at the end"
+
+    def _refuse(self, *args, **kwargs):
+        raise TracingError(self._text())
+
+    def __getattr__(self, name):
+        raise TracingError(self._text())
+
+
+for _method in (
+    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and rand or ror xor rxor neg pos "
+    "abs invert eq ne lt le gt ge bool int float index len iter getitem setitem call contains array array_ufunc array_function str format"
+).split():
+    setattr(_Undefined, f"__{_method}__", _Undefined._refuse)
