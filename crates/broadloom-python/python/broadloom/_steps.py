@@ -13,7 +13,7 @@ import numpy as np
 from ._attempt import SHARED
 from ._broadloom import Value
 from ._counter import Counter
-from ._errors import DTypeError, Error, TracingError
+from ._errors import DTypeError, Error, ShapeError, TracingError
 from ._frames import is_own
 from ._lazy import Array, Size
 from ._loops import repeated
@@ -142,7 +142,7 @@ class _Again(Exception):
 class _Loop:
     """A loop that is tried as one of the program."""
 
-    def __init__(self, names, step, assigned, changed, needed, steps=None, condition=None):
+    def __init__(self, names, step, assigned, changed, needed, targets, steps=None, condition=None):
         self.names, self.trace, self.step, self.condition, self.steps = names, names.trace, step, condition, steps
         self.cells = dict(zip(step.__code__.co_freevars, step.__closure__ or ()))
         if condition is not None:
@@ -150,8 +150,10 @@ class _Loop:
         self.assigned = [name for name in assigned if name in self.cells]
         self.changed, self.needed = changed, needed
         self.is_known = steps is not None and steps.is_known
-        # Arrays that change in place, values that names have if they are assigned in each step, and names whose values end with it.
-        self.places, self.made, self.local = [], {}, set()
+        # Arrays that change in place, and what makes values for names that have none of the right shape before the loop.
+        self.places, self.models = [], {}
+        # Names that steps give another dtype or shape than before the loop: no step may read what they were, and why.
+        self.hidden = {name: f"`{name}` is assigned by each step" for name in targets}
         # Whether rows are read by their positions, because the steps change them.
         self.by_position = False
 
@@ -219,6 +221,13 @@ class _Loop:
             if root is not None and not _is_in(root, self.places):
                 self.places.append(root)
                 return True
+        if isinstance(error, ShapeError) and self.final:
+            # Sizes that are not known are compared by the program.
+            for name in self.begin.keys() - self.hidden.keys() - self.models.keys():
+                end = self.final[name]
+                if end and (why := _mismatch(name, self.given[name], end[0], True)) is not None:
+                    self.hidden[name] = why
+                    return True
         return False
 
     def _root(self, identity):
@@ -238,11 +247,13 @@ class _Loop:
     # One pass ---------------------------------------------------------------------------------------------------------
 
     def _pass(self, saved):
-        carried = {}
-        for name in self.assigned:
-            content = self.made.get(name, self.before[name])
-            if content and name not in self.local and not _is_in(content[0], self.places) and _is_carried(content[0]):
-                carried[name] = content[0]
+        begin = {name: content for name, content in self.before.items() if name not in self.hidden}
+        begin |= {name: [model()] for name, model in self.models.items()}
+        self.begin = {
+            name: content[0] for name, content in begin.items()
+            if content and _is_carried(content[0]) and not _is_in_places(content[0], self.places)
+        }  # fmt: skip
+        carried = self.begin
         init = {"names": carried, "places": tuple(self.places)}
         self.final = None
         by_rows = self.steps is not None and self.steps.rows and not self.by_position
@@ -267,10 +278,8 @@ class _Loop:
         for name in self.assigned:
             if name in carried["names"]:
                 fill(self.cells[name], carried["names"][name])
-            elif not (self.before[name] and _is_in(self.before[name][0], self.places)):
-                fill(self.cells[name])
             else:
-                fill(self.cells[name], *self.before[name])
+                fill(self.cells[name], *(self.before[name] if self._is_placed(name) else ()))
         for array, value in zip(self.places, carried["places"], strict=True):
             Value._store(array, value)
 
@@ -288,15 +297,15 @@ class _Loop:
                 value._let_change()
             return Counter.of(value) if _is_python_integer(old) and value._is_number else value
 
-        begin = {name: self.made.get(name, self.before[name])[0] for name in carried["names"]}
         made = {}
         for name, value in carried["names"].items():
-            old = iter([leaf for _, leaf in leaves(begin[name])])
+            old = iter([leaf for _, leaf in leaves(self.begin[name])])
             made[name] = mapped(lambda leaf, path: fresh((leaf, next(old))), value)
         return {"names": made, "places": carried["places"]}
 
     def _step(self, counter, rows, carried):
         carried = self._fresh(carried)
+        self.given = carried["names"]
         begin = [(path, leaf, leaf._name()) for path, leaf in leaves(carried["names"])]
         self._enter(carried)
         if self.steps is None:
@@ -321,7 +330,6 @@ class _Loop:
 
     def _following(self, carried, begin):
         """What the step carries on; raises if another pass has to carry more."""
-        before = dict(self.before)
         ends = {}
         for name in carried["names"]:
             if not self.final[name]:
@@ -334,7 +342,7 @@ class _Loop:
             if value._name() == name:
                 continue
             # Changed in place: the array itself is carried if the name still stands for it.
-            old = dict(leaves({key: before[key][0] for key in carried["names"] if before[key]})).get(path)
+            old = dict(leaves(self.begin)).get(path)
             if at.get(path) is value and isinstance(old, Array):
                 root = self._root(old._root or id(old))
                 if root is None or _is_in(root, self.places):
@@ -348,23 +356,25 @@ class _Loop:
         for name in self.assigned:
             if name in ends:
                 self._check_end(name, carried["names"][name], ends, where, begin)
-            elif self.final[name] and self.before[name] and _is_in(self.before[name][0], self.places):
-                if self.final[name][0] is not self.before[name][0]:
+            elif self._is_placed(name):
+                if not self.final[name] or self.final[name][0] is not self.before[name][0]:
                     raise TracingError(f"a step changes the array `{name}` in place, and gives the name another one: write the one or the other")
-            elif self.final[name] and name in self.needed and self.is_known and name not in self.made:
-                if (value := self._model(self.final[name][0])) is not None:
-                    self.local.discard(name)
-                    self.made[name] = [value]
+            elif self.final[name] and name in self.needed and self.is_known and name not in self.models:
+                if (model := self._model(self.final[name][0])) is not None:
+                    self.models[name] = model
                     raise _Again
         return {"names": ends, "places": tuple(array.copy() for array in self.places)}
 
     def _check_end(self, name, value, ends, where, begin):
         end = ends[name]
-        if not _is_carried(end):
-            raise DTypeError(f"a step gives `{name}` an object of the class {type(end).__name__}: arrays and numbers go on")
-        if isinstance(value, Counter) and self.is_known and isinstance(end, Value) and end._is_number and end.dtype.kind == "i":
-            if not isinstance(end, Counter) or end._terms != value._terms:
-                raise TracingError(f"the integer `{name}` is computed of itself, and Python's integers have no bounds")
+        why = _mismatch(name, value, end)
+        if why is None and isinstance(value, Counter) and self.is_known and name not in self.models and not _grows(value, end):
+            why = f"the integer `{name}` is computed of itself, and Python's integers have no bounds: begin with `np.int64({name})`"
+        if why is not None:
+            if name in self.models:
+                raise DTypeError(why)
+            self.hidden[name] = why
+            raise _Again
         own = {id(leaf) for _, leaf, _ in begin}
         for path, leaf in leaves({name: end}):
             if isinstance(leaf, Array) and leaf.ndim:
@@ -382,14 +392,18 @@ class _Loop:
         return not is_argument and type(self.before[name][0]) is Array and held <= _REFERENCES
 
     def _model(self, value):
-        """Zeros of the dtype and the shape of a lazy value, which a name has before steps that all assign it; `None` without one."""
+        """What makes zeros of the dtype and the shape of a lazy value, for a name that all steps assign; `None` without one."""
         if not isinstance(value, Array) or isinstance(value, Counter):
             return None
         if value._is_number:
-            return 0 if value.dtype.kind == "i" else 0.0
-        sizes = value._type.partition("[")[2]
-        text = f"[{sizes}" if sizes != "]" else "[]"
-        return self.trace.around(f"zeros({text}, dtype=", value.dtype, ")")
+            return lambda: 0 if value.dtype.kind == "i" else 0.0
+        # What names its sizes in the steps means nothing before them.
+        sizes, dtype = "[" + value._type.partition("[")[2], value.dtype
+        return lambda: self.trace.around(f"zeros({sizes}, dtype=", dtype, ")")
+
+    def _is_placed(self, name):
+        """Whether a name stands for an array that changes in place, or for a view of one."""
+        return bool(self.before[name]) and _is_in_places(self.before[name][0], self.places)
 
     def _leave(self, carried, last, saved):
         """Gives the variables their values after the last step."""
@@ -399,10 +413,7 @@ class _Loop:
             cell, final = self.cells[name], self.final[name]
             if name in carried:
                 fill(cell, self._after(name, carried[name], final[0], last["names"][name]))
-            elif self.before[name] and _is_in(self.before[name][0], self.places):
-                fill(cell, *self.before[name])
-            elif not final:
-                # The step did not assign it.
+            elif self._is_placed(name) or not final:
                 fill(cell, *self.before[name])
             else:
                 fill(cell, self._end(name, final[0]))
@@ -434,6 +445,8 @@ class _Loop:
         """The error of steps that have to be traced once, as their number is not known."""
         if isinstance(error, NameError):
             name = getattr(error, "name", None) or str(error).split("'")[1]
+            if name in self.hidden:
+                return DTypeError(self.hidden[name])
             what = "is defined only in the steps of the loop" if not self.before.get(name) else "has no value that steps can carry on"
             return TracingError(f"`{name}` {what}: give it an array or a number before the loop")
         made = error if isinstance(error, Error) else TracingError(f"{type(error).__name__}: {error}")
@@ -492,6 +505,41 @@ def _is_carried(content):
 
 def _is_constant(value):
     return value is None or isinstance(value, (bool, int, float, str, bytes, np.dtype, type(np))) or isinstance(value, type)
+
+
+def _mismatch(name, value, end, is_exact=False):
+    """Why steps cannot carry what a name stands for at their end; `None` if they can."""
+    if not _is_carried(end):
+        return f"a step gives `{name}` an object of the class {type(end).__name__}: steps carry arrays and numbers, and tuples of them"
+    begin, after = dict(leaves(value, name)), dict(leaves(end, name))
+    if begin.keys() != after.keys():
+        return f"a step gives `{name}` {len(after)} items, and it has {len(begin)} before a step"
+    for path, leaf in begin.items():
+        new = after[path]
+        axes, of_new = leaf.ndim, getattr(new, "ndim", 0)
+        if axes != of_new:
+            return f"`{path}` has {axes} axes before a step, and {of_new} after it: begin with an array of that shape, such as `np.zeros(shape)`"
+        sizes = [item._type for item in (leaf, new) if isinstance(item, Array) and (is_exact or _has_known_shape(item))]
+        dtype = getattr(new, "dtype", leaf.dtype)
+        if not leaf._is_number and dtype != leaf.dtype:
+            return (
+                f"`{path}` has the dtype {leaf.dtype} before a step, and {dtype} after it: begin with `{path}.astype(np.{dtype})`, or "
+                f"end the step with `.astype(np.{leaf.dtype})`"
+            )
+        if not leaf._is_number and len(set(sizes)) == 2:
+            return f"`{path}` is {sizes[0]} before a step, and {sizes[1]} after it: begin with an array of the shape that it keeps"
+    return None
+
+
+def _grows(value, end):
+    """Whether an integer of Python's is the same at the end of a step but for what is known to be added."""
+    if isinstance(end, Value) and end._is_number and end.dtype.kind == "i":
+        return isinstance(end, Counter) and end._terms == value._terms
+    return True
+
+
+def _has_known_shape(array):
+    return all(isinstance(size, int) for size in array.shape)
 
 
 def _is_of_size(length):

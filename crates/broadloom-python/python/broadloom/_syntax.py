@@ -43,10 +43,10 @@ def _rewritten(code, filename):
     for node, kind in _functions(module, None):
         if node.name == code.co_name and _first_line(node) == code.co_firstlineno:
             # The file may be another one by now, or a tool may have changed the code.
-            same = _compiled(node, kind, code)
+            same = _compiled(module, node, kind, code)
             if same is None or same.co_code != code.co_code or same.co_names != code.co_names:
                 continue
-            made = _compiled(_with_calls(copy.deepcopy(node)), kind, code)
+            made = _compiled(module, _with_calls(copy.deepcopy(node)), kind, code)
             return code if made is None else made.replace(co_qualname=code.co_qualname)
     return code
 
@@ -74,8 +74,11 @@ def _functions(node, kind):
         yield from _functions(child, child.name if isinstance(child, ast.ClassDef) else kind)
 
 
-def _compiled(node, kind, code):
+def _compiled(module, node, kind, code):
     """The code of a function of the same free variables."""
+    # Attributes of what a module imports have other instructions.
+    imported = [item for item in _own(module.body) if isinstance(item, (ast.Import, ast.ImportFrom))]
+    imported = [item for item in imported if getattr(item, "module", None) != "__future__"]
     inner = [ast.ClassDef(kind, [], [], [node], [])] if kind else [node]
     if kind:
         inner[0].type_params = []
@@ -83,9 +86,9 @@ def _compiled(node, kind, code):
     nothing = ast.arguments([], [], None, [], [], None, [])
     outer = ast.FunctionDef("<outer>", nothing, held + inner, [], None, None)
     outer.type_params = []
-    module = ast.fix_missing_locations(ast.Module([outer], []))
+    made = ast.fix_missing_locations(ast.Module([*imported, outer], []))
     try:
-        made = compile(module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
+        made = compile(made, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
         return None
     return _found(made, code)
@@ -165,6 +168,7 @@ class _Rewriter(ast.NodeTransformer):
             return self.generic_visit(node)
         changed = _changed(node.body) - assigned
         needed = assigned & _read_outside(self.function, node)
+        targets = _assigned([node.target]) if helper is EACH else set()
         node.body = self.statements(node.body)
         orelse = self.statements(node.orelse)
         step = self._function(node, node.body, assigned, "<step>")
@@ -177,7 +181,8 @@ class _Rewriter(ast.NodeTransformer):
         else:
             condition = self._function(node, [ast.copy_location(ast.Return(node.test), node.test)], _assigned([node.test]), "<condition>")
             before, given, place = [condition, step], ast.Name("<condition>", ast.Load()), node.test
-        names = [ast.Tuple([ast.Constant(name) for name in sorted(some)], ast.Load()) for some in (assigned - self.globals, changed, needed)]
+        about = assigned - self.globals, changed, needed, targets
+        names = [ast.Tuple([ast.Constant(name) for name in sorted(some)], ast.Load()) for some in about]
         call = ast.Call(ast.Name(helper, ast.Load()), [given, ast.Name("<step>", ast.Load()), *names], [])
         return [*(_placed(part, node) for part in before), _placed(ast.Expr(call), place), *orelse]
 
