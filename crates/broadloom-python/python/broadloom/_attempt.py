@@ -10,8 +10,9 @@ from ._errors import TracingError
 
 _local = threading.local()
 
-# The mark of a result of a loop that may share its elements with another array, which NumPy would know.
-SHARED = object()
+# The arrays that may share their elements with others, as NumPy would know, by their identities: results of loops that give names
+# to arrays, and what these names stood for. A trace removes its own when it ends.
+shared: dict = {}
 
 
 class Attempt:
@@ -46,15 +47,15 @@ def innermost():
 
 def check_change(array):
     """Refuses the change of an array that steps are traced with and that they do not carry."""
-    attempt = innermost()
-    if array._attempt is SHARED:
+    root = array._root or id(array)
+    if root in shared:
         raise TracingError(
-            "an array is changed that a loop returned, and that may be another name of one that the function had before: "
-            "change a `.copy()` of it"
+            "an array is changed to which the steps of a loop gave other names, and which of them stand for it is not known: write "
+            "`a = b.copy()` in the steps, or change a copy"
         )
+    attempt = innermost()
     if attempt is None or array._attempt is attempt:
         return
-    root = array._root or id(array)
     if root not in attempt.carried:
         attempt.changed = root
         attempt.check()

@@ -8,6 +8,10 @@ from ._index import is_moving
 DEPENDS = "depends on the counter of a loop, which is not known while its steps are traced once for all"
 
 
+class CounterError(TracingError):
+    """The steps of a loop cannot be traced once, whatever the sizes are."""
+
+
 def moving(array, index):
     """The view of an array that ranges of constant lengths choose, and the index of the others in it."""
     items = list(index) if isinstance(index, tuple) else [index]
@@ -33,9 +37,9 @@ def _places(array, axis, item):
     start, stop = item.start, item.stop
     if item.step not in (None, 1):
         raise TracingError(f"the step of a range {DEPENDS}: write `x[i:i + n][::2]`")
-    terms = [getattr(end, "_terms", None) for end in (start, stop)]
+    terms = [{} if isinstance(end, int) else getattr(end, "_terms", None) for end in (0 if start is None else start, stop)]
     if None in terms or terms[0] != terms[1]:
-        raise TracingError(
+        raise (TracingError if None in terms else CounterError)(
             f"the length of the range `x[i:j]` {DEPENDS}: write ranges of one length, such as `x[i:i + 3]`, or masks, "
             "`np.where(np.arange(n) < i, x, 0)`"
         )

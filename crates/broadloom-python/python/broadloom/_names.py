@@ -11,6 +11,7 @@ import types
 
 import numpy as np
 
+from ._attempt import shared
 from ._broadloom import Function, Value
 from ._change import Changing
 from ._derived import Derived
@@ -21,7 +22,7 @@ from ._frames import is_foreign
 from ._pieces import Grid, linspace
 from ._refuse import with_static
 from ._special import check_order
-from ._steps import each, over, while_holds
+from ._steps import MAX_UNROLLED, each, over, while_holds
 from ._syntax import EACH, OVER, WHILE, rewritten
 from ._views import opaque
 
@@ -47,6 +48,10 @@ class Names:
         self.trace = trace
         # Loops whose steps had to be taken one after the other, by their code, and the last reason.
         self.unrolled = {}
+        # The steps that were taken one after the other, and how many loops of their own may have for that.
+        self.steps, self.longest_unrolled = 0, MAX_UNROLLED
+        # Arrays that share their elements with others.
+        self.shared = []
         self.numpy = _Numpy(trace)
         self.functions = {}
         self.spaces = {}
@@ -60,8 +65,15 @@ class Names:
             EACH: functools.partial(each, self), WHILE: functools.partial(while_holds, self), OVER: over,
         }  # fmt: skip
 
+    def share(self, array):
+        """Lets nobody change an array any more, as others may have the same elements."""
+        self.shared.append(array)
+        shared[id(array)] = array
+
     def write_globals(self):
-        """Assigns the globals that functions assigned."""
+        """Ends the trace: assigns the globals that functions assigned."""
+        for array in self.shared:
+            shared.pop(id(array), None)
         for space in self.spaces.values():
             space.write()
 

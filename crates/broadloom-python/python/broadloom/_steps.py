@@ -7,23 +7,29 @@ unrolled.
 """
 
 import sys
+import weakref
 
 import numpy as np
 
-from ._attempt import SHARED
+from ._attempt import check_change, innermost
 from ._broadloom import Value
 from ._counter import Counter
 from ._errors import DTypeError, Error, ShapeError, TracingError
 from ._frames import is_own
 from ._lazy import Array, Size
 from ._loops import repeated
+from ._moving import CounterError
 from ._reach import Reached, fill
 from ._structure import leaves, mapped
 
-# Loops of more steps are loops of the program, if they can be.
-_MAX_UNROLLED = 64
+# Loops of more steps are loops of the program, if they can be: a loop alone, loops in each other all in all, and those that are in
+# loops of so many.
+MAX_UNROLLED, _MAX_NEST, _MAX_IN_NEST = 64, 1024, 8
 # Passes over a step to find what it carries, and attempts on the same lines.
 _MAX_PASSES, _MAX_ATTEMPTS = 32, 2
+
+# The code of steps that depend on their counter for all sizes.
+_never: weakref.WeakSet = weakref.WeakSet()
 
 
 class Over:
@@ -65,7 +71,17 @@ def _range(first, *others):
         length = (length + (step - 1)) // step if step > 0 else (length * -1 + (-step - 1)) // -step
     if isinstance(length, int):
         return range(start, stop, step)
-    return Over(length, [], lambda counter, rows: counter * step + start if (step, start) != (1, 0) else counter, plain)
+    return Over(length, [], _number(start, step), plain)
+
+
+def _number(start, step):
+    """The numbers of a range, by their counter."""
+
+    def number(counter, rows):
+        scaled = counter if step == 1 else counter * step
+        return scaled if isinstance(start, int) and not start else scaled + start
+
+    return number
 
 
 def _combined(kind, arguments):
@@ -105,8 +121,7 @@ def _as_over(item, is_part=False):
     if isinstance(item, Over):
         return item
     if isinstance(item, range):
-        start, step = item.start, item.step
-        return Over(len(item), [], lambda counter, rows: counter * step + start if (step, start) != (1, 0) else counter, lambda: item)
+        return Over(len(item), [], _number(item.start, item.step), lambda: item)
     if isinstance(item, Array) and item.ndim or (is_part and isinstance(item, np.ndarray) and item.ndim):
         return Over(item.shape[0], [item], lambda counter, rows: rows[0], lambda: item)
     return None
@@ -115,24 +130,36 @@ def _as_over(item, is_part=False):
 def each(names, iterable, step, *about):
     """A `for` loop."""
     steps = _as_over(iterable)
-    if steps is not None and (not steps.is_known or steps.length > _MAX_UNROLLED) and not names.trace.is_derived:
-        loop = _Loop(names, step, *about, steps=steps)
-        if loop.is_done():
-            return
-    for item in iterable:
+    if steps is not None and not (steps.is_known and steps.length <= names.longest_unrolled) and _is_taken(names, step, about, steps=steps):
+        return
+    for number, item in enumerate(iterable):
+        before = names.steps
         step(item)
+        names.steps += 1
+        if number == 0 and isinstance(iterable, range) and (names.steps - before) * len(iterable) > _MAX_NEST:
+            # The loops in it would be unrolled each time: they are loops of the program, as far as they can be.
+            around, names.longest_unrolled = names.longest_unrolled, min(names.longest_unrolled, _MAX_IN_NEST)
+            try:
+                if _is_taken(names, step, about, steps=_as_over(iterable[1:])):
+                    return
+            finally:
+                names.longest_unrolled = around
 
 
 def while_holds(names, condition, step, *about):
     """A `while` loop."""
     while True:
         holds = condition()
-        if isinstance(holds, Array) and not holds.ndim and not names.trace.is_derived:
-            if _Loop(names, step, *about, condition=condition).is_done():
-                return
+        if isinstance(holds, Array) and not holds.ndim and _is_taken(names, step, about, condition=condition):
+            return
         if not holds:
             return
         step()
+
+
+def _is_taken(names, step, about, **loop):
+    """Takes the steps as a loop of the program, if that can be: loops have no derivatives."""
+    return not names.trace.is_derived and _Loop(names, step, *about, **loop).is_done()
 
 
 class _Again(Exception):
@@ -161,9 +188,15 @@ class _Loop:
         """Takes the steps, if they can be traced once. Raises why they cannot, if they cannot be unrolled either."""
         code = self.step.__code__
         tried, _ = self.names.unrolled.get(code, (0, None))
-        if self.is_known and tried >= _MAX_ATTEMPTS:
+        if self.is_known and (tried >= _MAX_ATTEMPTS or code in _never):
             return False
         self.before = {name: _content(self.cells[name]) for name in self.assigned}
+        # Arrays for which only one variable stands.
+        self.alone = set()
+        for content in self.before.values():
+            for item in content:
+                if isinstance(item, Array) and item._root is None and sys.getrefcount(item) <= _REFERENCES:
+                    self.alone.add(id(item))
         try:
             functions = [self.step] if self.condition is None else [self.step, self.condition]
             self.reached = Reached(functions, self.cells.values())
@@ -174,6 +207,11 @@ class _Loop:
             self._take()
             return True
         except Exception as error:
+            if (around := innermost()) is not None and around.changed is not None:
+                # The loop around has to carry more.
+                raise
+            if isinstance(error, CounterError):
+                _never.add(code)
             if self.is_known:
                 self.names.unrolled[code] = tried + 1, error
                 return False
@@ -189,6 +227,8 @@ class _Loop:
                 if (root := self._root(array._root or id(array))) is not None and not _is_in(root, self.places):
                     self.places.append(root)
         for _ in range(_MAX_PASSES):
+            for array in self.places:
+                check_change(array)
             saved = [(array, array.copy()) for array in self.places]
             try:
                 self._pass(saved)
@@ -336,8 +376,6 @@ class _Loop:
                 raise TracingError(f"`{name}` is deleted in a step: give it a value at its end")
             ends[name] = self.final[name][0]
         at = dict(leaves(ends))
-        self.shared = set()
-        where = {id(leaf): path for path, leaf in leaves(ends)}
         for path, value, name in begin:
             if value._name() == name:
                 continue
@@ -349,13 +387,13 @@ class _Loop:
                     raise TracingError(f"`{_shown(path)}` is changed in place by a step, and it is a view of another array")
                 self.places.append(root)
                 raise _Again
-            if not (isinstance(old, Array) and self._is_alone(old, path)) and old is not None:
+            if isinstance(old, (Array, np.ndarray)) and id(old) not in self.alone:
                 raise TracingError(
                     f"a step changes the array `{_shown(path)}` in place, and gives the name another one: write the one or the other"
                 )
         for name in self.assigned:
             if name in ends:
-                self._check_end(name, carried["names"][name], ends, where, begin)
+                self._check_end(name, carried["names"][name], ends)
             elif self._is_placed(name):
                 if not self.final[name] or self.final[name][0] is not self.before[name][0]:
                     raise TracingError(f"a step changes the array `{name}` in place, and gives the name another one: write the one or the other")
@@ -363,9 +401,10 @@ class _Loop:
                 if (model := self._model(self.final[name][0])) is not None:
                     self.models[name] = model
                     raise _Again
+        self._find_shared(ends, begin)
         return {"names": ends, "places": tuple(array.copy() for array in self.places)}
 
-    def _check_end(self, name, value, ends, where, begin):
+    def _check_end(self, name, value, ends):
         end = ends[name]
         why = _mismatch(name, value, end)
         if why is None and isinstance(value, Counter) and self.is_known and name not in self.models and not _grows(value, end):
@@ -375,21 +414,28 @@ class _Loop:
                 raise DTypeError(why)
             self.hidden[name] = why
             raise _Again
-        own = {id(leaf) for _, leaf, _ in begin}
-        for path, leaf in leaves({name: end}):
-            if isinstance(leaf, Array) and leaf.ndim:
-                is_other = id(leaf) in own and leaf is not dict(leaves({name: value})).get(path)
-                if is_other or leaf._attempt is not self.attempt or leaf._root is not None:
-                    self.shared.add(name)
 
-    def _is_alone(self, array, path):
-        """Whether only a variable of the loop stands for an array."""
-        name = path[2:].partition("'")[0]
-        # It is in the lists of `before`, of `reached` and of `init`, in the caller's variable, here, and an argument twice.
-        is_argument = array._root is not None
-        self.reached.arrays = [item for item in self.reached.arrays if item is not array]
-        held = sys.getrefcount(array)
-        return not is_argument and type(self.before[name][0]) is Array and held <= _REFERENCES
+    def _find_shared(self, ends, begin):
+        """The paths of results that may share elements with others, and the arrays from before the loop that may."""
+        own = {id(leaf): path for path, leaf, _ in begin}
+        at, old = leaves(ends), dict(leaves(self.begin))
+        self.sharing, self.shared = set(), []
+        for path, leaf in at:
+            if not isinstance(leaf, Array) or not leaf.ndim:
+                continue
+            root = leaf._root or id(leaf)
+            same = [other for other, item in at if isinstance(item, Array) and (item._root or id(item)) == root]
+            if own.get(root) == path and leaf._root is None and len(same) == 1:
+                continue
+            if root in own:
+                self.sharing |= {path, own[root], *same}
+            elif leaf._attempt is not self.attempt:
+                self.sharing |= {path, *same}
+                self.shared += [array for array in [self._root(root)] if array is not None]
+            elif len(same) > 1 or leaf._root is not None:
+                self.sharing |= set(same)
+        # What the names stood for, if others stand for it too.
+        self.shared += [old[path] for path in self.sharing if isinstance(old.get(path), Array) and id(old[path]) not in self.alone]
 
     def _model(self, value):
         """What makes zeros of the dtype and the shape of a lazy value, for a name that all steps assign; `None` without one."""
@@ -407,6 +453,8 @@ class _Loop:
 
     def _leave(self, carried, last, saved):
         """Gives the variables their values after the last step."""
+        for array in self.shared:
+            self.names.share(array)
         for array, value in zip(self.places, last["places"], strict=True):
             Value._store(array, value)
         for name in self.assigned:
@@ -419,17 +467,19 @@ class _Loop:
                 fill(cell, self._end(name, final[0]))
 
     def _after(self, name, init, final, last):
+        pairs = zip(leaves(self.given[name]), leaves(final), strict=True)
+        if name not in self.models and all(begin is end for (_, begin), (_, end) in pairs):
+            # The steps left it as it was.
+            return init
         if isinstance(final, Counter) and self.is_known and isinstance(init, int):
             return init + final._offset * self.steps.length
         if self.is_known and not isinstance(final, (Value, tuple)):
             return final
 
-        def shared(leaf, path):
-            if name in self.shared and isinstance(leaf, Array):
-                leaf._attempt = SHARED
-            return leaf
-
-        return mapped(shared, last)
+        for path, leaf in leaves({name: last}):
+            if path in self.sharing:
+                self.names.share(leaf)
+        return last
 
     def _end(self, name, final):
         """What a name stands for after the last step, if it has no value before the first one."""
@@ -457,8 +507,8 @@ class _Loop:
         return kind(f"{made}{where}\n\nThe steps of this loop are traced once, as their number is not known: what they do cannot depend on it.")
 
 
-# The references to an array that the loop has itself, while `_is_alone` counts them.
-_REFERENCES = 6
+# The references to an array that only one variable has: that of the cell, and those that are made when they are counted.
+_REFERENCES = 4
 
 
 def _line(error):
