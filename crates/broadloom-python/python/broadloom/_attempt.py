@@ -22,6 +22,8 @@ class Attempt:
         self.carried, self.call = frozenset(carried), call
         # The identity of an array that was changed and is not carried: the exception for it may be caught in between.
         self.changed = None
+        # Why a value was refused that is known where steps are taken one by one: what the steps did after that is another thing.
+        self.refused = None
 
     def __enter__(self):
         self.around = innermost()
@@ -32,7 +34,9 @@ class Attempt:
         _local.attempt = self.around
 
     def check(self):
-        """Refuses the steps if an array from outside was changed."""
+        """Refuses the steps if something was refused in them, also if they caught the exception."""
+        if self.refused is not None:
+            raise self.refused
         if self.changed is not None:
             raise TracingError(
                 f"a step of {self.call} changes an array that it does not carry: return the new array from the step, "
@@ -43,6 +47,14 @@ class Attempt:
 def innermost():
     """The innermost attempt that is open in this thread."""
     return getattr(_local, "attempt", None)
+
+
+def refusal(error):
+    """The error, which no attempt that is open survives."""
+    attempt = innermost()
+    if attempt is not None:
+        attempt.refused = error
+    return error
 
 
 def check_change(array):

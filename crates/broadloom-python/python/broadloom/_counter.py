@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ._attempt import refusal
 from ._errors import TracingError
 from ._lazy import Array
 from ._moving import DEPENDS
@@ -71,11 +72,11 @@ class Counter(Array):
         # Python's integers have no bounds, and those of programs have 64 bits.
         ends = (self._low, self._high)
         if isinstance(other, int) and None not in ends and max(map(abs, ends)) ** max(other, 0) >= 2**63:
-            raise TracingError(f"a power of an integer that {DEPENDS} has more than 64 bits")
+            raise refusal(TracingError(f"a power of an integer that {DEPENDS} has more than 64 bits"))
         return Array.__pow__(self, other)
 
     def _refuse(self, *args, **kwargs):
-        raise TracingError(f"a value {DEPENDS}: write `np.where(condition, a, b)` to choose between values")
+        raise refusal(TracingError(f"a value {DEPENDS}: write `np.where(condition, a, b)` to choose between values"))
 
     __bool__ = __int__ = __float__ = __index__ = __complex__ = __hash__ = _refuse  # type: ignore[assignment]
     __str__ = __repr__ = __format__ = __lshift__ = __rlshift__ = __rpow__ = _refuse  # type: ignore[assignment]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ._attempt import refusal
 from ._errors import TracingError
 from ._index import is_moving
 
@@ -36,17 +37,16 @@ def _places(array, axis, item):
     """The positions of a range, whose number must be known."""
     start, stop = item.start, item.stop
     if item.step not in (None, 1):
-        raise TracingError(f"the step of a range {DEPENDS}: write `x[i:i + n][::2]`")
+        raise refusal(TracingError(f"the step of a range {DEPENDS}: write `x[i:i + n][::2]`"))
     terms = [{} if isinstance(end, int) else getattr(end, "_terms", None) for end in (0 if start is None else start, stop)]
     if None in terms or terms[0] != terms[1]:
-        raise (TracingError if None in terms else CounterError)(
-            f"the length of the range `x[i:j]` {DEPENDS}: write ranges of one length, such as `x[i:i + 3]`, or masks, "
-            "`np.where(np.arange(n) < i, x, 0)`"
-        )
+        kind = TracingError if None in terms else CounterError
+        text = "write ranges of one length, such as `x[i:i + 3]`, or masks, `np.where(np.arange(n) < i, x, 0)`"
+        raise refusal(kind(f"the length of the range `x[i:j]` {DEPENDS}: {text}"))
     length = max(stop._offset - start._offset, 0)
     size = array.shape[axis]
     if start._low is None or start._low < 0:
-        raise TracingError(f"a range begins at a place that {DEPENDS}, and that may lie before the array")
+        raise refusal(TracingError(f"a range begins at a place that {DEPENDS}, and that may lie before the array"))
     if isinstance(size, int) and start._high is not None and start._high + length > size:
-        raise TracingError(f"a range ends at a place that {DEPENDS}, and that may lie behind the array")
+        raise refusal(TracingError(f"a range ends at a place that {DEPENDS}, and that may lie behind the array"))
     return array._trace.call("arange", (length,), {}) + start.astype(np.int64)

@@ -11,7 +11,7 @@ import weakref
 
 import numpy as np
 
-from ._attempt import check_change, innermost
+from ._attempt import check_change, innermost, refusal
 from ._broadloom import Value
 from ._counter import Counter
 from ._errors import DTypeError, Error, ShapeError, TracingError
@@ -218,7 +218,7 @@ class _Loop:
             if self.steps is not None and _is_of_size(self.steps.length):
                 # With the sizes of the call it may be unrolled.
                 self.trace.needs_sizes()
-            raise self._explained(error) from error
+            raise refusal(self._explained(error)) from error
 
     def _take(self):
         # What seems to change in place need not be found out.
@@ -376,6 +376,7 @@ class _Loop:
                 raise TracingError(f"`{name}` is deleted in a step: give it a value at its end")
             ends[name] = self.final[name][0]
         at = dict(leaves(ends))
+        moved: list = []
         for path, value, name in begin:
             if value._name() == name:
                 continue
@@ -387,10 +388,8 @@ class _Loop:
                     raise TracingError(f"`{_shown(path)}` is changed in place by a step, and it is a view of another array")
                 self.places.append(root)
                 raise _Again
-            if isinstance(old, (Array, np.ndarray)) and id(old) not in self.alone:
-                raise TracingError(
-                    f"a step changes the array `{_shown(path)}` in place, and gives the name another one: write the one or the other"
-                )
+            moved.append(path)
+        self._check_moved(moved, ends, begin)
         for name in self.assigned:
             if name in ends:
                 self._check_end(name, carried["names"][name], ends)
@@ -414,6 +413,27 @@ class _Loop:
                 raise DTypeError(why)
             self.hidden[name] = why
             raise _Again
+
+    def _check_moved(self, moved, ends, begin):
+        """Refuses what changes in place if other names stand for it after the step: `a, b = b, a` alone is known to have no others."""
+        own, old = {id(leaf): path for path, leaf, _ in begin}, dict(leaves(self.begin))
+        found = [(path, leaf) for path, leaf in leaves(ends) if isinstance(leaf, Array) and leaf.ndim]
+        kept = set(map(id, self.places))
+        for path, leaf in found:
+            if (leaf._root or id(leaf)) in kept and not self._is_placed(_name_of(path)):
+                raise TracingError(f"`{_shown(path)}` becomes another name of an array that a step changes in place: write `.copy()`")
+        if not moved:
+            return
+        roots = [leaf._root or id(leaf) for _, leaf in found]
+        taken = {own[id(leaf)] for path, leaf in found if own.get(id(leaf), path) != path}
+        exchanged = {path for path, leaf in found if own.get(id(leaf), path) != path} | set(moved)
+        is_exchange = len(roots) == len(set(roots)) and not any(leaf._root in own for _, leaf in found)
+        for path in exchanged | taken:
+            array = old[path]
+            if not is_exchange or (isinstance(array, (Array, np.ndarray)) and id(array) not in self.alone):
+                raise TracingError(
+                    f"a step changes the array `{_shown(path)}` in place, and gives the name another one: write the one or the other"
+                )
 
     def _find_shared(self, ends, begin):
         """The paths of results that may share elements with others, and the arrays from before the loop that may."""
@@ -523,6 +543,10 @@ def _line(error):
 def _shown(path):
     """A carried value as messages name it: the paths of all begin with what holds it and its name."""
     return path.removeprefix("['names']").replace("['", "", 1).replace("']", "", 1) if path.startswith("['") else path
+
+
+def _name_of(path):
+    return path[2:].partition("'")[0]
 
 
 def _content(cell):
