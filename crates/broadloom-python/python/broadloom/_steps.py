@@ -376,7 +376,7 @@ class _Loop:
                 raise TracingError(f"`{name}` is deleted in a step: give it a value at its end")
             ends[name] = self.final[name][0]
         at = dict(leaves(ends))
-        moved: list = []
+        moved = []
         for path, value, name in begin:
             if value._name() == name:
                 continue

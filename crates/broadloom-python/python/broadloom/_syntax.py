@@ -42,12 +42,13 @@ def _rewritten(code, filename):
         return code
     for node, kind in _functions(module, None):
         if node.name == code.co_name and _first_line(node) == code.co_firstlineno:
-            # The file may be another one by now, or a tool may have changed the code.
-            same = _compiled(module, node, kind, code)
-            if same is None or same.co_code != code.co_code or same.co_names != code.co_names:
-                continue
-            made = _compiled(module, _with_calls(copy.deepcopy(node)), kind, code)
-            return code if made is None else made.replace(co_qualname=code.co_qualname)
+            # Attributes of what a module imports have other instructions, and a part of it may have been compiled alone.
+            for imports in (_imports(module), []):
+                # The file may be another one by now, or a tool may have changed the code.
+                same = _compiled(imports, node, kind, code)
+                if same is not None and (same.co_code, same.co_names) == (code.co_code, code.co_names):
+                    made = _compiled(imports, _with_calls(copy.deepcopy(node)), kind, code)
+                    return code if made is None else made.replace(co_qualname=code.co_qualname)
     return code
 
 
@@ -74,11 +75,13 @@ def _functions(node, kind):
         yield from _functions(child, child.name if isinstance(child, ast.ClassDef) else kind)
 
 
-def _compiled(module, node, kind, code):
-    """The code of a function of the same free variables."""
-    # Attributes of what a module imports have other instructions.
-    imported = [item for item in _own(module.body) if isinstance(item, (ast.Import, ast.ImportFrom))]
-    imported = [item for item in imported if getattr(item, "module", None) != "__future__"]
+def _imports(module):
+    found = [item for item in _own(module.body) if isinstance(item, (ast.Import, ast.ImportFrom))]
+    return [item for item in found if getattr(item, "module", None) != "__future__"]
+
+
+def _compiled(imports, node, kind, code):
+    """The code of a function of the same free variables, in a module that imports the same."""
     inner = [ast.ClassDef(kind, [], [], [node], [])] if kind else [node]
     if kind:
         inner[0].type_params = []
@@ -86,7 +89,7 @@ def _compiled(module, node, kind, code):
     nothing = ast.arguments([], [], None, [], [], None, [])
     outer = ast.FunctionDef("<outer>", nothing, held + inner, [], None, None)
     outer.type_params = []
-    made = ast.fix_missing_locations(ast.Module([*imported, outer], []))
+    made = ast.fix_missing_locations(ast.Module([*imports, outer], []))
     try:
         made = compile(made, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
