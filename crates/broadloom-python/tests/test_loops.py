@@ -411,6 +411,36 @@ def test_names_after_the_loop():
         same(function, X)
 
 
+def test_values_that_no_step_carries():
+    def pair(x):
+        for i in range(70):
+            p = (x * i, i)
+            x = x + 1
+        return p
+
+    def function(x):
+        for i in range(70):
+            f = lambda y: y + i  # noqa: B023, E731
+            x = f(x)
+        return f(x)
+
+    for function in (pair, function):
+        same(function, X, loop=False)
+
+
+def test_arrays_of_the_function():
+    def weights(x, n):
+        w, half = np.array([1.0, 2.0, 3.0]), np.zeros(3)
+        for i in range(n):
+            w *= 0.9
+            half += w * 0.5
+            x = x + w.sum()
+        return x, w, half
+
+    same(weights, X, np.int64(5))
+    same(weights, X, 70)
+
+
 def test_syntax_of_steps():
     def continued(x):
         for i in range(100):
@@ -592,7 +622,19 @@ def test_lists_and_dicts():
             x = x + 1
         return x, total
 
-    for function in (grows, keyed, counted, caught, enclosing):
+    def also_read(x):
+        total = 0
+
+        def add():
+            nonlocal total
+            total += 1
+
+        for i in range(70):
+            add()
+            x = x + total
+        return x
+
+    for function in (grows, keyed, counted, caught, enclosing, also_read):
         same(function, X, loop=False)
 
 

@@ -19,10 +19,11 @@ from ._loops import Loop
 from ._index import has_lazy, stacked
 from ._errors import DTypeError, TracingError
 from ._frames import is_foreign
+from ._over import over
 from ._pieces import Grid, linspace
 from ._refuse import with_static
 from ._special import check_order
-from ._steps import MAX_UNROLLED, each, over, while_holds
+from ._steps import MAX_UNROLLED, each, while_holds
 from ._syntax import EACH, OVER, WHILE, rewritten
 from ._views import opaque
 

@@ -6,6 +6,7 @@ is found when it does, and carried in its place. Whatever else it changes was no
 unrolled.
 """
 
+import contextlib
 import sys
 import weakref
 
@@ -19,8 +20,10 @@ from ._frames import is_own
 from ._lazy import Array, Size
 from ._loops import repeated
 from ._moving import CounterError
+from ._over import as_over
 from ._reach import Reached, fill
 from ._structure import leaves, mapped
+from ._undefined import Undefined
 
 # Loops of more steps are loops of the program, if they can be: a loop alone, loops in each other all in all, and those that are in
 # loops of so many.
@@ -32,115 +35,20 @@ _MAX_PASSES, _MAX_ATTEMPTS = 32, 2
 _never: weakref.WeakSet = weakref.WeakSet()
 
 
-class Over:
-    """What a loop iterates over, as a loop of the program does: so many steps, or the rows of arrays."""
-
-    def __init__(self, length, rows, item, plain, bounds=(0, None)):
-        self.length, self.rows, self.item, self.plain, self.bounds = length, rows, item, plain, bounds
-
-    @property
-    def is_known(self):
-        return isinstance(self.length, int)
-
-    def __iter__(self):
-        return iter(self.plain())
-
-
-def over(kind, *arguments):
-    """What `range`, `enumerate`, `zip` and `reversed` return, where their arguments may be lazy."""
-    if kind is range and 1 <= len(arguments) <= 3 and any(isinstance(bound, Value) for bound in arguments):
-        return _range(*arguments)
-    made = _combined(kind, arguments) if kind in (enumerate, zip, reversed) else None
-    return kind(*arguments) if made is None else made
-
-
-def _range(first, *others):
-    start, stop, step = (0, first, 1) if not others else (first, *others, 1)[:3]
-    for bound in (start, stop, step):
-        if isinstance(bound, Value) and not isinstance(bound, Size) and (bound.ndim or bound.dtype.kind not in "iu"):
-            raise TypeError(f"`range` takes integers, not {bound._type}: write `.astype(int)`")
-
-    def plain():
-        return range(*(bound if isinstance(bound, int) else bound.__index__() for bound in (start, stop, step)))
-
-    if not isinstance(step, (int, np.integer)) or step == 0:
-        return plain()
-    step = int(step)
-    length = stop - start if not isinstance(start, int) or start else stop
-    if step != 1:
-        length = (length + (step - 1)) // step if step > 0 else (length * -1 + (-step - 1)) // -step
-    if isinstance(length, int):
-        return range(start, stop, step)
-    return Over(length, [], _number(start, step), plain)
-
-
-def _number(start, step):
-    """The numbers of a range, by their counter."""
-
-    def number(counter, rows):
-        scaled = counter if step == 1 else counter * step
-        return scaled if isinstance(start, int) and not start else scaled + start
-
-    return number
-
-
-def _combined(kind, arguments):
-    """What combines others, if all are ranges and arrays, and one is lazy."""
-    start = 0
-    if kind is enumerate and len(arguments) == 2:
-        *arguments, start = arguments
-    parts = [_as_over(argument, True) for argument in arguments]
-    if None in parts or not parts or not any(isinstance(argument, (Over, Value)) for argument in arguments):
-        return None
-    lengths = {part.length if part.is_known else None for part in parts}
-    if len(lengths) > 1 or (None in lengths and len(parts) > 1 and not all(part.rows for part in parts)):
-        return None
-    rows, at = [], []
-    for part in parts:
-        at.append(slice(len(rows), len(rows) + len(part.rows)))
-        rows += part.rows
-
-    def items(counter, of_rows):
-        return tuple(part.item(counter, of_rows[place]) for part, place in zip(parts, at, strict=True))
-
-    def plain():
-        return kind(*arguments, start) if kind is enumerate else kind(*arguments)
-
-    if kind is zip:
-        return Over(parts[0].length, rows, items, plain)
-    if kind is enumerate:
-        return Over(parts[0].length, rows, lambda counter, of_rows: (counter + start, *items(counter, of_rows)), plain)
-    (part,) = parts
-    if part.rows:
-        return Over(part.length, [row[::-1] for row in part.rows], part.item, plain)
-    return Over(part.length, [], lambda counter, of_rows: part.item(part.length - 1 - counter, of_rows), plain)
-
-
-def _as_over(item, is_part=False):
-    """What a loop of the program could iterate over; `None` for everything else."""
-    if isinstance(item, Over):
-        return item
-    if isinstance(item, range):
-        return Over(len(item), [], _number(item.start, item.step), lambda: item)
-    if isinstance(item, Array) and item.ndim or (is_part and isinstance(item, np.ndarray) and item.ndim):
-        return Over(item.shape[0], [item], lambda counter, rows: rows[0], lambda: item)
-    return None
-
-
 def each(names, iterable, step, *about):
     """A `for` loop."""
-    steps = _as_over(iterable)
+    steps = as_over(iterable)
     if steps is not None and not (steps.is_known and steps.length <= names.longest_unrolled) and _is_taken(names, step, about, steps=steps):
         return
     for number, item in enumerate(iterable):
         before = names.steps
         step(item)
         names.steps += 1
-        if number == 0 and isinstance(iterable, range) and (names.steps - before) * len(iterable) > _MAX_NEST:
+        if number == 0 and isinstance(iterable, range) and len(iterable) > 1 and (names.steps - before) * len(iterable) > _MAX_NEST:
             # The loops in it would be unrolled each time: they are loops of the program, as far as they can be.
             around, names.longest_unrolled = names.longest_unrolled, min(names.longest_unrolled, _MAX_IN_NEST)
             try:
-                if _is_taken(names, step, about, steps=_as_over(iterable[1:])):
+                if _is_taken(names, step, about, steps=as_over(iterable[1:])):
                     return
             finally:
                 names.longest_unrolled = around
@@ -195,11 +103,12 @@ class _Loop:
         self.alone = set()
         for content in self.before.values():
             for item in content:
-                if isinstance(item, Array) and item._root is None and sys.getrefcount(item) <= _REFERENCES:
+                is_view = item._root is not None if isinstance(item, Array) else getattr(item, "base", None) is not None
+                if isinstance(item, (Array, np.ndarray)) and not is_view and sys.getrefcount(item) <= _REFERENCES:
                     self.alone.add(id(item))
         try:
             functions = [self.step] if self.condition is None else [self.step, self.condition]
-            self.reached = Reached(functions, self.cells.values())
+            self.reached = Reached(functions, [self.cells[name] for name in self.assigned])
             if self.is_known and not self.reached.arrays and not any(isinstance(row, Value) for row in self.steps.rows):
                 # A loop of Python's numbers.
                 return False
@@ -215,7 +124,7 @@ class _Loop:
             if self.is_known:
                 self.names.unrolled[code] = tried + 1, error
                 return False
-            if self.steps is not None and _is_of_size(self.steps.length):
+            if self.steps is not None and isinstance(self.steps.length, Size):
                 # With the sizes of the call it may be unrolled.
                 self.trace.needs_sizes()
             raise refusal(self._explained(error)) from error
@@ -231,7 +140,7 @@ class _Loop:
                 check_change(array)
             saved = [(array, array.copy()) for array in self.places]
             try:
-                self._pass(saved)
+                self._pass()
                 return
             except _Again:
                 self._restore(saved)
@@ -251,7 +160,8 @@ class _Loop:
     def _refresh(self):
         """Lets views read the newest elements of their arrays: what is read in a step is known there only."""
         for array in self.reached.arrays:
-            array._name()
+            with contextlib.suppress(TracingError):
+                array._name()
 
     def _learns(self, error):
         """Whether another pass can do better: with an array that was changed in place, or without a name that need not be carried."""
@@ -286,15 +196,14 @@ class _Loop:
 
     # One pass ---------------------------------------------------------------------------------------------------------
 
-    def _pass(self, saved):
+    def _pass(self):
         begin = {name: content for name, content in self.before.items() if name not in self.hidden}
         begin |= {name: [model()] for name, model in self.models.items()}
         self.begin = {
             name: content[0] for name, content in begin.items()
             if content and _is_carried(content[0]) and not _is_in_places(content[0], self.places)
         }  # fmt: skip
-        carried = self.begin
-        init = {"names": carried, "places": tuple(self.places)}
+        init = {"names": self.begin, "places": tuple(self.places)}
         self.final = None
         by_rows = self.steps is not None and self.steps.rows and not self.by_position
         if self.steps is not None:
@@ -308,7 +217,7 @@ class _Loop:
             self.trace, "the loop", init, self._step, rows=rows, count=count, condition=condition,
             kept=[id(array) for array in self.places], bounds=bounds, shown=_shown, opened=self._open,
         )  # fmt: skip
-        self._leave(carried, last, saved)
+        self._leave(last)
 
     def _open(self, attempt):
         self.attempt = attempt
@@ -344,6 +253,7 @@ class _Loop:
         return {"names": made, "places": carried["places"]}
 
     def _step(self, counter, rows, carried):
+        """Traces the step, and returns what it carries on."""
         carried = self._fresh(carried)
         self.given = carried["names"]
         begin = [(path, leaf, leaf._name()) for path, leaf in leaves(carried["names"])]
@@ -355,10 +265,8 @@ class _Loop:
                 rows = [row[counter] for row in self.steps.rows]
             of_rows = [row._name() for row in rows or ()]
             self.step(self.steps.item(counter, rows))
-            if not self.by_position and [row._name() for row in rows or ()] != of_rows:
-                self.by_position = True
-                raise _Again
-            if not self.by_position and any(_is_in_places(row, self.places) for row in self.steps.rows):
+            has_changed = [row._name() for row in rows or ()] != of_rows
+            if not self.by_position and (has_changed or any(_is_in_places(row, self.places) for row in self.steps.rows)):
                 self.by_position = True
                 raise _Again
         if what := self.reached.restore():
@@ -389,7 +297,8 @@ class _Loop:
                 self.places.append(root)
                 raise _Again
             moved.append(path)
-        self._check_moved(moved, ends, begin)
+        self.moved = moved
+        self._check_moved(ends, begin)
         for name in self.assigned:
             if name in ends:
                 self._check_end(name, carried["names"][name], ends)
@@ -397,9 +306,12 @@ class _Loop:
                 if not self.final[name] or self.final[name][0] is not self.before[name][0]:
                     raise TracingError(f"a step changes the array `{name}` in place, and gives the name another one: write the one or the other")
             elif self.final[name] and name in self.needed and self.is_known and name not in self.models:
-                if (model := self._model(self.final[name][0])) is not None:
+                final = self.final[name][0]
+                if (model := self._model(final)) is not None:
                     self.models[name] = model
                     raise _Again
+                if not isinstance(final, Undefined) and isinstance(self._end(name, final), Undefined):
+                    raise TracingError(f"`{name}` is read after the loop, and no step carries an object of the class {type(final).__name__}")
         self._find_shared(ends, begin)
         return {"names": ends, "places": tuple(array.copy() for array in self.places)}
 
@@ -414,7 +326,7 @@ class _Loop:
             self.hidden[name] = why
             raise _Again
 
-    def _check_moved(self, moved, ends, begin):
+    def _check_moved(self, ends, begin):
         """Refuses what changes in place if other names stand for it after the step: `a, b = b, a` alone is known to have no others."""
         own, old = {id(leaf): path for path, leaf, _ in begin}, dict(leaves(self.begin))
         found = [(path, leaf) for path, leaf in leaves(ends) if isinstance(leaf, Array) and leaf.ndim]
@@ -422,11 +334,11 @@ class _Loop:
         for path, leaf in found:
             if (leaf._root or id(leaf)) in kept and not self._is_placed(_name_of(path)):
                 raise TracingError(f"`{_shown(path)}` becomes another name of an array that a step changes in place: write `.copy()`")
-        if not moved:
+        if not self.moved:
             return
         roots = [leaf._root or id(leaf) for _, leaf in found]
         taken = {own[id(leaf)] for path, leaf in found if own.get(id(leaf), path) != path}
-        exchanged = {path for path, leaf in found if own.get(id(leaf), path) != path} | set(moved)
+        exchanged = {path for path, leaf in found if own.get(id(leaf), path) != path} | set(self.moved)
         is_exchange = len(roots) == len(set(roots)) and not any(leaf._root in own for _, leaf in found)
         for path in exchanged | taken:
             array = old[path]
@@ -471,7 +383,7 @@ class _Loop:
         """Whether a name stands for an array that changes in place, or for a view of one."""
         return bool(self.before[name]) and _is_in_places(self.before[name][0], self.places)
 
-    def _leave(self, carried, last, saved):
+    def _leave(self, last):
         """Gives the variables their values after the last step."""
         for array in self.shared:
             self.names.share(array)
@@ -479,16 +391,16 @@ class _Loop:
             Value._store(array, value)
         for name in self.assigned:
             cell, final = self.cells[name], self.final[name]
-            if name in carried:
-                fill(cell, self._after(name, carried[name], final[0], last["names"][name]))
+            if name in self.begin:
+                fill(cell, self._after(name, self.begin[name], final[0], last["names"][name]))
             elif self._is_placed(name) or not final:
                 fill(cell, *self.before[name])
             else:
                 fill(cell, self._end(name, final[0]))
 
     def _after(self, name, init, final, last):
-        pairs = zip(leaves(self.given[name]), leaves(final), strict=True)
-        if name not in self.models and all(begin is end for (_, begin), (_, end) in pairs):
+        pairs = zip(leaves({name: self.given[name]}), leaves({name: final}), strict=True)
+        if name not in self.models and all(begin is end and path not in self.moved for (path, begin), (_, end) in pairs):
             # The steps left it as it was.
             return init
         if isinstance(final, Counter) and self.is_known and isinstance(init, int):
@@ -509,7 +421,7 @@ class _Loop:
                 return final._offset + (factor or 0) * (self.steps.length - 1)
         if self.is_known and _is_constant(final):
             return final
-        return _Undefined(name)
+        return Undefined(name)
 
     def _explained(self, error):
         """The error of steps that have to be traced once, as their number is not known."""
@@ -614,35 +526,3 @@ def _grows(value, end):
 
 def _has_known_shape(array):
     return all(isinstance(size, int) for size in array.shape)
-
-
-def _is_of_size(length):
-    return isinstance(length, Size)
-
-
-class _Undefined:
-    """What a name stands for after a loop that defines it in its steps alone, which may be none."""
-
-    def __init__(self, name):
-        object.__setattr__(self, "_name", name)
-
-    @property
-    def _refused_result(self):
-        return self._text()
-
-    def _text(self):
-        name = object.__getattribute__(self, "_name")
-        return f"`{name}` is defined only in the steps of the loop: give it a value before the loop, of the shape that it has at the end"
-
-    def _refuse(self, *args, **kwargs):
-        raise TracingError(self._text())
-
-    def __getattr__(self, name):
-        raise TracingError(self._text())
-
-
-for _method in (
-    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and rand or ror xor rxor neg pos "
-    "abs invert eq ne lt le gt ge bool int float index len iter getitem setitem call contains array array_ufunc array_function str format"
-).split():
-    setattr(_Undefined, f"__{_method}__", _Undefined._refuse)
