@@ -9,8 +9,8 @@ from ._lazy import Array, Size
 class Over:
     """What a loop iterates over, as a loop of the program does: so many steps, or the rows of arrays."""
 
-    def __init__(self, length, rows, item, plain, bounds=(0, None)):
-        self.length, self.rows, self.item, self.plain, self.bounds = length, rows, item, plain, bounds
+    def __init__(self, length, rows, item, plain):
+        self.length, self.rows, self.item, self.plain = length, rows, item, plain
 
     @property
     def is_known(self):

@@ -23,9 +23,12 @@ class Undefined:
     def __getattr__(self, name):
         raise TracingError(self._text())
 
+    def __str__(self):
+        raise TracingError(self._text())
+
 
 for _method in (
     "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and rand or ror xor rxor neg pos "
-    "abs invert eq ne lt le gt ge bool int float index len iter getitem setitem call contains array array_ufunc array_function str format"
+    "abs invert eq ne lt le gt ge bool int float index len iter getitem setitem call contains array array_ufunc array_function format"
 ).split():
     setattr(Undefined, f"__{_method}__", Undefined._refuse)
