@@ -850,6 +850,25 @@ def test_captured_arrays_and_errors_at_run_time():
     assert close(argument, X)
 
 
+def test_arrays_of_numpy():
+    def positions(a):
+        rows = np.arange(70)
+        for j in range(1, 70):
+            a[rows, j] = a[:, j] + a[rows, j - 1]
+            np.add.at(a, (rows[:3], j), 1.0)
+        return a
+
+    def unrolled(x):
+        for i in range(70):
+            x = x + TABLE * 0.5
+            if i % 2:
+                x = x + TABLE
+        return x - TABLE
+
+    same(positions, np.random.default_rng(3).random((70, 70)))
+    same(unrolled, X, loop=False)
+
+
 def test_derivatives_unroll():
     def loss(x):
         for i in range(70):

@@ -93,7 +93,7 @@ class Changing(Value):
         if isinstance(value, Masked):
             raise ProgramError(_MASKED)
         if not is_basic(index):
-            self._store(at(self, self._items(positions(self._trace, index)), cast(self, value)))
+            self._store(at(self, self._items(positions(self._trace, with_places(index))), cast(self, value)))
             return
         index = with_places(index)
         items = self._items(index)
@@ -234,7 +234,7 @@ def ufunc_at(ufunc, array, index, *operands):
     value = operands[0]
     if not isinstance(value, (Value, int, float)):
         value = stacked(array._trace, value) if has_lazy(value) else np.asarray(value)
-    items = array._items(positions(array._trace, index))
+    items = array._items(positions(array._trace, with_places(index)))
     array._store(at(array, items, value, method))
 
 

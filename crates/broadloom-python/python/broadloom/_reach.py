@@ -21,7 +21,7 @@ class Reached:
     def __init__(self, functions, own):
         # Cells that the loop itself looks after.
         self.own = set(map(id, own))
-        self.arrays, self.kept, self.seen, self.count = [], [], set(), 0
+        self.arrays, self.constants, self.kept, self.seen, self.count = [], [], [], set(), 0
         stack = list(functions)
         while stack:
             stack.extend(self._of(stack.pop()))
@@ -83,6 +83,7 @@ class Reached:
     def _array(self, array):
         if array.dtype.hasobject:
             raise TracingError("the steps reach an array of objects, whose changes are not seen")
+        self.constants.append(array)
         before = array.copy()
         bits = before.tobytes
         self._keep(array, lambda: array.tobytes() == bits(), lambda: array.__setitem__(..., before), "an array of NumPy's")

@@ -158,7 +158,11 @@ class _Loop:
         self.reached.restore()
 
     def _refresh(self):
-        """Lets views read the newest elements of their arrays: what is read in a step is known there only."""
+        """Reads the newest elements of views, and arrays of NumPy's: what is first read in a step is known there only."""
+        for array in self.reached.constants:
+            if array.dtype.kind in "biuf":
+                with contextlib.suppress(Error):
+                    self.trace.around("", array, "")
         for array in self.reached.arrays:
             with contextlib.suppress(TracingError):
                 array._name()
