@@ -2,6 +2,7 @@
 
 import doctest
 import importlib.metadata
+import linecache
 import re
 from pathlib import Path
 
@@ -19,12 +20,16 @@ def test_pages(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names, blocks = {"__name__": "page"}, 0
     text = PAGES[name].read_text()
+    # Where functions find their source: the lines of code of the page.
+    source = ["\n"] * text.count("\n")
     for found in re.finditer(r"^```(python|pycon)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         kind, block = found.groups()
         blocks += 1
         # Lines before the block, so that a failure names the line of the page.
         above = text.count("\n", 0, found.start(2))
         if kind == "python":
+            source[above : above + block.count("\n")] = block.splitlines(True)
+            linecache.cache[name] = (len(text), None, source, name)
             exec(compile("\n" * above + block, name, "exec"), names)
             continue
         test = doctest.DocTestParser().get_doctest(block, names, name, name, above)

@@ -8,12 +8,14 @@ import operator
 
 import numpy as np
 
+from ._attempt import check_change
 from ._broadloom import Value
 from ._errors import DTypeError, ProgramError, ShapeError, TracingError
 from ._index import (
-    at, cast, check_cast, converted, has_axis, has_dots, has_lazy, is_array, is_basic, is_known, is_mask, positions, rank, stacked,
-    without_leading, write_mask,
+    at, cast, check_cast, converted, has_axis, has_dots, has_lazy, is_array, is_basic, is_known, is_mask, is_moving, positions, rank,
+    stacked, with_places, without_leading, write_mask,
 )  # fmt: skip
+from ._moving import moving
 from ._special import check_order, lazy, reshape
 
 _MASKED = (
@@ -27,8 +29,30 @@ class Changing(Value):
 
     __slots__ = ()
 
+    def _store(self, value):
+        check_change(self)
+        super()._store(value)
+
+    def _reshape(self, value):
+        check_change(self)
+        super()._reshape(value)
+
+    def _view_of(self, parent, read, write):
+        super()._view_of(parent, read, write)
+        self._attempt, self._root = parent._attempt, parent._root or id(parent)
+
+    def _part(self, index):
+        """The view of the elements at an index whose positions are all different."""
+        made, items = self._trace.index(self, index), self._items(index)
+        made._view_of(self, f"{{old}}[{items}]", f"{{old}}.at[{items}].set({{new}})")
+        made._let_change()
+        return made
+
     def __getitem__(self, index):
         index = as_mask(index)
+        if any(map(is_moving, index if isinstance(index, tuple) else (index,))):
+            part, rest = moving(self, index)
+            return part if rest is None else part[rest]
         if isinstance(index, (bool, np.bool_)):
             return self._all_or_none(index).copy()
         if is_mask(index):
@@ -41,15 +65,17 @@ class Changing(Value):
             return chosen_by_masked(self, index)
         if isinstance(index, tuple) and any(map(is_known, index)):
             index = positions(self._trace, index)
-        made = self._trace.index(self, index)
-        if isinstance(made, Changing) and (made.ndim or has_dots(index)) and is_basic(index):
-            items = self._items(index)
-            made._view_of(self, f"{{old}}[{items}]", f"{{old}}.at[{items}].set({{new}})")
-            made._let_change()
-        return made
+        is_view, index = is_basic(index), with_places(index)
+        if is_view and (has_dots(index) or rank(self, index)):
+            return self._part(index)
+        return self._trace.index(self, index)
 
     def __setitem__(self, index, value):
         index = as_mask(index)
+        if any(map(is_moving, index if isinstance(index, tuple) else (index,))):
+            part, rest = moving(self, index)
+            part[... if rest is None else rest] = value
+            return
         if isinstance(index, (bool, np.bool_)):
             self._all_or_none(index)[...] = value
             return
@@ -67,8 +93,9 @@ class Changing(Value):
         if isinstance(value, Masked):
             raise ProgramError(_MASKED)
         if not is_basic(index):
-            self._store(at(self, self._items(positions(self._trace, index)), cast(self, value)))
+            self._store(at(self, self._items(positions(self._trace, with_places(index))), cast(self, value)))
             return
+        index = with_places(index)
         items = self._items(index)
         if isinstance(value, Value) and hasattr(value, "_is_part") and value._is_part(self, f"{{old}}[{items}]"):
             # `x[1:] += v` writes the view, and then the view to the array.
@@ -83,6 +110,9 @@ class Changing(Value):
     def __setattr__(self, name, value):
         if name == "shape":
             self._reshape(reshape(self, tuple(value) if isinstance(value, (tuple, list)) else (value,)))
+            return
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
             return
         if name != "flat":
             raise AttributeError(f"the attribute {name!r} of a lazy array cannot be set")
@@ -204,7 +234,7 @@ def ufunc_at(ufunc, array, index, *operands):
     value = operands[0]
     if not isinstance(value, (Value, int, float)):
         value = stacked(array._trace, value) if has_lazy(value) else np.asarray(value)
-    items = array._items(positions(array._trace, index))
+    items = array._items(positions(array._trace, with_places(index)))
     array._store(at(array, items, value, method))
 
 

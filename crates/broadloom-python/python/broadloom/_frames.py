@@ -8,6 +8,14 @@ import sys
 _HERE = os.path.dirname(__file__) + os.sep
 _NUMPY = os.sep + "numpy" + os.sep
 
+# Functions of these modules are called as they are: they do not compute with the names of the caller.
+_FOREIGN = frozenset({"numpy", "broadloom", "scipy"}) | sys.stdlib_module_names
+
+
+def is_foreign(module):
+    """Whether a module, by its name, is none of the user's."""
+    return str(module).partition(".")[0] in _FOREIGN and module != "__main__"
+
 
 @functools.cache
 def is_own(name):

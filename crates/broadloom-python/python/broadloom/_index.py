@@ -29,8 +29,26 @@ def is_basic(index):
         or isinstance(item, slice)
         or (isinstance(item, (int, np.integer)) and not isinstance(item, bool))
         or getattr(item, "_is_size", False)
+        or is_integer(item)
         for item in items
     )
+
+
+def is_integer(item):
+    """Whether an item of an index is an integer of Python's that is not known, such as the counter of a loop."""
+    return isinstance(item, Value) and item._is_number and item.dtype.kind == "i"
+
+
+def with_places(index):
+    """An index with integers that are not known as positions."""
+    if isinstance(index, tuple):
+        return tuple(map(with_places, index))
+    return converted(index, np.dtype(np.int64)) if is_integer(index) else index
+
+
+def is_moving(item):
+    """Whether an item of an index is a range whose place depends on the counter of a loop."""
+    return isinstance(item, slice) and any(map(is_integer, (item.start, item.stop, item.step)))
 
 
 def has_dots(index):

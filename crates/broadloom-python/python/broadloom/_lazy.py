@@ -5,6 +5,7 @@ import functools
 import numpy as np
 
 from . import _refuse
+from ._attempt import innermost
 from ._broadloom import Value
 from ._change import CHANGES, Changing, Masked, in_place
 from ._dispatch import apply_function, apply_ufunc, function_with_out, ufunc_with_out
@@ -60,8 +61,12 @@ class Array(Changing, _Arithmetic):
     It stands for an argument, or for what was computed of arguments, while a function is traced.
     """
 
-    __slots__ = ()
+    __slots__ = ("_attempt", "_root")
     __array_priority__ = 1000
+
+    def __init__(self, trace, name):
+        # The steps of a loop in which it is made, and the identity of the array of which it is a view.
+        self._attempt, self._root = innermost(), None
 
     __matmul__, __rmatmul__ = _infix("@")
     __and__, __rand__ = _infix("&")

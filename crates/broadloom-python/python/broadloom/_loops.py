@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ._api import jit
+from ._attempt import Attempt
 from ._broadloom import Value
+from ._counter import Counter
 from ._derived import Derived, trace_of
 from ._errors import DTypeError, ShapeError
 from ._structure import leaves, mapped
@@ -109,23 +111,26 @@ class Loop(Derived):
 
 class _Counted(Loop):
     def passed(self, lower, upper, init):
-        # Integers would be part of the kernel: another number of steps compiles nothing.
-        return np.asarray(lower), np.asarray(upper), init
+        # An integer would be part of the kernel: another number of steps compiles nothing. Where they begin is known, so that
+        # ranges such as `x[i - 1:i + 1]` are known to lie within their arrays.
+        return lower if isinstance(lower, int) else np.asarray(lower), np.asarray(upper), init
 
     def traced(self, trace, lower, upper, init):
         (body,) = self.function
         begins_at_0 = isinstance(lower, int) and lower == 0
+        count = upper if begins_at_0 else upper - lower
+        last = max(count - 1, 0) if isinstance(count, int) else None
 
         def step(counter, row, carried):
             return body(counter if begins_at_0 else counter + lower, carried), None
 
-        return repeated(trace, self.call, init, step, count=upper if begins_at_0 else upper - lower)[0]
+        return repeated(trace, f"`{self.call}`", init, step, count=count, bounds=(0, last))[0]
 
 
 class _Conditional(Loop):
     def traced(self, trace, init):
         condition, body = self.function
-        return repeated(trace, self.call, init, lambda counter, row, carried: (body(carried), None), condition=condition)[0]
+        return repeated(trace, f"`{self.call}`", init, lambda counter, row, carried: (body(carried), None), condition=condition)[0]
 
 
 class _Scan(Loop):
@@ -142,32 +147,40 @@ class _Scan(Loop):
         if is_reversed:
             xs = mapped(lambda leaf, path: None if leaf is None else leaf[::-1], xs)
         held = [leaf for _, leaf in leaves(xs) if leaf is not None]
-        last, stacked = repeated(trace, self.call, init, step, rows=xs, count=None if held else length)
+        last, stacked = repeated(trace, f"`{self.call}`", init, step, rows=xs, count=None if held else length)
         if is_reversed:
             stacked = mapped(lambda leaf, path: None if leaf is None else leaf[::-1], stacked)
         return last, stacked
 
 
-def repeated(trace, call, init, step, rows=None, count=None, condition=None):
+def repeated(trace, call, init, step, rows=None, count=None, condition=None, kept=(), bounds=(None, None), shown=None, opened=None):
     """What a loop carries after its last step, and the values of all steps, stacked.
 
-    `step` gets the counter, a row and what is carried, and returns what it carries on, and a value to be stacked or None.
+    `step` gets the counter, a row and what is carried, and returns what it carries on, and a value to be stacked or None. `kept` are
+    the identities of arrays that change in place while steps are traced, `bounds` those of the counter, where they are known, and
+    `shown` writes the path of a carried value as messages do, and `opened` gets each attempt.
     """
-    held = [(path, leaf) for path, leaf in leaves(init, "init") if leaf is not None]
+    shown = shown or (lambda path: "value" + path)
+    held = [(path, leaf) for path, leaf in leaves(init) if leaf is not None]
     arrays = [leaf for _, leaf in leaves(rows) if leaf is not None]
     dtypes = [None] * len(held)
     around = trace.loops
     while True:
-        counter, of_rows, values = trace.begin_loop(count, arrays, [leaf for _, leaf in held], dtypes)
         try:
-            carried = _refilled(init, values)
-            if condition is not None:
-                trace.condition(_truth(call, condition(carried)))
-                # What the condition did to its argument is no step.
+            with Attempt(kept, call) as attempt:
+                if opened is not None:
+                    opened(attempt)
+                counter, of_rows, values = trace.begin_loop(count, arrays, [leaf for _, leaf in held], dtypes)
                 carried = _refilled(init, values)
-            following, value = step(counter, _refilled(rows, of_rows), carried)
-            after = _following(call, following, init, values)
-            stacked = [leaf for _, leaf in leaves(value) if leaf is not None]
+                if condition is not None:
+                    trace.condition(_truth(call, condition(carried)))
+                    # What the condition did to its argument is no step.
+                    carried = _refilled(init, values)
+                counter = counter if counter is None else Counter.of(counter, *bounds)
+                following, value = step(counter, _refilled(rows, of_rows), carried)
+                attempt.check()
+                after = _following(call, following, init, values, shown)
+                stacked = [leaf for _, leaf in leaves(value) if leaf is not None]
             ended = trace.end_loop(after, stacked)
         except BaseException:
             trace.abandon_loops(around)
@@ -178,28 +191,44 @@ def repeated(trace, call, init, step, rows=None, count=None, condition=None):
         dtypes = [new or old for new, old in zip(ended, dtypes, strict=True)]
 
 
-def _following(call, following, init, values):
+def _following(call, following, init, values, shown):
     """The values after a step, beside those before it."""
-    before = [path for path, leaf in leaves(init, "init") if leaf is not None]
-    after = [(path, leaf) for path, leaf in leaves(following, "init") if leaf is not None]
+    before = [path for path, leaf in leaves(init) if leaf is not None]
+    after = [(path, leaf) for path, leaf in leaves(following) if leaf is not None]
     if before != [path for path, _ in after]:
-        listed = [", ".join(f"`{path.replace('init', 'value', 1)}`" for path in paths) or "nothing" for paths in (before, [p for p, _ in after])]
-        raise DTypeError(f"a step of `{call}` keeps the structure of its value: that has {listed[0]}, and the step gives {listed[1]}")
+        listed = [", ".join(f"`{shown(path)}`" for path in paths) or "nothing" for paths in (before, [path for path, _ in after])]
+        raise DTypeError(f"a step of {call} keeps the structure of its value: that has {listed[0]}, and the step gives {listed[1]}")
     for (path, leaf), value in zip(after, values, strict=True):
-        place = path.replace("init", "value", 1)
+        place = shown(path)
         if not isinstance(leaf, (Value, np.ndarray, np.generic, int, float)):
-            raise DTypeError(f"a step of `{call}` gives `{place}` an object of the class {type(leaf).__name__}: arrays and numbers go on")
-        if isinstance(value, Value) and getattr(leaf, "ndim", 0) != value.ndim:
+            raise DTypeError(f"a step of {call} gives `{place}` an object of the class {type(leaf).__name__}: arrays and numbers go on")
+        if not isinstance(value, Value):
+            continue
+        if getattr(leaf, "ndim", 0) != value.ndim:
             raise ShapeError(
-                f"a step of `{call}` keeps the shape of `{place}`: it has {value.ndim} axes before a step, and "
+                f"a step of {call} keeps the shape of `{place}`: it has {value.ndim} axes before a step, and "
                 f"{getattr(leaf, 'ndim', 0)} after it; begin with an array of the shape that it gets, such as `np.zeros(shape)`"
+            )
+        dtype = getattr(leaf, "dtype", value.dtype)
+        if not value._is_number and _sizes(leaf) != _sizes(value) and None not in (_sizes(leaf), _sizes(value)):
+            raise ShapeError(f"a step of {call} keeps the shape of `{place}`: it is {value._type} before a step, and {leaf._type} after it")
+        if not value._is_number and dtype != value.dtype:
+            raise DTypeError(
+                f"a step of {call} keeps the dtype of `{place}`: it is {value.dtype} before a step, and {dtype} after it; begin with "
+                f"`{place}.astype(np.{dtype})`, or end the step with `.astype(np.{value.dtype})`"
             )
     return [leaf for _, leaf in after]
 
 
+def _sizes(value):
+    """The sizes of an array, if all are known."""
+    sizes = getattr(value, "shape", ())
+    return sizes if isinstance(value, Value) and all(isinstance(size, int) for size in sizes) else None
+
+
 def _truth(call, condition):
     if getattr(condition, "ndim", 0) or not (isinstance(condition, (bool, np.bool_)) or getattr(condition, "dtype", None) == bool):
-        raise DTypeError(f"the condition of `{call}` is one truth value: write `(x > 1).any()` or `x.max() > 1`")
+        raise DTypeError(f"the condition of {call} is one truth value: write `(x > 1).any()` or `x.max() > 1`")
     return condition
 
 
@@ -207,7 +236,6 @@ def _refilled(structure, values):
     """The same containers with other values; None stays."""
     values = iter(values)
     return mapped(lambda leaf, path: None if leaf is None else next(values), structure)
-
 
 
 @functools.lru_cache(maxsize=64)

@@ -1,30 +1,31 @@
 """Names of NumPy for traced functions: NumPy asks some functions for numbers that are not known yet, such as
 `np.zeros(x.shape)`, and hands over to lazy arrays only what has one among its arguments.
 
-The code of the function stays what it is, so that lines and columns of errors do. Only the names that it looks up are others.
+The code of the function stays what it is but for its loops, so that lines and columns of errors do. The names that it looks up are
+others.
 """
 
 import builtins
 import functools
-import sys
 import types
 
 import numpy as np
 
+from ._attempt import shared
 from ._broadloom import Function, Value
 from ._change import Changing
 from ._derived import Derived
 from ._loops import Loop
 from ._index import has_lazy, stacked
 from ._errors import DTypeError, TracingError
+from ._frames import is_foreign
+from ._over import over
 from ._pieces import Grid, linspace
 from ._refuse import with_static
 from ._special import check_order
+from ._steps import MAX_UNROLLED, each, while_holds
+from ._syntax import EACH, OVER, WHILE, rewritten
 from ._views import opaque
-
-# Functions of these modules are called as they are: they do not compute with the names of the caller.
-_FOREIGN = frozenset({"numpy", "broadloom", "scipy"}) | sys.stdlib_module_names
-
 
 def contents(arguments):
     """What stands in the containers among the arguments, in order."""
@@ -45,6 +46,13 @@ class Names:
     """The values of the names that a function looks up: a function with the same code, in which NumPy creates lazy arrays."""
 
     def __init__(self, trace):
+        self.trace = trace
+        # Loops whose steps had to be taken one after the other, by their code, and the last reason.
+        self.unrolled = {}
+        # The steps that were taken one after the other, and how many loops of their own may have for that.
+        self.steps, self.longest_unrolled = 0, MAX_UNROLLED
+        # Arrays that share their elements with others.
+        self.shared = []
         self.numpy = _Numpy(trace)
         self.functions = {}
         self.spaces = {}
@@ -55,10 +63,18 @@ class Names:
         self.builtins = {
             **vars(builtins), "max": functools.partial(_extreme, "maximum", max),
             "min": functools.partial(_extreme, "minimum", min), "__import__": self.imported,
+            EACH: functools.partial(each, self), WHILE: functools.partial(while_holds, self), OVER: over,
         }  # fmt: skip
 
+    def share(self, array):
+        """Lets nobody change an array any more, as others may have the same elements."""
+        self.shared.append(array)
+        shared[id(array)] = array
+
     def write_globals(self):
-        """Assigns the globals that functions assigned."""
+        """Ends the trace: assigns the globals that functions assigned."""
+        for array in self.shared:
+            shared.pop(id(array), None)
         for space in self.spaces.values():
             space.write()
 
@@ -84,14 +100,14 @@ class Names:
             return value.with_names(self.value)
         if isinstance(value, Derived):
             return value.of(self.value(value.function))
-        if type(value) is types.ModuleType and not _is_foreign(value.__name__):
+        if type(value) is types.ModuleType and not is_foreign(value.__name__):
             return _Module(self, value)
         if id(value) in self.own and callable(value):
             return getattr(self.numpy, value.__name__)
         return value
 
     def function(self, function):
-        if _is_foreign(str(function.__module__)):
+        if is_foreign(function.__module__):
             return function
         known = self.functions.get(id(function))
         if known is not None:
@@ -99,13 +115,17 @@ class Names:
         space = self.spaces.get(id(function.__globals__))
         if space is None:
             space = self.spaces[id(function.__globals__)] = _Globals(self, function.__globals__)
-        cells = function.__closure__
-        made = types.FunctionType(function.__code__, space, function.__name__, function.__defaults__, cells)
-        self.functions[id(function)] = made
-        if cells is not None:
-            cells = tuple(map(self.cell, cells))
-            made = types.FunctionType(function.__code__, space, function.__name__, function.__defaults__, cells)
-            self.functions[id(function)] = made
+        code = rewritten(function.__code__)
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+
+        def with_cells():
+            closure = tuple(cells[name] for name in code.co_freevars)
+            return types.FunctionType(code, space, function.__name__, function.__defaults__, closure)
+
+        made = self.functions[id(function)] = with_cells()
+        if cells:
+            cells = {name: self.cell(cell) for name, cell in cells.items()}
+            made = self.functions[id(function)] = with_cells()
         made.__kwdefaults__ = function.__kwdefaults__
         made.__qualname__, made.__module__ = function.__qualname__, function.__module__
         made.__dict__.update(function.__dict__)
@@ -119,10 +139,6 @@ class Names:
             return cell
         value = self.value(content)
         return cell if value is content else types.CellType(value)
-
-
-def _is_foreign(module):
-    return module.partition(".")[0] in _FOREIGN and module != "__main__"
 
 
 class _Module:

@@ -4,6 +4,7 @@ import ast
 
 import numpy as np
 
+from ._attempt import refusal
 from ._broadloom import Value
 from ._errors import TracingError
 from ._frames import describe, here, named
@@ -17,7 +18,7 @@ def elements(what, instead=None):
     advice = _CHOOSE if instead is None else f"{instead}, or {_CHOOSE}"
 
     def refuse(self, *args, **kwargs):
-        raise TracingError(f"{_UNKNOWN}: {_static(self) or _lookup() or f'{what}; {advice}'}")
+        raise refusal(TracingError(f"{_UNKNOWN}: {_static(self) or _lookup() or f'{what}; {advice}'}"))
 
     refuse.__doc__ = f"Refused while a function is traced: {what}."
     return refuse
@@ -25,7 +26,7 @@ def elements(what, instead=None):
 
 def array(self, *args, **kwargs):
     """Refused while a function is traced: NumPy asks for the elements."""
-    raise TracingError(f"{_UNKNOWN}: {_conversion(self) or _lookup() or _ANY}")
+    raise refusal(TracingError(f"{_UNKNOWN}: {_conversion(self) or _lookup() or _ANY}"))
 
 
 def text(value, make, what):

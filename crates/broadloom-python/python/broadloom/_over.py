@@ -1,0 +1,101 @@
+"""What a loop iterates over, where it may be a loop of the program: ranges whose ends are not known, and rows of lazy arrays."""
+
+import numpy as np
+
+from ._broadloom import Value
+from ._lazy import Array, Size
+
+
+class Over:
+    """What a loop iterates over, as a loop of the program does: so many steps, or the rows of arrays."""
+
+    def __init__(self, length, rows, item, plain):
+        self.length, self.rows, self.item, self.plain = length, rows, item, plain
+
+    @property
+    def is_known(self):
+        return isinstance(self.length, int)
+
+    def __iter__(self):
+        return iter(self.plain())
+
+
+def over(kind, *arguments):
+    """What `range`, `enumerate`, `zip` and `reversed` return, where their arguments may be lazy."""
+    if kind is range and 1 <= len(arguments) <= 3 and any(isinstance(bound, Value) for bound in arguments):
+        return _range(*arguments)
+    made = _combined(kind, arguments) if kind in (enumerate, zip, reversed) else None
+    return kind(*arguments) if made is None else made
+
+
+def _range(first, *others):
+    start, stop, step = (0, first, 1) if not others else (first, *others, 1)[:3]
+    for bound in (start, stop, step):
+        if isinstance(bound, Value) and not isinstance(bound, Size) and (bound.ndim or bound.dtype.kind not in "iu"):
+            raise TypeError(f"`range` takes integers, not {bound._type}: write `.astype(int)`")
+
+    def plain():
+        return range(*(bound if isinstance(bound, int) else bound.__index__() for bound in (start, stop, step)))
+
+    if not isinstance(step, (int, np.integer)) or step == 0:
+        return plain()
+    step = int(step)
+    length = stop - start if not isinstance(start, int) or start else stop
+    if step != 1:
+        length = (length + (step - 1)) // step if step > 0 else (length * -1 + (-step - 1)) // -step
+    if isinstance(length, int):
+        return range(start, stop, step)
+    return Over(length, [], _number(start, step), plain)
+
+
+def _number(start, step):
+    """The numbers of a range, by their counter."""
+
+    def number(counter, rows):
+        scaled = counter if step == 1 else counter * step
+        return scaled if isinstance(start, int) and not start else scaled + start
+
+    return number
+
+
+def _combined(kind, arguments):
+    """What combines others, if all are ranges and arrays, and one is lazy."""
+    start = 0
+    if kind is enumerate and len(arguments) == 2:
+        *arguments, start = arguments
+    parts = [as_over(argument, True) for argument in arguments]
+    if None in parts or not parts or not any(isinstance(argument, (Over, Value)) for argument in arguments):
+        return None
+    lengths = {part.length if part.is_known else None for part in parts}
+    if len(lengths) > 1 or (None in lengths and len(parts) > 1 and not all(part.rows for part in parts)):
+        return None
+    rows, at = [], []
+    for part in parts:
+        at.append(slice(len(rows), len(rows) + len(part.rows)))
+        rows += part.rows
+
+    def items(counter, of_rows):
+        return tuple(part.item(counter, of_rows[place]) for part, place in zip(parts, at, strict=True))
+
+    def plain():
+        return kind(*arguments, start) if kind is enumerate else kind(*arguments)
+
+    if kind is zip:
+        return Over(parts[0].length, rows, items, plain)
+    if kind is enumerate:
+        return Over(parts[0].length, rows, lambda counter, of_rows: (counter + start, *items(counter, of_rows)), plain)
+    (part,) = parts
+    if part.rows:
+        return Over(part.length, [row[::-1] for row in part.rows], part.item, plain)
+    return Over(part.length, [], lambda counter, of_rows: part.item(part.length - 1 - counter, of_rows), plain)
+
+
+def as_over(item, is_part=False):
+    """What a loop of the program could iterate over; `None` for everything else."""
+    if isinstance(item, Over):
+        return item
+    if isinstance(item, range):
+        return Over(len(item), [], _number(item.start, item.step), lambda: item)
+    if isinstance(item, Array) and item.ndim or (is_part and isinstance(item, np.ndarray) and item.ndim):
+        return Over(item.shape[0], [item], lambda counter, rows: rows[0], lambda: item)
+    return None
