@@ -267,6 +267,12 @@ impl Graph {
         self.insert(Node::Step { of, value, name }, dtype, shape, Vec::new(), site)
     }
 
+    /// Ends a loop without results, and all loops in it that have not ended.
+    pub fn abandon_loop(&mut self, open: &OpenLoop) {
+        let place = self.open_loops.iter().position(|known| *known == open.id);
+        self.open_loops.truncate(place.unwrap_or(self.open_loops.len()));
+    }
+
     /// Ends a loop with the values after a step, and with values of each step that are stacked along a new axis 0. Returns
     /// the results: the carried values after the last step, then the stacked values, of as many as there are steps.
     pub fn end_loop(
@@ -279,8 +285,7 @@ impl Graph {
         let (call, site, count) = (open.call, open.site, next.len() + stacked.len());
         let operands: Vec<ExprId> = open.initial.clone();
         let results = self.try_end_loop(&open, repeat, next, stacked);
-        let place = self.open_loops.iter().position(|known| *known == open.id);
-        self.open_loops.truncate(place.unwrap_or(self.open_loops.len()));
+        self.abandon_loop(&open);
         match results {
             Ok(results) => {
                 // One call made them all.

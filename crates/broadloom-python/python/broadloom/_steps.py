@@ -66,8 +66,8 @@ def while_holds(names, condition, step, *about):
 
 
 def _is_taken(names, step, about, **loop):
-    """Takes the steps as a loop of the program, if that can be: loops have no derivatives."""
-    return not names.trace.is_derived and _Loop(names, step, *about, **loop).is_done()
+    """Takes the steps as a loop of the program, if that can be."""
+    return _Loop(names, step, *about, **loop).is_done()
 
 
 class _Again(Exception):

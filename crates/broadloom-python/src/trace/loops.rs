@@ -18,6 +18,9 @@ pub(super) struct OpenLoop {
     /// What was known before.
     known: HashMap<String, String>,
     sizes: HashMap<String, String>,
+    /// The numbers of captured arrays and of inputs before the loop.
+    captured: usize,
+    inputs: usize,
 }
 
 struct CarriedName {
@@ -70,7 +73,8 @@ impl Trace {
         let (text, lines) = slf.get().session(py, |session| (session.text().len(), session.lines()))?;
         slf.get().with(py, |state| {
             let (known, sizes) = (state.known.clone(), state.sizes.clone());
-            state.loops.push(OpenLoop { carried: Vec::new(), text, lines, known, sizes });
+            let (captured, inputs, carried) = (state.captured.len(), state.inputs.len(), Vec::new());
+            state.loops.push(OpenLoop { carried, text, lines, known, sizes, captured, inputs });
         });
         if let Err(error) = slf.get().run(py, &line) {
             slf.get().abandon(py)?;
@@ -154,7 +158,12 @@ impl Trace {
         let open = self.with(py, |state| state.loops.pop());
         let Some(open) = open else { return Ok(()) };
         self.session(py, |session| session.abandon_loop(open.text, open.lines))?;
-        self.with(py, |state| (state.known, state.sizes) = (open.known, open.sizes));
+        self.with(py, |state| {
+            // Lines that declared them are gone.
+            state.captured.truncate(open.captured);
+            state.inputs.truncate(open.inputs);
+            (state.known, state.sizes) = (open.known, open.sizes);
+        });
         Ok(())
     }
 }

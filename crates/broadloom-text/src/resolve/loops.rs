@@ -200,8 +200,9 @@ impl Resolver<'_> {
 
     /// Forgets the innermost loop and what its steps defined.
     pub(super) fn abandon_loop(&mut self) {
-        if let Some(open) = self.loops.pop() {
-            self.names = open.names;
+        if let Some(OpenSteps { open, names, .. }) = self.loops.pop() {
+            open.iter().for_each(|open| self.graph.abandon_loop(open));
+            self.names = names;
         }
     }
 
@@ -231,6 +232,7 @@ impl Resolver<'_> {
             }
         }
         if !dtypes.is_empty() && Arc::ptr_eq(&tree, &self.tree) {
+            self.graph.abandon_loop(&open);
             self.dtypes_of_numbers.insert(statement, dtypes);
             return Ok(Some(statement));
         }

@@ -175,9 +175,12 @@ fn a_session_resolves_loops_line_by_line_and_forgets_them() {
     let mut session = Session::new("session", Limits::default());
     session.run("input x: f64[n]").unwrap();
     let (text, lines) = (session.text().len(), session.lines());
-    session.run("for t in range(3) with u = x").unwrap();
-    session.run("let k = u + 1").unwrap();
-    session.abandon_loop(text, lines);
+    // As often as loops may stand in one another, and more.
+    for _ in 0..20 {
+        session.run("for t in range(3) with u = x").unwrap();
+        session.run("let k = u + 1").unwrap();
+        session.abandon_loop(text, lines);
+    }
     assert_eq!((session.text().len(), session.lines()), (text, lines));
     assert!(session.get("k").is_none() && session.get("u").is_none());
     for line in ["for t in range(3) with u = x", "let k = u + 1", "next u = k", "end", "output y = u"] {

@@ -271,6 +271,8 @@ fn no_table_of_pairs_is_stored_for_the_steps() {
     let [w] = repeat(3, [y], |_, [w]| [w * (x.unsqueeze(1) - y).square().sum(..)]);
     let explained = w.compile().unwrap().explain().to_string();
     assert!(explained.starts_with("before the loops:"), "{explained}");
-    let [first] = explained.split("loop 1, step").take(1).collect::<Vec<_>>()[..] else { panic!("{explained}") };
+    let [first] = explained.split("loop 1, step").take(1).collect::<Vec<_>>()[..] else {
+        panic!("{explained}")
+    };
     assert!(first.contains("reduce"), "{explained}");
 }
