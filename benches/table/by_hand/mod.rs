@@ -128,6 +128,7 @@ macro_rules! at_every_width {
 pub mod elementwise;
 pub mod formulas;
 pub mod functions;
+pub mod loops;
 pub mod nearest;
 pub mod pairs;
 pub mod peak;

@@ -8,6 +8,7 @@ mod elementwise;
 mod formulas;
 mod functions;
 mod fusion;
+mod loops;
 mod nearest_code;
 mod pairs;
 mod products;
@@ -28,6 +29,7 @@ pub fn run(suite: &mut Suite) {
     suite.family("rows", rows::entries);
     suite.family("running results", scans::entries);
     suite.family("updates", updates::entries);
+    suite.family("loops", loops::entries);
     suite.family("nearest code", nearest_code::entries);
     suite.family("pairs", pairs::entries);
     suite.family("products", products::entries);
