@@ -3,11 +3,12 @@
 //! 1. [First expression](first_expression): an array in, an array out.
 //! 2. [Shapes](shapes): sizes as numbers and as symbols, and the errors of shapes.
 //! 3. [Coming from NumPy or ndarray](spellings): tables of spellings.
-//! 4. [Performance](performance): what `explain` shows, and what to change.
-//! 5. [Threads](threads): who computes, the same bits for any number of threads, and `fork`.
-//! 6. [Chunks](chunks): more rows than fit in memory.
-//! 7. [Errors](errors): kinds, codes, and how to print them.
-//! 8. [Embedding](embedding): expressions from people whom you do not trust.
+//! 4. [Loops](loops): steps in time, iteration until it is enough, recurrences along an axis.
+//! 5. [Performance](performance): what `explain` shows, and what to change.
+//! 6. [Threads](threads): who computes, the same bits for any number of threads, and `fork`.
+//! 7. [Chunks](chunks): more rows than fit in memory.
+//! 8. [Errors](errors): kinds, codes, and how to print them.
+//! 9. [Embedding](embedding): expressions from people whom you do not trust.
 
 #[doc = include_str!("first_expression.md")]
 pub mod first_expression {}
@@ -17,6 +18,9 @@ pub mod shapes {}
 
 #[doc = include_str!("spellings.md")]
 pub mod spellings {}
+
+#[doc = include_str!("loops.md")]
+pub mod loops {}
 
 #[doc = include_str!("performance.md")]
 pub mod performance {}
