@@ -89,7 +89,7 @@ fn plain(heat: &[f64], side: usize, steps: usize) -> Vec<f64> {
 fn series(height: f64) -> f64 {
     let term = |k: usize| {
         let wave = (2 * k + 1) as f64 * PI;
-        let sign = if k % 2 == 0 { 4.0 } else { -4.0 };
+        let sign = if k.is_multiple_of(2) { 4.0 } else { -4.0 };
         sign / wave * (wave * height).sinh() / wave.sinh()
     };
     (0..40).map(term).sum()
@@ -97,7 +97,7 @@ fn series(height: f64) -> f64 {
 
 fn run(given: &Given) -> Result<(), Error> {
     let side: usize = given.number("--side", 3..=501, 101)?;
-    if side % 2 == 0 {
+    if side.is_multiple_of(2) {
         return Err("--side must be odd, for the plate to have a point in the middle".into());
     }
     let directory = given.output()?;

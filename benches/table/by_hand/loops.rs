@@ -158,18 +158,17 @@ at_every_level! {
         for (number, out) in out.chunks_exact_mut(ROWS * columns).enumerate() {
             let [low, middle, high, side] = of.map(|of| &of[number * ROWS * columns..][..ROWS * columns]);
             let [mut above, mut before] = [[0.0; ROWS]; 2];
-            for column in 0..columns {
+            for (column, known) in known.iter_mut().enumerate() {
                 for row in 0..ROWS {
                     let at = row * columns + column;
                     let pivot = 1.0 / (middle[at] - low[at] * above[row]);
                     above[row] = high[at] * pivot;
                     before[row] = (side[at] - low[at] * before[row]) * pivot;
                 }
-                known[column] = [above, before];
+                *known = [above, before];
             }
             let mut after = [0.0; ROWS];
-            for column in (0..columns).rev() {
-                let [factor, right] = &known[column];
+            for (column, [factor, right]) in known.iter().enumerate().rev() {
                 for row in 0..ROWS {
                     after[row] = right[row] - factor[row] * after[row];
                     out[row * columns + column] = after[row];

@@ -199,7 +199,7 @@ fn sweeps<const RANK: usize>(
     let g = Graph::new();
     let n = g.symbol("n");
     let x_of = g.input::<f64>("x", Shape::from([n; RANK]));
-    let sweep = |from: Tensor, to: Tensor| to.at([SliceItem::from(1..-1); RANK]).set(inner(from));
+    let sweep = |from: Tensor, to: Tensor| to.at([SliceItem::from((1, -1)); RANK]).set(inner(from));
     let [after, _] = repeat(steps, [x_of, x_of], |_, [a, b]| {
         let b = sweep(a, b);
         [sweep(b, a), b]
@@ -223,7 +223,7 @@ fn beside(x: Tensor, axis: usize, by: i64) -> Tensor {
     (0..rank).fold(x, |x, at| match (at == axis, by) {
         (true, -1) => x.slice_axis(at, ..-2, 1),
         (true, 1) => x.slice_axis(at, 2.., 1),
-        _ => x.slice_axis(at, 1..-1, 1),
+        _ => x.slice_axis(at, (1, -1), 1),
     })
 }
 
