@@ -107,8 +107,8 @@ impl Inner {
         if let Some((_, first)) = self.first.get().filter(|first| is_it(first)) {
             return Ok(Cow::Borrowed(first));
         }
-        let last = lock(&self.last).clone();
-        if let Some((_, last)) = last.filter(is_it) {
+        let last = lock(&self.last).as_ref().filter(|last| is_it(last)).map(|(_, last)| last.clone());
+        if let Some(last) = last {
             return Ok(Cow::Owned(last));
         }
         let key = Key::new(division, inputs, given, &destinations);

@@ -277,7 +277,7 @@ impl Graph {
         site: Site,
     ) -> Result<Vec<ExprId>, Problem> {
         let shape = self.written(of).clone();
-        let &[ref size] = shape.dims() else {
+        let [size] = shape.dims() else {
             return Err(Problem::Rank { name: format!("`{name}`").into(), expected: 1, rank: shape.rank() });
         };
         let count = size.as_constant().and_then(|size| usize::try_from(size).ok());

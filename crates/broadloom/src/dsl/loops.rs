@@ -15,7 +15,7 @@ use broadloom_ir::graph::{OpenLoop, Repeat, Site};
 /// let (x, times) = (g.input::<f64>("x", shape![]), g.input::<i64>("times", shape![]));
 /// let [y] = repeat(times, [x], |_, [x]| [x * 2.0]);
 /// let kernel = y.compile()?;
-/// for (times, want) in [(0, 1.0), (3, 8.0), (10, 1024.0)] {
+/// for (times, want) in [(0i64, 1.0), (3, 8.0), (10, 1024.0)] {
 ///     let result: f64 = kernel.run((1.0f64, times))?.try_into()?;
 ///     assert_eq!(result, want);
 /// }

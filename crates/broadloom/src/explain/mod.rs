@@ -174,15 +174,18 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn materialized_bytes(&self) -> Bytes {
-        let of_parts = self.parts.iter().map(Explained::stored);
-        let of_loops = stages::stored(&self.inner);
-        let dim =
-            of_parts.chain([of_loops]).fold(Dim::ZERO, |total, bytes| total.add(&bytes).unwrap_or(total));
-        let text = SymbolNames(&self.inner.graph).dim(&dim);
-        match &self.parts[..] {
-            [part] => part.show(dim),
-            _ => Bytes { dim, text },
+        if let [part] = &self.parts[..] {
+            return part.show(part.stored().add(&stages::stored(&self.inner)).unwrap_or(Dim::ZERO));
         }
+        // Each part has symbols of its own beside those of the graph: they are shown one by one.
+        let of_loops = stages::stored(&self.inner);
+        let shown = self.parts.iter().map(|part| (part.stored(), part.show(part.stored()).text));
+        let of_graph = SymbolNames(&self.inner.graph).dim(&of_loops);
+        let stored: Vec<(Dim, String)> =
+            shown.chain([(of_loops, of_graph)]).filter(|(dim, _)| !dim.is_zero()).collect();
+        let dim = stored.iter().fold(Dim::ZERO, |total, (dim, _)| total.add(dim).unwrap_or(total));
+        let text: Vec<String> = stored.into_iter().map(|(_, text)| text).collect();
+        Bytes { text: if text.is_empty() { "0".to_owned() } else { text.join("+") }, dim }
     }
 
     /// Returns whether a loop over the axis of this name computes several neighbours at once, or hands them to a

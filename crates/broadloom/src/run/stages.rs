@@ -239,10 +239,11 @@ impl<'r> Running<'r> {
                         true => (self.pointer)(carried.result),
                         false => self.take(number),
                     };
-                    // SAFETY: the initial value can be read; the other array has room for its elements, dense in row-major
-                    // order, and shares none with it.
                     match strided {
+                        // SAFETY: the initial value can be read; the other array has room for its elements, dense in
+                        // row-major order, and shares none with it.
                         Some(geometry) => unsafe { copy_from_array(initial, array, geometry) },
+                        // SAFETY: as above; the initial value is dense, too.
                         None => unsafe { std::ptr::copy_nonoverlapping(initial, array, carried.bytes) },
                     }
                     array

@@ -11,6 +11,7 @@ use crate::ops::Op;
 use crate::problem::Problem;
 use crate::reduce::ReduceOp;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// The changes of values, in their shapes and in the dtype in which derivatives are computed. A value without one does not
 /// change.
@@ -33,12 +34,14 @@ impl Derivation<'_> {
             let mut tangent = match self.graph.node(expr).clone() {
                 Node::Loop { repeated, result } => {
                     // All results of a loop are derived together.
-                    if !of_loops.contains_key(&repeated.id) {
-                        let (_, all) = self.merged(&repeated, walk);
-                        let found = self.tangents_of_loop(&all, &tangents)?;
-                        of_loops.insert(repeated.id, (all, found));
-                    }
-                    let (all, found) = &of_loops[&repeated.id];
+                    let (all, found) = match of_loops.entry(repeated.id) {
+                        Entry::Occupied(known) => known.into_mut(),
+                        Entry::Vacant(place) => {
+                            let (_, all) = self.merged(&repeated, walk);
+                            let found = self.tangents_of_loop(&all, &tangents)?;
+                            place.insert((all, found))
+                        }
+                    };
                     let place = all.result_of(repeated.value_of(result));
                     place.and_then(|place| found.get(place).copied().flatten())
                 }
