@@ -90,11 +90,11 @@ fn the_best_elements_are_those_of_the_interpreter() {
 #[test]
 fn what_is_in_order_is_that_of_the_interpreter() {
     let sizes: &[Sizes] = &[
-        [("n", 5), ("m", 7)].into(),
-        [("n", 1), ("m", 1)].into(),
-        [("n", 70), ("m", 0)].into(),
-        [("n", 0), ("m", 3)].into(),
-        [("n", 3), ("m", 1000)].into(),
+        [("b", 3), ("n", 5), ("m", 7)].into(),
+        [("b", 1), ("n", 1), ("m", 1)].into(),
+        [("b", 2), ("n", 70), ("m", 0)].into(),
+        [("b", 4), ("n", 0), ("m", 3)].into(),
+        [("b", 2), ("n", 3), ("m", 1000)].into(),
     ];
     for (name, build) in expressions::ORDER {
         agrees(name, &expressions::graph(*build), sizes);

@@ -255,6 +255,27 @@ impl Graph {
         self.step_value(id, StepValue::Row(number), name, (dtype, row.iter().cloned().collect()), site)
     }
 
+    /// Returns a carried value of a loop as a step finds it. A copy of a loop has no expression of what no step reads.
+    pub(super) fn carried_value(
+        &mut self,
+        repeated: &Loop,
+        number: usize,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let value = StepValue::Carried(number);
+        let known = self.entries.iter().position(
+            |entry| matches!(&entry.node, Node::Step { of, value: its, .. } if *of == repeated.id && *its == value),
+        );
+        match known {
+            Some(index) => Ok(ExprId::new(index)),
+            None => {
+                let initial = repeated.carried[number].initial;
+                let of = (self.dtype(initial), self.written(initial).clone());
+                self.step_value(repeated.id, value, "value", of, site)
+            }
+        }
+    }
+
     fn step_value(
         &mut self,
         of: LoopId,

@@ -12,7 +12,7 @@ use crate::emulator::{ALIGNMENT, Job, Program, SKEW, Word, aarch64, is_installed
 use crate::module::{flags, target_of};
 use crate::notes::Notes;
 use broadloom_ir::interp::{Array, interpret};
-use broadloom_loops::kernel::{Extent, Kernel, Role, Schedule};
+use broadloom_loops::kernel::{Kernel, Role, Schedule};
 use broadloom_loops::{LowerOptions, lower};
 use broadloom_math::CpuLevel;
 use cranelift_codegen::Context;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// A stage of a call.
 #[derive(Debug)]
 pub(crate) enum BoundStage {
-    Part(BoundPart),
+    Part(Box<BoundPart>),
     Loop(Box<BoundLoop>),
 }
 
@@ -114,7 +114,7 @@ pub(crate) struct BoundCarried {
 pub(crate) enum BoundTimes {
     Fixed(i64),
     Count(Base),
-    While(BoundPart),
+    While(Box<BoundPart>),
 }
 
 /// What a strip of elements reads and writes in a step should stay in a second-level cache.
@@ -179,7 +179,7 @@ pub(super) fn bind_stages<'g>(
             CompiledStage::Part(part) => {
                 let part = binder.part(part, None)?;
                 work = added(work, part.binding.work, 1);
-                BoundStage::Part(part)
+                BoundStage::Part(Box::new(part))
             }
             CompiledStage::Loop(compiled) => {
                 let bound = binder.repeated(compiled)?;
@@ -327,7 +327,7 @@ impl Binder<'_, '_> {
             CompiledTimes::Count(source) => {
                 BoundTimes::Count(self.source(*source).map_or(Base::Nothing, |(_, base)| base))
             }
-            CompiledTimes::While(condition) => BoundTimes::While(self.part(condition, Some(of))?),
+            CompiledTimes::While(condition) => BoundTimes::While(Box::new(self.part(condition, Some(of))?)),
         };
         let step = match steps {
             BoundTimes::Fixed(..=0) => None,

@@ -114,7 +114,7 @@ impl Explanation {
         };
         let plan = parts.iter().flat_map(|part| {
             let plan = part.variant.schedule.plan.iter();
-            plan.map(|planned| Planned { expr: part.origin(planned.expr), ..planned.clone() })
+            plan.map(|planned| Planned { expr: part.origin(planned.expr), ..*planned })
         });
         let plan = plan.collect();
         let dot: Vec<&str> = parts.iter().map(|part| part.variant.schedule.dot.as_str()).collect();

@@ -57,7 +57,11 @@ fn add(
                     _ => None,
                 };
                 let is_last = number + 1 == staged.stages.len();
-                part(of, bound, if is_last { "after the loops" } else { "before the loops" }.to_owned());
+                part(
+                    of,
+                    bound.map(|bound| &**bound),
+                    if is_last { "after the loops" } else { "before the loops" }.to_owned(),
+                );
             }
             (CompiledStage::Loop(of), bound) => {
                 let bound = match bound {
@@ -70,7 +74,7 @@ fn add(
                         BoundTimes::While(condition) => Some(condition),
                         BoundTimes::Fixed(_) | BoundTimes::Count(_) => None,
                     });
-                    part(condition, bound, format!("loop {loops}, condition"));
+                    part(condition, bound.map(|bound| &**bound), format!("loop {loops}, condition"));
                 }
                 let times = steps(inner, of);
                 let place = match of.is_in_place {

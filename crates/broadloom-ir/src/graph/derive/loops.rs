@@ -253,11 +253,11 @@ impl Derivation<'_> {
                 ));
             }
         };
-        let values = self.step_values(repeated.id);
         let count = repeated.carried.len();
         let mut rows = Vec::new();
         for at in 0..count {
-            let before = self.stacked_again(repeated, values[&StepValue::Carried(at)], &length)?;
+            let before = self.graph.carried_value(repeated, at, self.site)?;
+            let before = self.stacked_again(repeated, before, &length)?;
             rows.push(("value", self.flipped(before)?));
         }
         for array in &repeated.rows {

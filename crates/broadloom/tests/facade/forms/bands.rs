@@ -182,7 +182,8 @@ fn of_batches() {
 /// Of two axes around the rows, which no kernel walks as one.
 #[test]
 fn of_batches_of_batches() {
-    let of: &[(&str, fn(Tensor) -> Tensor)] = &[
+    type OfRows = fn(Tensor) -> Tensor;
+    let of: &[(&str, OfRows)] = &[
         ("medians", |d| d.median(3)),
         ("running sums", |d| d.cumsum(3).slice(slice![.., .., .., -1])),
         ("sums of softmaxes", |d| d.softmax(3).sort(3).max(3)),
