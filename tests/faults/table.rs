@@ -350,8 +350,8 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "what is read in each step of a loop is computed before the loop however large it is",
         file: "crates/broadloom-ir/src/stages.rs",
-        place: "own != Some(Dim::ONE) && ⟦!operands.iter().any(is_as_large)⟧",
-        new: "{ let _ = is_as_large; false }",
+        place: "own != Some(Dim::ONE) && ⟦!graph.operands(expr).iter().any(is_as_large_an_array)⟧",
+        new: "{ let _ = is_as_large_an_array; false }",
         test: LOOPS,
     },
     Fault {

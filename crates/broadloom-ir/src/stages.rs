@@ -157,11 +157,44 @@ pub fn split(graph: &CheckedGraph) -> Result<Option<Stages>, Diagnostics> {
     Cutter::new(graph).run().map(Some)
 }
 
+/// Returns, for each expression, whether steps compute it again that could read it from an array: a constant, a view, or
+/// something larger than every array that it is computed from, which would be a temporary that grows with a product of sizes.
+fn repeated(graph: &CheckedGraph) -> Vec<bool> {
+    let mut repeated: Vec<bool> = Vec::with_capacity(graph.len());
+    for expr in graph.exprs() {
+        let is = match graph.node(expr) {
+            Node::Constant(_) | Node::Iota | Node::Size(_) | Node::View { .. } => true,
+            Node::Elementwise { .. } | Node::Select { .. } | Node::Cast(_) => {
+                let elements = |expr: ExprId| graph.shape(expr).elements().ok();
+                let own = elements(expr);
+                let is_as_large_an_array = |operand: &ExprId| {
+                    let whole = seen_through(graph, *operand);
+                    elements(whole) == own && !repeated[whole.index()]
+                };
+                own != Some(Dim::ONE) && !graph.operands(expr).iter().any(is_as_large_an_array)
+            }
+            _ => false,
+        };
+        repeated.push(is);
+    }
+    repeated
+}
+
+/// Returns the expression of which this is a view.
+fn seen_through(graph: &CheckedGraph, mut expr: ExprId) -> ExprId {
+    while let Node::View { operand, .. } = graph.node(expr) {
+        expr = *operand;
+    }
+    expr
+}
+
 struct Cutter<'g> {
     graph: &'g CheckedGraph,
     innermost: Vec<Option<LoopId>>,
     /// For each expression that is computed once, the number of loops that must have ended before.
     level: Vec<usize>,
+    /// The values that each step computes again although they do not depend on it.
+    repeated: Vec<bool>,
     slots: Vec<Slot>,
     /// The slots of stored expressions.
     stored: BTreeMap<ExprId, usize>,
@@ -184,7 +217,8 @@ impl<'g> Cutter<'g> {
         while names.iter().any(|name| name.starts_with(&mark)) {
             mark.push('%');
         }
-        Cutter { graph, innermost, level, slots: Vec::new(), stored: BTreeMap::new(), mark }
+        let repeated = repeated(graph);
+        Cutter { graph, innermost, level, repeated, slots: Vec::new(), stored: BTreeMap::new(), mark }
     }
 
     fn run(mut self) -> Result<Stages, Diagnostics> {
@@ -275,37 +309,13 @@ impl<'g> Cutter<'g> {
             if !seen.insert(expr) {
                 continue;
             }
-            let is_read = self.innermost[expr.index()].is_none() && !self.is_repeated(expr);
+            let is_read = self.innermost[expr.index()].is_none() && !self.repeated[expr.index()];
             match is_read {
                 true => drop(read.insert(expr)),
                 false => open.extend(self.graph.operands(expr)),
             }
         }
         read
-    }
-
-    /// Returns whether each step computes a value again that does not depend on it: a constant, a view, or something larger
-    /// than all that it is computed from.
-    fn is_repeated(&self, expr: ExprId) -> bool {
-        let elements = |expr: ExprId| self.graph.shape(expr).elements().ok();
-        match self.graph.node(expr) {
-            Node::Constant(_) | Node::Iota | Node::Size(_) | Node::View { .. } => true,
-            Node::Elementwise { .. } | Node::Select { .. } | Node::Cast(_) => {
-                let operands = self.graph.operands(expr);
-                let own = elements(expr);
-                let is_as_large = |operand: &ExprId| elements(self.seen_through(*operand)) == own;
-                own != Some(Dim::ONE) && !operands.iter().any(is_as_large)
-            }
-            _ => false,
-        }
-    }
-
-    /// Returns the expression of which this is a view.
-    fn seen_through(&self, mut expr: ExprId) -> ExprId {
-        while let Node::View { operand, .. } = self.graph.node(expr) {
-            expr = *operand;
-        }
-        expr
     }
 
     fn source(&self, expr: ExprId) -> Option<Source> {

@@ -144,6 +144,9 @@ const LOOPS: &[&str] = &[
     "for t in range(3) with a = x, b = y; next a = b; next b = a * b + x; end; sum(a * b)",
     "for t in range(3) with u = x; next u = u.at[1:-1].set(0.5 * (u[2:] + u[:-2]) * y[1:-1]); end; sum(u**2)",
     "for i in range(2) with u = x; for j in range(2) with v = u * y; next v = v * 0.7 + u * j; end; next u = v + x; end; sum(u**2)",
+    // No inner step reads `w`.
+    "for i in range(2) with u = x; for j in range(3) with v = u, w = u * y; next v = v * 0.7 + y; next w = u * j; end; \
+     next u = v + w; end; sum(u**2)",
     "for a, b in zip(x.T, y[:, ::-1].T) with s = x[:, 0] * 0; next s = s * b + a; stack e = s; end; sum(e * x.T)",
     "for t in range(2) with u = x, n = 0; next u = where(n > 0, u * y, u + y); next n = n + 1; end; sum(u**3)",
     "for a in x with s = y; next s = y; stack e = s * a; end; sum(e * e) + sum(s)",
