@@ -242,9 +242,9 @@ impl<'g> Cutter<'g> {
                 .collect();
             let mut wanted = BTreeSet::new();
             for (_, repeated) in &here {
-                let before = repeated
-                    .before()
-                    .map(|expr| if repeated.rows.contains(&expr) { self.array_of(expr).0 } else { expr });
+                // A loop may begin with an array whose view its rows are, and with the view as well.
+                let rows = repeated.rows.iter().map(|rows| self.array_of(*rows).0);
+                let before = repeated.begins_with().chain(rows);
                 wanted.extend(before.filter(|expr| !self.is_array(*expr)));
                 wanted.extend(self.read_by_steps(repeated).into_iter().filter(|expr| !self.is_array(*expr)));
             }

@@ -107,14 +107,16 @@ impl Loop {
 
     /// Returns what is computed before the first step: the number of steps, the initial values, and the arrays of rows.
     pub fn before(&self) -> impl Iterator<Item = ExprId> + '_ {
+        self.begins_with().chain(self.rows.iter().copied())
+    }
+
+    /// Returns the number of steps, if it is computed, and the initial values.
+    pub fn begins_with(&self) -> impl Iterator<Item = ExprId> + '_ {
         let count = match self.steps {
             Steps::Count(count) => Some(count),
             Steps::Size(_) | Steps::While(_) => None,
         };
-        count
-            .into_iter()
-            .chain(self.carried.iter().map(|carried| carried.initial))
-            .chain(self.rows.iter().copied())
+        count.into_iter().chain(self.carried.iter().map(|carried| carried.initial))
     }
 
     /// Returns the value whose results a result has, in one step or after the last one: that of the carried value with a number,

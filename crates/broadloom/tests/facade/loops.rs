@@ -130,6 +130,25 @@ fn rows_of_any_layout_are_read_where_they_are() {
     assert_eq!(result, want);
 }
 
+/// What is computed before a loop is there for its rows, which are a view, and for its carried value.
+#[test]
+fn a_loop_begins_with_the_view_that_its_rows_are() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n")]);
+    for view in [x.flip(0), (x * 2.0).flip(0), x * 2.0] {
+        let ([u], []) = scan([view], [view], |[u], [row]| ([u * 0.5 + row], []));
+        let values = [1.0, 5.0, 3.0];
+        let kernel = u.compile().unwrap();
+        let result: Vec<f64> = kernel.run(&values).unwrap().try_into().unwrap();
+        let rows: Vec<f64> = view.compile().unwrap().run(&values).unwrap().try_into().unwrap();
+        let mut want = rows.clone();
+        for row in rows {
+            want.iter_mut().for_each(|u| *u = *u * 0.5 + row);
+        }
+        assert_eq!(result, want);
+    }
+}
+
 #[test]
 fn results_go_to_the_arrays_of_the_caller() {
     let kernel = stepped(&Graph::new(), 3).compile().unwrap();
