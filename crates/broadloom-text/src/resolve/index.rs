@@ -217,6 +217,9 @@ impl Resolver<'_> {
             Value::None => IndexItem::Slice(SliceSpec::NewAxis),
             Value::Ellipsis => IndexItem::Rest,
             Value::Tensor(positions) => IndexItem::Positions(*positions),
+            Value::Number(position) if self.graph.dtype(*position).is_signed_integer() => {
+                IndexItem::Positions(*position)
+            }
             Value::List(items) => {
                 let positions: Option<Vec<Dim>> =
                     items.iter().map(|item| as_size(self.value(*item))).collect();

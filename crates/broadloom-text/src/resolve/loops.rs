@@ -33,6 +33,8 @@ pub(super) struct OpenSteps {
 struct CarriedName {
     name: Name,
     /// Whether it began as a number, which takes the dtype of what follows it.
+    begins_as_number: bool,
+    /// Whether it is a number still, because nothing has given it a dtype.
     is_number: bool,
     next: Option<ExprId>,
 }
@@ -49,7 +51,7 @@ impl Resolver<'_> {
     /// Begins a loop.
     pub(super) fn begin_loop(&mut self, header: &Header, statement: usize, span: Span) -> Outcome<()> {
         let Header { steps, carried } = header;
-        let dtypes = self.dtypes_of_numbers.remove(&statement).unwrap_or_default();
+        let dtypes = self.dtypes_of_numbers.get(&statement).cloned().unwrap_or_default();
         let mut initial: Vec<(&str, ExprId)> = Vec::new();
         let mut names = Vec::new();
         for (name, id) in carried {
@@ -66,6 +68,7 @@ impl Resolver<'_> {
             initial.push((&name.text, expr));
             names.push(CarriedName {
                 name: name.clone(),
+                begins_as_number: is_number,
                 is_number: is_number && found.is_none(),
                 next: None,
             });
@@ -174,7 +177,8 @@ impl Resolver<'_> {
 
     /// A value of each step.
     pub(super) fn stacked_value(&mut self, name: &Name, id: Id) -> Outcome<()> {
-        let value = self.tensor(id, DType::F64)?.unwrap_or_else(|| self.graph.poison());
+        // A number keeps its dtype: it meets nothing that would give it another one.
+        let value = self.tensor(id, DType::Bool)?.unwrap_or_else(|| self.graph.poison());
         let innermost = self.innermost("`stack` belongs to a loop", name.span)?;
         let mut taken = innermost.carried.iter().map(|carried| &carried.name);
         let mut taken = taken.by_ref().chain(innermost.stacked.iter().map(|(stacked, _)| stacked));
@@ -224,17 +228,25 @@ impl Resolver<'_> {
             carried.iter().zip(own).map(|(carried, own)| carried.next.unwrap_or(own)).collect();
         let of_step = carried.iter().map(|carried| carried.name.text.clone()).chain(others);
         self.leave(names, of_step.collect());
-        let mut dtypes: HashMap<Box<str>, DType> = HashMap::new();
+        // Dtypes only ever grow from one attempt to the next, so that attempts come to an end.
+        let mut grown: Vec<(Box<str>, DType)> = Vec::new();
         for ((carried, next), own) in carried.iter().zip(&next).zip(&open.carried) {
-            let dtype = self.graph.dtype(*next);
-            if carried.is_number && !self.graph.is_poisoned(*next) && dtype != self.graph.dtype(*own) {
-                dtypes.insert(carried.name.text.clone(), dtype);
+            let (before, after) = (self.graph.dtype(*own), self.graph.dtype(*next));
+            // A number takes any dtype that can have its value.
+            let takes = carried.is_number && (after.is_float() || !before.is_float());
+            let dtype = if takes { after } else { before.promote(after) };
+            if carried.begins_as_number && !self.graph.is_poisoned(*next) && dtype != before {
+                grown.push((carried.name.text.clone(), dtype));
             }
         }
-        if !dtypes.is_empty() && Arc::ptr_eq(&tree, &self.tree) {
+        if !grown.is_empty() && Arc::ptr_eq(&tree, &self.tree) {
             self.graph.abandon_loop(&open);
-            self.dtypes_of_numbers.insert(statement, dtypes);
+            self.dtypes_of_numbers.entry(statement).or_default().extend(grown);
             return Ok(Some(statement));
+        }
+        if self.loops.is_empty() {
+            // Loops around this one, which are tried again, begin with what is known of it.
+            self.dtypes_of_numbers.clear();
         }
         let repeat = match steps {
             Steps::Known(repeat) => repeat,
