@@ -441,7 +441,10 @@ impl<'g> Cutter<'g> {
                         Source::Slot(slot) => format!("{}{slot}", self.mark),
                         Source::Step(value) => self.name_of_step(value),
                     };
-                    inputs.push(of);
+                    // Equal results of a loop have one slot, and one input.
+                    if !inputs.contains(&of) {
+                        inputs.push(of);
+                    }
                     let (dtype, shape, site) =
                         (graph.dtype(expr), graph.shape(expr).clone(), graph.site(expr));
                     let image = rewriter.builder().input(&name, dtype, shape, site);

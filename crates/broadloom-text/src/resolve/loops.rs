@@ -5,6 +5,7 @@ use crate::error::{Mistake, Problem};
 use crate::source::Span;
 use crate::syntax::{Header, Id, Name, StepsOf, Tree};
 use broadloom_ir::ExprId;
+use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{OpenLoop, Repeat};
 use std::collections::HashMap;
@@ -128,6 +129,10 @@ impl Resolver<'_> {
     /// The number of steps: a size, or a number that is known when the graph runs.
     fn times(&mut self, id: Id) -> Outcome<Repeat> {
         match as_size(self.value(id)) {
+            // As of Python's ranges, a negative number of steps is none.
+            Some(size) if size.as_constant().is_some_and(|steps| steps < 0) => {
+                Ok(Repeat::Along(Some(Dim::ZERO)))
+            }
             Some(size) => Ok(Repeat::Along(Some(size))),
             None => {
                 let count = self.tensor(id, DType::I64)?;
@@ -145,7 +150,10 @@ impl Resolver<'_> {
 
     /// The condition of the innermost loop.
     pub(super) fn condition(&mut self, id: Id, span: Span) -> Outcome<()> {
-        let condition = self.tensor(id, DType::Bool)?.unwrap_or_else(|| self.graph.poison());
+        let poison = self.graph.poison();
+        // A wrong condition is one all the same: only it is reported.
+        self.innermost("a condition belongs to a loop", span)?.steps = Steps::Known(Repeat::While(poison));
+        let condition = self.tensor(id, DType::Bool)?.unwrap_or(poison);
         self.innermost("a condition belongs to a loop", span)?.steps = Steps::Known(Repeat::While(condition));
         Ok(())
     }
@@ -250,7 +258,17 @@ impl Resolver<'_> {
         }
         let repeat = match steps {
             Steps::Known(repeat) => repeat,
-            Steps::While => Repeat::While(self.graph.poison()),
+            Steps::While => {
+                self.graph.abandon_loop(&open);
+                let stacked = stacked.into_iter().map(|(name, _)| name);
+                for name in carried.into_iter().map(|carried| carried.name).chain(stacked) {
+                    self.names.insert(name.text, Value::Poison);
+                }
+                let mistake = Mistake::new(Problem::Program { what: "`loop` has no condition" }, span);
+                return Err(Box::new(
+                    mistake.help("write `while ..` before `end`, or count the steps: `for t in range(10)`"),
+                ));
+            }
         };
         let values: Vec<ExprId> = stacked.iter().map(|(_, value)| *value).collect();
         let mut results = Vec::new();

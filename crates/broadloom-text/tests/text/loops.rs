@@ -16,6 +16,31 @@ const PAIRS: &[(&str, &str)] = &[
         "input x: f64[n]; for t in range(3) with a = x, b = x + 1; next a = b; next b = a + b; end; output y = a * 100 + b",
         "input x: f64[n]; let b1 = x + (x + 1); let b2 = (x + 1) + b1; let b3 = b1 + b2; output y = b2 * 100 + b3",
     ),
+    // Numbers take the dtypes of each other, however many attempts that needs.
+    (
+        "input x: f64[n]; for t in range(4) with a = 0, b = 0, c = 0; next a = b; next b = c; next c = c + 0.5; end; \
+         output y = x + a + b + c",
+        "input x: f64[n]; output y = x + 1.0 + 1.5 + 2.0",
+    ),
+    (
+        "input x: f64[n]; for i in range(2) with a = 0; for j in range(2) with b = 0; for k in range(2) with c = 0; \
+         for l in range(2) with d = 0; for o in range(2) with e = 0; for p in range(2) with f = 0; next f = f + x[0] + (i + j + k + l + o) * 0; end; \
+         next e = e + f; end; next d = d + e; end; next c = c + d; end; next b = b + c; end; next a = a + b; end; output y = a",
+        "input x: f64[n]; output y = x[0] * 64",
+    ),
+    // A counter is a position, and so is what is computed from it.
+    (
+        "input x: f64[n]; for t in range(2); stack y = x[t + 1] - x[2 * t]; stack z = x[(t + 1) % 2] * t; end; output y = y + z",
+        "input x: f64[n]; output y = stack([x[1] - x[0], x[2] - x[2] + x[0]])",
+    ),
+    (
+        "input x: f64[n]; for t in range(3); stack s = t // 2; end; output y = s",
+        "input x: f64[n]; output y = array([0, 0, 1])",
+    ),
+    (
+        "input x: f64[n]; for t in range(3); stack s = t % 2 == 0; end; output y = s",
+        "input x: f64[n]; output y = array([1, 0, 1]) > 0",
+    ),
     // What has no `next` stays.
     (
         "input x: f64[n]; for t in range(2) with a = x, b = 2.0; next a = a * b; end; output y = a",
@@ -29,6 +54,10 @@ const PAIRS: &[(&str, &str)] = &[
     (
         "input x: f64[n]; for t, a, b in enumerate(x[:2], x[1:3]) with s = 0.0; next s = s + a * b + t; end; output y = s",
         "input x: f64[n]; output y = x[0] * x[1] + x[1] * x[2] + 1",
+    ),
+    (
+        "input x: f64[n]; for t in range(-3) with s = 1.0; next s = s * 2; stack r = s; end; output y = sum(r) + s + x",
+        "input x: f64[n]; output y = 1 + x",
     ),
     (
         "input x: f64[n]; for a in x[:2]; stack r = a * x; end; output y = r",
@@ -110,6 +139,7 @@ fn mistakes_in_loops_are_explained() {
             "input x: f64[n]; while u > 1 with u = x; next u = u / 2; end; output y = u",
             "`while` needs the condition to have rank 0, not 1",
         ),
+        ("input x: f64[n]; loop with u = x; next u = u / 2; end; output y = u", "`loop` has no condition"),
         (
             "input x: f64[n]; for t in range(3) with u = x; next v = u; end; output y = u",
             "carry it: `with v = ..`",

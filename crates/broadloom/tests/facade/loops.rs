@@ -149,6 +149,19 @@ fn a_loop_begins_with_the_view_that_its_rows_are() {
     }
 }
 
+/// Equal stacked values have one array, whoever reads them.
+#[test]
+fn equal_results_are_read_from_one_array() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n")]);
+    let ([], [a, b]) = scan([], [x], |[], [row]| ([], [row * 2.0, row * 2.0]));
+    let [c] = repeat(2, [x.sum(..)], |_, [c]| [c + a.sum(..) - b.max(..)]);
+    let kernel = g.compile([("both", a * b + c), ("c", c)]).unwrap();
+    let results = kernel.run(&[1.0, 5.0, 3.0]).unwrap();
+    let (both, c): (Vec<f64>, f64) = results.try_into().unwrap();
+    assert_eq!((both, c), (vec![29.0, 125.0, 61.0], 25.0));
+}
+
 #[test]
 fn results_go_to_the_arrays_of_the_caller() {
     let kernel = stepped(&Graph::new(), 3).compile().unwrap();
