@@ -134,8 +134,9 @@ fn run(given: &Given) -> Result<(), Error> {
     }
     states.push(rest);
     let pictures: Vec<Picture> = states.iter().map(|state| drawn(state, side)).collect::<Result<_, _>>()?;
-    let captions = ["200 steps", "1600 steps", "at rest"];
-    let parts: Vec<(&str, &Picture)> = captions.into_iter().zip(&pictures).collect();
+    let shown = SHOWN.map(|steps| format!("{steps} steps"));
+    let captions = shown.iter().map(String::as_str).chain(["at rest"]);
+    let parts: Vec<(&str, &Picture)> = captions.zip(&pictures).collect();
     report::wrote(&beside(&parts), directory, "heat.png")
 }
 

@@ -29,6 +29,7 @@ const ALL_COUNTED: &[&str] = &["-p", "broadloom", "--test", "facade", "sums_of_s
 const SUMS_OF_SUMS: &[&str] = &["-p", "broadloom", "--test", "facade", "sums_of_sums::of_more_axes"];
 const ZEROS: &[&str] = &["-p", "broadloom", "--test", "facade", "sums_of_sums::zeros_are_positive"];
 const BANDS: &[&str] = &["-p", "broadloom", "--test", "facade", "bands::of_f32"];
+const BANDS_OF_BATCHES: &[&str] = &["-p", "broadloom", "--test", "facade", "bands::some_rows_of_batches"];
 const BANDS_OF_OTHERS: &[&str] = &["-p", "broadloom", "--test", "facade", "bands::whole_arrays"];
 const UPDATES: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::random"];
 const KEPT: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::targets_keep"];
@@ -346,6 +347,13 @@ pub const FAULTS: &[Fault] = &[
         place: "moving.push((argument, ⟦self.bound.rows[number].distance⟧));",
         new: "self.bound.rows[number].distance * 0",
         test: LOOPS,
+    },
+    Fault {
+        what: "tables in a batch are held as a whole",
+        file: "crates/broadloom-loops/src/band/counted.rs",
+        place: "⟦self.held.keys().any(|buffer| is_long(buffer) == Some(true))⟧ && !self.held",
+        new: "{ let _ = is_long; false }",
+        test: BANDS_OF_BATCHES,
     },
     Fault {
         what: "what is read in each step of a loop is computed before the loop however large it is",

@@ -33,14 +33,10 @@ pub fn build(recipe: &Recipe) -> Built {
     for step in &recipe.steps {
         builder.step(step);
     }
-    let Builder { graph, tensors, inputs, .. } = builder;
-    graph.check().expect("a recipe makes no mistakes");
-    let mut outputs: Vec<(String, Tensor)> =
-        tensors.last().map(|last| ("out0".into(), *last)).into_iter().collect();
-    for (index, choice) in recipe.outputs.iter().enumerate() {
-        outputs.push((format!("out{}", index + 1), Draw(*choice).of(&tensors)));
-    }
-    Built { graph, inputs, outputs }
+    let last = builder.tensors.last().copied();
+    let others = recipe.outputs.iter().map(|choice| Draw(*choice).of(&builder.tensors));
+    let outputs = last.into_iter().chain(others).collect();
+    builder.finish(outputs)
 }
 
 /// A graph that grows.

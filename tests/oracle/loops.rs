@@ -81,22 +81,24 @@ fn looped(builder: &mut Builder, steps: &[Step], depth: usize, draw: &mut Draw) 
     }
 }
 
-/// A value of the same dtype and shape that depends on one of the tensors.
+/// The value, or one of the same dtype and shape that may depend on one of the tensors.
 fn changed(builder: &mut Builder, value: Tensor, draw: &mut Draw) -> Tensor {
     let dtype = value.dtype().expect("a recipe makes no mistakes");
     let other = builder.pick(draw);
+    let otherwise = match (value.rank(), dtype) {
+        (0, DType::Bool) => value.logical_not(),
+        (0, _) => apply(Op::Add, &[value, value]),
+        _ => value.flip(0),
+    };
     match draw.next(4) {
         0 => value,
         _ if other.shape() == value.shape() => other.cast_to(dtype),
         1 => {
             let total = other.cast_to(DType::F64).sum(..);
-            select(total.gt(0.5), value, apply(Op::Maximum, &[value, value]))
+            select(total.gt(0.5), value, otherwise)
         }
         2 if dtype == DType::Bool => value.logical_xor(other.cast_to(DType::I64).sum(..).gt(1)),
         2 => apply(Op::Add, &[value, other.cast_to(dtype).sum(..).cast_to(dtype)]),
-        _ => {
-            let flipped = value.rank() > 0;
-            if flipped { value.flip(0) } else { value }
-        }
+        _ => otherwise,
     }
 }

@@ -11,9 +11,18 @@ const ROWS: usize = 8;
 /// Columns of systems whose intermediate values stay in the second cache.
 const TILE: usize = 128;
 
-/// How many steps each of some points stays within a distance of 2.
+/// How many steps each point of rows stays within a distance of 2. Rows are cut into strips; the last one overlaps.
 macro_rules! escape {
-    ($number:ty, $cx:ident, $cy:ident, $steps:ident) => {{
+    ($number:ty, $cx:ident, $cy:ident, $steps:ident, $out:ident) => {
+        for (cy, out) in $cy.iter().zip($out.chunks_exact_mut($cx.len())) {
+            for start in (0..$cx.len()).step_by(LANES) {
+                let start = start.min($cx.len() - LANES);
+                let cx = &$cx[start..start + LANES];
+                out[start..start + LANES].copy_from_slice(&escape!(strip $number, cx, cy, $steps));
+            }
+        }
+    };
+    (strip $number:ty, $cx:ident, $cy:ident, $steps:ident) => {{
         let ([mut x, mut y], mut count) = ([[0.0; LANES]; 2], [0.0; LANES]);
         for done in (0..$steps).step_by(STRIDE) {
             let mut any = false;
@@ -49,26 +58,14 @@ at_every_level! {
         }
     }
 
-    /// The escape times of points in rows, which have a multiple of 8 and are cut into strips; the last one overlaps.
+    /// The escape times of points in rows of at least 32.
     fn escape_f32(cx: &[f32], cy: &[f32], steps: usize, out: &mut [f32]) {
-        for (cy, out) in cy.iter().zip(out.chunks_exact_mut(cx.len())) {
-            for start in (0..cx.len()).step_by(LANES) {
-                let start = start.min(cx.len() - LANES);
-                let cx = &cx[start..start + LANES];
-                out[start..start + LANES].copy_from_slice(&escape!(f32, cx, cy, steps));
-            }
-        }
+        escape!(f32, cx, cy, steps, out);
     }
 
     /// The same.
     fn escape_f64(cx: &[f64], cy: &[f64], steps: usize, out: &mut [f64]) {
-        for (cy, out) in cy.iter().zip(out.chunks_exact_mut(cx.len())) {
-            for start in (0..cx.len()).step_by(LANES) {
-                let start = start.min(cx.len() - LANES);
-                let cx = &cx[start..start + LANES];
-                out[start..start + LANES].copy_from_slice(&escape!(f64, cx, cy, steps));
-            }
-        }
+        escape!(f64, cx, cy, steps, out);
     }
 
     /// Moving averages with decay of the columns.

@@ -6,7 +6,7 @@ use crate::by_hand::loops::{
     thomas_of_columns, thomas_of_rows,
 };
 use crate::by_hand::updates::stencil;
-use crate::harness::contest::{Loop, agreeing, alone, array, is_close, kernel, numbers, of};
+use crate::harness::contest::{Loop, agreeing, alone, array, doubles, is_close, is_near, kernel, of};
 use crate::harness::{Asked, Contender, Suite};
 use broadloom::prelude::*;
 use broadloom::{Array, Element, Shape, SliceItem};
@@ -264,13 +264,4 @@ fn small(suite: &mut Suite) {
             kernel.run_into(&[1.0f64; 8], &mut out).expect("the arrays fit");
         })
     });
-}
-
-/// An array of numbers that are made of some in 0 .. 1.
-fn doubles(shape: &[usize], seed: u64, make: fn(f64) -> f64) -> Rc<Array<f64>> {
-    of(numbers(shape.iter().product(), seed).map(|x| make(f64::from(x))).collect(), shape)
-}
-
-fn is_near(a: &f64, b: &f64) -> bool {
-    (a - b).abs() <= 1e-12 * (1.0 + a.abs())
 }

@@ -2,7 +2,7 @@
 
 use crate::by_hand::Level;
 use crate::by_hand::updates::{added, even_columns, first_row, replaced, stencil, stencil_in_place};
-use crate::harness::contest::{Loop, agreeing, alone, kernel, numbers, of};
+use crate::harness::contest::{Loop, agreeing, alone, doubles, is_near, kernel, numbers, of};
 use crate::harness::{Asked, Suite};
 use broadloom::prelude::*;
 use broadloom::{Array, Executable, Inputs, Threads};
@@ -25,10 +25,10 @@ fn another(suite: &mut Suite, side: usize) {
     let (level, name) = (suite.level, format!("stencil of five points, {side} x {side} f64"));
     let side = suite.size(side);
     suite.ratio(&name, Asked::Ratio(1.1), || {
-        let x = squares(side, 61);
+        let x = doubles(&[side, side], 61, |x| x);
         let step = updated(|x, y| y.assign(y.at(slice![1..-1, 1..-1]).set(0.2 * around(x))), x.clone(), side);
         let hand: Loop<f64> = Box::new(move |out| stencil(level, x.as_slice(), side, out));
-        agreeing(side * side, is_close, vec![("broadloom", step), ("the hand-written loop", hand)])
+        agreeing(side * side, is_near, vec![("broadloom", step), ("the hand-written loop", hand)])
     });
 }
 
@@ -37,7 +37,7 @@ fn itself(suite: &mut Suite, side: usize) {
     let (level, name) = (suite.level, format!("stencil of five points in place, {side} x {side} f64"));
     let side = suite.size(side);
     suite.ratio(&name, Asked::Ratio(1.1), || {
-        let x = squares(side, 62);
+        let x = doubles(&[side, side], 62, |x| x);
         let step = |x: Tensor, y: Tensor| {
             let source = x.slice(slice![1..-1, 1..-1]);
             y.assign(y.at(slice![1..-1, 1..-1]).set(0.2 * around(y) + source))
@@ -45,7 +45,7 @@ fn itself(suite: &mut Suite, side: usize) {
         let step = updated(step, x.clone(), side);
         let mut new = vec![0.0; side * side];
         let hand: Loop<f64> = Box::new(move |out| stencil_in_place(level, x.as_slice(), side, &mut new, out));
-        agreeing(side * side, is_close, vec![("broadloom", step), ("by way of a second array", hand)])
+        agreeing(side * side, is_near, vec![("broadloom", step), ("by way of a second array", hand)])
     });
 }
 
@@ -53,12 +53,12 @@ fn itself(suite: &mut Suite, side: usize) {
 fn columns(suite: &mut Suite) {
     let (level, side) = (suite.level, suite.size(2000));
     suite.ratio("every second column of 2000 x 2000 f64", Asked::Ratio(1.1), || {
-        let x = squares(side, 64);
+        let x = doubles(&[side, side], 64, |x| x);
         let even = slice![.., ..;2];
         let step = move |x: Tensor, y: Tensor| y.assign(y.at(even).set(0.5 * y.slice(even) + x.slice(even)));
         let step = updated(step, x.clone(), side);
         let hand: Loop<f64> = Box::new(move |out| even_columns(level, x.as_slice(), side, out));
-        agreeing(side * side, is_close, vec![("broadloom", step), ("the hand-written loop", hand)])
+        agreeing(side * side, is_near, vec![("broadloom", step), ("the hand-written loop", hand)])
     });
 }
 
@@ -66,10 +66,10 @@ fn columns(suite: &mut Suite) {
 fn row(suite: &mut Suite) {
     let (level, side) = (suite.level, suite.size(4000));
     suite.ratio("a row of 4000 x 4000 f64", Asked::Ratio(2.0), || {
-        let x = squares(side, 63);
+        let x = doubles(&[side, side], 63, |x| x);
         let step = updated(|x, y| y.assign(y.at(slice![0]).set(2 * x.slice(slice![1]))), x.clone(), side);
         let hand: Loop<f64> = Box::new(move |out| first_row(level, x.as_slice(), side, out));
-        agreeing(side * side, is_close, vec![("broadloom", step), ("the hand-written loop", hand)])
+        agreeing(side * side, is_near, vec![("broadloom", step), ("the hand-written loop", hand)])
     });
 }
 
@@ -82,10 +82,9 @@ fn positions(suite: &mut Suite, elements: usize) {
     let (level, count) = (suite.level, suite.size(1_000_000));
     for (name, change, by_hand) in changes {
         suite.ratio(&format!("{elements} f64, {name} at a million positions"), Asked::Ratio(1.1), || {
-            let doubles = |count, seed| numbers(count, seed).map(f64::from);
-            let at: Vec<i64> = doubles(count, 65).map(|at| (at * elements as f64) as i64).collect();
-            let (x, at) = (of(doubles(elements, 66).collect(), &[elements]), of(at, &[count]));
-            let values = of(doubles(count, 67).collect(), &[count]);
+            let at = numbers(count, 65).map(|at| (f64::from(at) * elements as f64) as i64);
+            let (x, at) = (doubles(&[elements], 66, |x| x), of(at.collect(), &[count]));
+            let values = doubles(&[count], 67, |x| x);
             let g = Graph::new();
             let [n, k] = g.symbols(["n", "k"]);
             let inputs = [
@@ -97,7 +96,7 @@ fn positions(suite: &mut Suite, elements: usize) {
                 kernel(alone(change(inputs)), vec![x.clone(), at.clone(), values.clone()], &[elements]);
             let hand: Loop<f64> =
                 Box::new(move |out| by_hand(level, x.as_slice(), at.as_slice(), values.as_slice(), out));
-            agreeing(elements, is_close, vec![("broadloom", ours), ("the hand-written loop", hand)])
+            agreeing(elements, is_near, vec![("broadloom", ours), ("the hand-written loop", hand)])
         });
     }
 }
@@ -125,12 +124,4 @@ fn around(x: Tensor) -> Tensor {
         + row.slice(slice![.., 2..])
         + columns.slice(slice![2..])
         + columns.slice(slice![..-2])
-}
-
-fn squares(side: usize, seed: u64) -> Rc<Array<f64>> {
-    of(numbers(side * side, seed).map(f64::from).collect(), &[side, side])
-}
-
-fn is_close(a: &f64, b: &f64) -> bool {
-    (a - b).abs() <= 1e-12 * (1.0 + a.abs())
 }

@@ -33,6 +33,11 @@ pub fn is_close(a: &f32, b: &f32) -> bool {
     (a - b).abs() <= 1e-3 * (1.0 + a.abs())
 }
 
+/// Whether two floats of 64 bits are as near as other orders of a few operations make them.
+pub fn is_near(a: &f64, b: &f64) -> bool {
+    (a - b).abs() <= 1e-12 * (1.0 + a.abs())
+}
+
 /// An array that is passed to kernels.
 pub trait Passed {
     fn view(&self) -> ArrayView<'_>;
@@ -82,6 +87,11 @@ pub fn numbers(count: usize, mut state: u64) -> impl ExactSizeIterator<Item = f3
 /// An array of such numbers.
 pub fn array(shape: &[usize], seed: u64) -> Rc<Array<f32>> {
     of(numbers(shape.iter().product(), seed).collect(), shape)
+}
+
+/// An array of numbers that are made of some in 0 .. 1.
+pub fn doubles(shape: &[usize], seed: u64, make: fn(f64) -> f64) -> Rc<Array<f64>> {
+    of(numbers(shape.iter().product(), seed).map(|x| make(f64::from(x))).collect(), shape)
 }
 
 /// An array of elements.

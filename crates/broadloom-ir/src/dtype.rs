@@ -255,6 +255,11 @@ impl DType {
         }
     }
 
+    /// Returns the float dtype in which a recurrence of `self` is computed: `f64` for bool and integers.
+    pub fn fractional(self) -> DType {
+        if self.is_float() { self.arithmetic() } else { DType::F64 }
+    }
+
     /// Returns the dtype of a float function of `self`: floats stay, bool and integers of 8 and 16 bits give `f32`,
     /// wider integers `f64`.
     pub fn function_float(self) -> DType {

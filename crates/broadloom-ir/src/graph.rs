@@ -363,6 +363,11 @@ impl Graph {
         self.insert(Node::Constant(value), value.dtype(), Shape::scalar(), Vec::new(), site)
     }
 
+    /// Returns a number in a dtype.
+    fn number(&mut self, value: f64, dtype: DType, site: Site) -> Result<ExprId, Problem> {
+        self.insert_constant(Scalar::F64(value).cast(dtype), site)
+    }
+
     /// Returns a poisoned expression, for a mistake that has been reported.
     pub fn poison(&mut self) -> ExprId {
         ExprId::new(POISON)

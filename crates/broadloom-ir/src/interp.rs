@@ -82,7 +82,7 @@ pub fn interpret_with_sizes(
     fused: bool,
 ) -> Result<Vec<Array>, InterpretError> {
     let sizes = bind::bind(graph, inputs, given)?;
-    let loops = if graph.has_loops() { graph.innermost() } else { vec![None; graph.len()] };
+    let loops = graph.innermost();
     let last_uses = last_uses(graph, fused, &loops);
     let arrays = vec![None; graph.len()];
     let mut run = Run { graph, inputs, fused, sizes, arrays, loops, last_uses };

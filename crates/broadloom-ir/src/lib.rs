@@ -21,6 +21,7 @@ mod integer;
 pub mod interp;
 mod literal;
 pub mod ops;
+pub mod part;
 pub mod partial;
 mod problem;
 pub mod reduce;

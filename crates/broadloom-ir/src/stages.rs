@@ -13,6 +13,7 @@ use crate::dim::Dim;
 use crate::dtype::{DType, Scalar};
 use crate::graph::{CheckedGraph, Loop, Node, Permutation, SliceAxis, StepValue, Steps, ValueOf, View};
 use crate::ids::{ExprId, InputId, LoopId};
+use crate::part::unused_prefix;
 use crate::shape::Shape;
 use crate::transform::Rewriter;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,18 +47,8 @@ pub enum Stage {
     Loop(Box<LoopStage>),
 }
 
-/// A graph with the sources of its inputs and the destinations of its outputs. It has the symbols of the whole graph.
-#[derive(Debug, Clone)]
-pub struct Part {
-    /// The graph.
-    pub graph: CheckedGraph,
-    /// For each expression, the expression of the whole graph for which it was made.
-    pub origins: Vec<ExprId>,
-    /// The source of each input.
-    pub inputs: Vec<Source>,
-    /// The destination of each output.
-    pub outputs: Vec<Destination>,
-}
+/// A part that runs once, or again and again. It has the symbols of the whole graph.
+pub type Part = crate::part::Part<Source, Destination>;
 
 /// The source of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -210,13 +201,7 @@ impl<'g> Cutter<'g> {
             let is_loop = matches!(graph.node(expr), Node::Loop { .. }) && innermost[expr.index()].is_none();
             level.push(operands.unwrap_or(0) + usize::from(is_loop));
         }
-        let names = graph.inputs().iter().map(|input| &input.name);
-        let names: Vec<&str> =
-            names.chain(graph.outputs().iter().map(|output| &output.name)).map(|name| &**name).collect();
-        let mut mark = String::from("%");
-        while names.iter().any(|name| name.starts_with(&mark)) {
-            mark.push('%');
-        }
+        let mark = unused_prefix(graph);
         let repeated = repeated(graph);
         Cutter { graph, innermost, level, repeated, slots: Vec::new(), stored: BTreeMap::new(), mark }
     }

@@ -118,7 +118,7 @@ fn touches(kernel: &Kernel, stmt: &Stmt) -> impl Iterator<Item = Touch> {
 /// Returns the number of steps that threads share, unless their axis is a part of another one.
 fn steps(kernel: &Kernel) -> Option<Dim> {
     let axis = &kernel.axes[kernel.parallel?.index()];
-    (axis.groups.is_empty() && axis.stretched.is_none()).then(|| kernel.steps().ok())?
+    axis.is_whole().then(|| kernel.steps().ok())?
 }
 
 /// How the steps that threads share move an access.
@@ -182,10 +182,9 @@ fn is_in_row(kernel: &Kernel, touch: &Touch, elements: &Dim, known: Known<'_>) -
         *end = end.add(&reach).ok()?;
         Some(())
     };
-    let is_shared = |axis: AxisId| kernel.shared().any(|shared| shared == axis);
-    for &(axis, by) in access.strides.iter().filter(|(axis, _)| !is_shared(*axis)) {
+    for &(axis, by) in access.strides.iter().filter(|(axis, _)| !kernel.shares(*axis)) {
         let entry = &kernel.axes[axis.index()];
-        if !entry.groups.is_empty() || entry.stretched.is_some() {
+        if !entry.is_whole() {
             return None;
         }
         reach(by, entry.extent)?;

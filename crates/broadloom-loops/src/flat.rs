@@ -583,8 +583,8 @@ impl Flat {
                 let scan = self.scan(*op, operand, *axis, initial, expr);
                 return Ok(self.cast(scan, dtype));
             }
-            // A checked graph has no poison; the value is arbitrary.
             Node::Step { .. } | Node::Loop { .. } => return Err(LowerError::Loop),
+            // A checked graph has no poison; the value is arbitrary.
             Node::Poison => Kind::Constant(Scalar::Bool(false)),
         };
         Ok(self.push(kind, dtype, shape, expr))

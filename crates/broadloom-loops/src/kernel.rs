@@ -233,6 +233,11 @@ impl Kernel {
         self.parallel.into_iter().chain(self.counted.iter().copied())
     }
 
+    /// Returns whether threads share the steps of an axis.
+    pub fn shares(&self, axis: AxisId) -> bool {
+        self.shared().any(|shared| shared == axis)
+    }
+
     /// Returns the number of steps that threads share: the size of the range that the caller passes.
     ///
     /// # Errors
@@ -322,6 +327,13 @@ pub struct Axis {
     /// For an axis each of whose steps covers several steps of another axis: that axis, and the number of steps.
     /// Its loop is inside a strip of that axis and runs through the steps that the strip covers.
     pub stretched: Option<(AxisId, Extent)>,
+}
+
+impl Axis {
+    /// Returns whether the axis is neither cut into groups nor steps in the steps of another one.
+    pub fn is_whole(&self) -> bool {
+        self.groups.is_empty() && self.stretched.is_none()
+    }
 }
 
 /// The number of steps of an axis.

@@ -53,7 +53,8 @@ impl Materialization {
         flat: &mut Flat,
         options: &LowerOptions,
     ) -> Result<(Materialization, Vec<Assumption>), LowerError> {
-        let mut planner = Planner::new(flat, estimates(flat, &|_, _| false), HashMap::new());
+        let of_flat = (Sections::of(flat), rows::rows(flat));
+        let mut planner = Planner::new(flat, estimates(flat, &|_, _| false), HashMap::new(), of_flat);
         planner.run()?;
         // Users come first, so each was taken for more expensive than it is if what it reads is stored. Those that are stored for
         // nothing else are computed where they are read.
@@ -66,7 +67,8 @@ impl Materialization {
         let stored = first.materialized().filter_map(|id| Some((id, first.reason(id)?)));
         let (kept, left): (Vec<_>, Vec<_>) = stored.partition(|(id, _)| stays(*id, &costs[id.index()]));
         if !left.is_empty() {
-            planner = Planner::new(flat, costs, kept.into_iter().collect());
+            let Planner { plan: Materialization { sections, .. }, rows, .. } = planner;
+            planner = Planner::new(flat, costs, kept.into_iter().collect(), (sections, rows));
             planner.run()?;
         }
         let Planner { mut plan, gathered, .. } = planner;
@@ -192,11 +194,16 @@ struct Gathered {
 }
 
 impl<'f> Planner<'f> {
-    fn new(flat: &'f Flat, costs: Vec<Estimate>, kept: HashMap<FlatId, Reason>) -> Planner<'f> {
+    fn new(
+        flat: &'f Flat,
+        costs: Vec<Estimate>,
+        kept: HashMap<FlatId, Reason>,
+        (sections, rows): (Option<Sections>, Rows),
+    ) -> Planner<'f> {
         let choices = vec![Choice::Inline; flat.nodes.len()];
         Planner {
             flat,
-            plan: Materialization { choices, costs, sections: Sections::of(flat) },
+            plan: Materialization { choices, costs, sections },
             axes: Vec::new(),
             spaces: HashMap::new(),
             inner: HashMap::new(),
@@ -206,7 +213,7 @@ impl<'f> Planner<'f> {
             demands: BTreeMap::new(),
             sizes: Vec::new(),
             gathered: BTreeMap::new(),
-            rows: rows::rows(flat),
+            rows,
             kept,
         }
     }

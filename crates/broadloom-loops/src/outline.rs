@@ -32,7 +32,7 @@ impl Kernel {
         for (index, each) in loops.iter().enumerate() {
             let name = &self.axes[each.axis.index()].name;
             let mut facts = Vec::new();
-            if self.shared().any(|axis| axis == each.axis) {
+            if self.shares(each.axis) {
                 facts.push("threads".to_string());
             }
             facts.extend(each.strip.map(|length| format!("strips of {length}")));

@@ -428,8 +428,7 @@ impl<'k> Scope<'k> {
     fn counts(&self) -> Result<(), Fault> {
         let axes: Vec<AxisId> = self.kernel.shared().collect();
         for (at, &axis) in axes.iter().enumerate().skip(1) {
-            let Axis { reduction, groups, stretched, .. } = self.axis(axis)?;
-            let is_whole = !reduction && groups.is_empty() && stretched.is_none();
+            let entry = self.axis(axis)?;
             let goes_along = |stmt: &Stmt| match stmt {
                 Stmt::Sort(sort) => sort.axis == axis,
                 Stmt::Best(best) => best.axis == axis,
@@ -437,7 +436,8 @@ impl<'k> Scope<'k> {
                 _ => false,
             };
             let is_other = self.kernel.parallel.is_some() && !axes[..at].contains(&axis);
-            if !is_whole
+            if entry.reduction
+                || !entry.is_whole()
                 || !is_other
                 || self.kernel.scanned == Some(axis)
                 || self.kernel.statements().any(goes_along)
@@ -446,10 +446,12 @@ impl<'k> Scope<'k> {
             }
         }
         let outermost = axes.first().filter(|_| axes.len() > 1);
-        outermost.map_or(Ok(()), |axis| {
-            let Axis { groups, stretched, .. } = self.axis(*axis)?;
-            if groups.is_empty() && stretched.is_none() { Ok(()) } else { Err(Fault::Form(*axis)) }
-        })
+        outermost.map_or(
+            Ok(()),
+            |axis| {
+                if self.axis(*axis)?.is_whole() { Ok(()) } else { Err(Fault::Form(*axis)) }
+            },
+        )
     }
 
     /// Checks a loop over one of several axes that threads share: it is in the loops of those before it, which take single

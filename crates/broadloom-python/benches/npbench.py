@@ -62,7 +62,8 @@ def read(line):
         name, _, said = line.partition(" ")
         return [name, said.strip(), "", "", "", "", ""] if re.search("TIMEOUT|CRASH", said) else None
     name, numpy, numba, ours, first, said = found.groups()
-    state, _, factor = said.partition(" x")
+    # Messages have the text too: `(a < x) & (x < b)`.
+    state, factor = re.fullmatch(r"(.*?)(?: x([\d.]+))?", said.strip()).groups("")
     numpy, numba, ours, first = ("" if cell == "-" else cell for cell in (numpy, numba, ours, first))
     state = {"ok": "runs", "WRONG": "**other results**"}.get(state, state.removeprefix("FAIL "))
     return [name, state, first, ours, numpy, numba, factor]

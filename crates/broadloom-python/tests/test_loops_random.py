@@ -38,45 +38,49 @@ class Program:
 
     def scalar(self, counters):
         choices = ["s", "a[0]", "b[-1]", "c.mean()", "0.5", "t", "np.sin(v).sum() * 0.1"]
-        for counter, low in counters:
-            choices += [f"{counter} * 0.01", f"a[{counter} % {SIZE}]", f"np.cos(b[{counter} - {low}] if False else b[0] + {counter})"]
+        for counter in counters:
+            choices += [f"{counter} * 0.01", f"a[{counter} % {SIZE}]", f"np.cos(b[0] + {counter})"]
         return self.one(*choices)
 
     def statement(self, depth, counters, indent):
         pad = "    " * indent
         kind = self.pick.integers(14)
         target = self.one("a", "b", "c")
-        if kind == 0:
-            self.lines.append(f"{pad}{target} = {self.vector(counters)}")
-        elif kind == 1:
-            self.lines.append(f"{pad}{target} {self.one('+=', '-=', '*=')} {self.scalar(counters)} * 0.1")
-        elif kind == 2:
-            self.lines.append(f"{pad}{target}[1:-1] = ({self.one('a', 'b', 'c')}[2:] + {target}[:-2]) * 0.5")
-        elif kind == 3:
-            self.lines.append(f"{pad}s = s * 0.5 + {self.scalar(counters)}")
-        elif kind == 4:
-            self.lines.append(f"{pad}t += 0.01")
-        elif kind == 5:
-            self.lines.append(f"{pad}v *= 0.9")
-        elif kind == 6:
-            self.lines.append(f"{pad}change({target})")
-        elif kind == 7:
-            self.lines.append(f"{pad}u = {self.vector(counters)}")
-            self.lines.append(f"{pad}{target} = u * 0.5")
-        elif kind == 8 and self.swaps:
-            self.lines.append(f"{pad}a, b = b, a")
-        elif kind == 9:
-            self.lines.append(f"{pad}k += {self.one('1', '2')}")
-        elif kind == 10 and counters:
-            counter, _ = self.one(*counters)
-            place = self.one(f"{counter} % {SIZE}", f"({counter} + 1) % {SIZE}")
-            self.lines.append(f"{pad}{target}[{place}] {self.one('=', '+=')} {self.scalar(counters)}")
-        elif kind == 11:
-            self.lines.append(f"{pad}w = {target}[:]" if self.pick.integers(2) else f"{pad}{target}.fill(s)")
-        elif kind == 12 and depth < 2:
+        if kind == 12 and depth < 2:
             self.loop(depth, counters, indent)
-        else:
-            self.lines.append(f"{pad}box.append(s)" if self.pick.integers(8) == 0 else f"{pad}np.copyto({target}, {self.vector(counters)})")
+            return
+        self.lines += [pad + line for line in self.simple(kind, target, counters)]
+
+    def simple(self, kind, target, counters):
+        """The lines of a statement that is not a loop."""
+        match kind:
+            case 0:
+                return [f"{target} = {self.vector(counters)}"]
+            case 1:
+                return [f"{target} {self.one('+=', '-=', '*=')} {self.scalar(counters)} * 0.1"]
+            case 2:
+                return [f"{target}[1:-1] = ({self.one('a', 'b', 'c')}[2:] + {target}[:-2]) * 0.5"]
+            case 3:
+                return [f"s = s * 0.5 + {self.scalar(counters)}"]
+            case 4:
+                return ["t += 0.01"]
+            case 5:
+                return ["v *= 0.9"]
+            case 6:
+                return [f"change({target})"]
+            case 7:
+                return [f"u = {self.vector(counters)}", f"{target} = u * 0.5"]
+            case 8 if self.swaps:
+                return ["a, b = b, a"]
+            case 9:
+                return [f"k += {self.one('1', '2')}"]
+            case 10 if counters:
+                counter = self.one(*counters)
+                place = self.one(f"{counter} % {SIZE}", f"({counter} + 1) % {SIZE}")
+                return [f"{target}[{place}] {self.one('=', '+=')} {self.scalar(counters)}"]
+            case 11:
+                return [f"w = {target}[:]" if self.pick.integers(2) else f"{target}.fill(s)"]
+        return ["box.append(s)" if self.pick.integers(8) == 0 else f"np.copyto({target}, {self.vector(counters)})"]
 
     def loop(self, depth, counters, indent):
         pad = "    " * indent
@@ -93,7 +97,7 @@ class Program:
         if self.pick.integers(6) == 0:
             self.lines.append(f"{pad}    if k == -1: continue")
         for _ in range(self.pick.integers(1, 4)):
-            self.statement(depth + 1, [*counters, (name, begin)], indent + 1)
+            self.statement(depth + 1, [*counters, name], indent + 1)
 
     def source(self):
         for _ in range(self.pick.integers(1, 3)):

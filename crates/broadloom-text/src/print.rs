@@ -324,7 +324,7 @@ impl<'a> Printer<'a> {
         for expr in &outputs {
             *self.uses.entry(*expr).or_default() += 1;
         }
-        self.innermost = if graph.has_loops() { graph.innermost() } else { vec![None; graph.len()] };
+        self.innermost = graph.innermost();
         self.define(&order, None);
         for output in graph.outputs() {
             let keyword = if output.assigned.is_some() { "assign" } else { "output" };
@@ -438,7 +438,9 @@ impl<'a> Printer<'a> {
                 (format!("segment_tables({x}, {ids}, {segments}, {elements}, '{op}'{compensated})"), ATOM)
             }
             // Their loop names them.
-            Node::Step { .. } | Node::Loop { .. } | Node::Poison => return Written::atom(""),
+            Node::Step { .. } | Node::Loop { .. } => return Written::atom(""),
+            // A checked graph has none.
+            Node::Poison => return Written::atom(""),
         };
         Written { text, binds, depth }
     }

@@ -12,7 +12,7 @@ pub const MISTAKES: &[Mistake] = &[
         let [half] = repeat(10, [x], |_, [x]| [x / 2]);
         half
     }),
-    written("A number of steps that is no integer", "To take as many steps as a time has.", |g| {
+    written("A number of steps that is not an integer", "To take as many steps as a time has.", |g| {
         let (x, time) = (g.input::<f64>("x", shape![8]), g.input::<f64>("time", shape![]));
         let [later] = repeat(time / 0.01, [x], |_, [x]| [x * 0.99]);
         later

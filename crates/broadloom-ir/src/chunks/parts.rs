@@ -9,6 +9,7 @@ use crate::dtype::DType;
 use crate::graph::{CheckedGraph, Demand, Graph, InputInfo, Node, Obligation, Site, SliceSpec};
 use crate::ids::{ExprId, InputId, SymbolId};
 use crate::ops::Op;
+use crate::part::unused_prefix;
 use crate::shape::Shape;
 use crate::transform::Rewriter;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,18 +51,8 @@ pub struct Pass {
     pub rest: Option<Part>,
 }
 
-/// A graph with the sources of its inputs and the destinations of its outputs.
-#[derive(Debug, Clone)]
-pub struct Part {
-    /// The graph.
-    pub graph: CheckedGraph,
-    /// For each expression, the expression of the whole graph for which it was made.
-    pub origins: Vec<ExprId>,
-    /// The source of each input.
-    pub inputs: Vec<Source>,
-    /// The destination of each output.
-    pub outputs: Vec<Destination>,
-}
+/// A part that computes for a chunk, or before or after all chunks.
+pub type Part = crate::part::Part<Source, Destination>;
 
 /// The source of a part's input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,17 +129,6 @@ pub(super) struct Splitter<'g> {
 
 impl<'g> Splitter<'g> {
     fn new(graph: &'g CheckedGraph, rows: SymbolId, places: Vec<Place>) -> Self {
-        let mut mark = String::from("%");
-        let names = || {
-            graph
-                .inputs()
-                .iter()
-                .map(|input| &input.name)
-                .chain(graph.outputs().iter().map(|output| &output.name))
-        };
-        while names().any(|name| name.starts_with(&mark)) {
-            mark.push('%');
-        }
         Splitter {
             graph,
             rows,
@@ -157,7 +137,7 @@ impl<'g> Splitter<'g> {
             kept: BTreeMap::new(),
             carried: BTreeMap::new(),
             slots: 0,
-            mark,
+            mark: unused_prefix(graph),
         }
     }
 

@@ -92,7 +92,7 @@ impl Graph {
         self.settle_view(result, "moveaxis", operand, site)
     }
 
-    fn try_moveaxis(
+    pub(super) fn try_moveaxis(
         &mut self,
         operand: ExprId,
         from: &[i64],

@@ -123,8 +123,8 @@ impl Graph {
         }
         let count = self.number_of(x, filter, axes, keepdims, site)?;
         let count = self.convert(count, work, site)?;
-        let correction = self.insert_constant(Scalar::F64(correction).cast(work), site)?;
-        let zero = self.insert_constant(Scalar::F64(0.0).cast(work), site)?;
+        let correction = self.number(correction, work, site)?;
+        let zero = self.number(0.0, work, site)?;
         let freedom = self.try_elementwise(Op::Subtract, &[count, correction], site)?;
         let positive = self.try_elementwise(Op::Maximum, &[freedom, zero], site)?;
         let var = self.try_elementwise(Op::Divide, &[total, positive], site)?;
@@ -132,7 +132,7 @@ impl Graph {
             return Ok(var);
         }
         let has_some = self.try_elementwise(Op::Greater, &[freedom, zero], site)?;
-        let nan = self.insert_constant(Scalar::F64(f64::NAN).cast(work), site)?;
+        let nan = self.number(f64::NAN, work, site)?;
         self.try_select([has_some, var, nan], site)
     }
 
@@ -262,7 +262,7 @@ impl Graph {
             let mean = graph.try_reduce(ReduceOp::Mean, x, axes, true, Empty::Refused, site)?;
             let deviation = graph.try_elementwise(Op::Subtract, &[x, mean], site)?;
             let var = graph.try_var(x, None, axes, true, 0.0, false, site)?;
-            let epsilon = graph.insert_constant(Scalar::F64(epsilon).cast(dtype), site)?;
+            let epsilon = graph.number(epsilon, dtype, site)?;
             let var = graph.try_elementwise(Op::Add, &[var, epsilon], site)?;
             let root = graph.try_elementwise(Op::Sqrt, &[var], site)?;
             let mut made = graph.try_elementwise(Op::Divide, &[deviation, root], site)?;
@@ -286,7 +286,7 @@ impl Graph {
     ) -> Result<(ExprId, (ExprId, ExprId)), Problem> {
         let greatest = self.try_reduce(ReduceOp::Max, x, axes, true, Empty::Identity, site)?;
         let finite = self.try_elementwise(Op::Isfinite, &[greatest], site)?;
-        let zero = self.insert_constant(Scalar::F64(0.0).cast(self.dtype(x)), site)?;
+        let zero = self.number(0.0, self.dtype(x), site)?;
         let shift = self.try_select([finite, greatest, zero], site)?;
         let shifted = self.try_elementwise(Op::Subtract, &[x, shift], site)?;
         let exponentials = self.try_elementwise(Op::Exp, &[shifted], site)?;

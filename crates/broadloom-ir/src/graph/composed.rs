@@ -243,7 +243,7 @@ impl Graph {
         let dtype = self.dtype(like);
         let mut constants = [like; N];
         for (constant, value) in constants.iter_mut().zip(values) {
-            *constant = self.insert_constant(Scalar::F64(value).cast(dtype), site)?;
+            *constant = self.number(value, dtype, site)?;
         }
         Ok(constants)
     }

@@ -6,7 +6,7 @@
 use super::reduction::Empty;
 use super::{Graph, Literal, Node, Site};
 use crate::dim::Dim;
-use crate::dtype::{Class, DType, Scalar};
+use crate::dtype::{Class, DType};
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::Problem;
@@ -97,7 +97,7 @@ impl Graph {
             (None, Some(chosen)) if is_extreme => {
                 let has_some =
                     self.try_reduce(ReduceOp::Any, chosen, axes, keepdims, Empty::Refused, site)?;
-                let nan = self.insert_constant(Scalar::F64(f64::NAN).cast(self.dtype(operand)), site)?;
+                let nan = self.number(f64::NAN, self.dtype(operand), site)?;
                 self.try_select([has_some, reduced, nan], site)
             }
             _ => Ok(reduced),

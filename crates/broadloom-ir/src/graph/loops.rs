@@ -265,17 +265,18 @@ impl Graph {
         site: Site,
     ) -> Result<ExprId, Problem> {
         let value = StepValue::Carried(number);
-        let known = self.entries.iter().position(
-            |entry| matches!(&entry.node, Node::Step { of, value: its, .. } if *of == repeated.id && *its == value),
-        );
-        match known {
-            Some(index) => Ok(ExprId::new(index)),
-            None => {
-                let initial = repeated.carried[number].initial;
-                let of = (self.dtype(initial), self.written(initial).clone());
-                self.step_value(repeated.id, value, "value", of, site)
-            }
+        let known = self.step_values(repeated.id).find(|(its, _)| *its == value);
+        if let Some((_, known)) = known {
+            return Ok(known);
         }
+        let initial = repeated.carried[number].initial;
+        let of = (self.dtype(initial), self.written(initial).clone());
+        self.step_value(repeated.id, value, "value", of, site)
+    }
+
+    /// Returns the values of the steps of a loop that have expressions.
+    pub(super) fn step_values(&self, of: LoopId) -> impl Iterator<Item = (StepValue, ExprId)> {
+        values_of_step(self.entries.iter().map(|entry| &entry.node), of)
     }
 
     fn step_value(
@@ -400,7 +401,7 @@ impl Graph {
         self.as_index(count, site)
     }
 
-    fn require_scalar(&self, name: &str, expr: ExprId) -> Result<(), Problem> {
+    pub(super) fn require_scalar(&self, name: &str, expr: ExprId) -> Result<(), Problem> {
         match self.written(expr).rank() {
             0 => Ok(()),
             rank => Err(Problem::Rank { name: name.into(), expected: 0, rank }),
@@ -453,13 +454,10 @@ impl Graph {
             return Err(differs(self));
         }
         let fits = self.comparing(call, &[initial, next], site, |compare| {
+            let mut is_same =
+                |axis, before, after| matches!(compare(axis, (0, before), (1, after)), Fit::Same);
             let mut axes = had.iter().zip(has.iter()).enumerate();
-            match axes
-                .all(|(axis, (before, after))| matches!(compare(axis, (0, before), (1, after)), Fit::Same))
-            {
-                true => Ok(()),
-                false => Err(()),
-            }
+            axes.all(|(axis, (before, after))| is_same(axis, before, after)).then_some(()).ok_or(())
         });
         fits.map_err(|()| differs(self))
     }
@@ -487,6 +485,17 @@ impl Graph {
             })
             .collect()
     }
+}
+
+/// Returns the values of the steps of a loop among nodes.
+fn values_of_step<'n>(
+    nodes: impl Iterator<Item = &'n Node>,
+    of: LoopId,
+) -> impl Iterator<Item = (StepValue, ExprId)> {
+    nodes.enumerate().filter_map(move |(index, node)| match node {
+        Node::Step { of: its, value, .. } if *its == of => Some((*value, ExprId::new(index))),
+        _ => None,
+    })
 }
 
 /// The loops of which an expression is computed anew in each step, outermost first.
@@ -521,9 +530,30 @@ impl CheckedGraph {
         self.exprs().any(|expr| matches!(self.node(expr), Node::Loop { .. }))
     }
 
+    /// Returns the values of the steps of a loop that have expressions.
+    pub(crate) fn step_values(&self, of: LoopId) -> impl Iterator<Item = (StepValue, ExprId)> {
+        values_of_step(self.exprs().map(|expr| self.node(expr)), of)
+    }
+
+    /// Returns a loop with everything that is stacked of it, as any of its results has it.
+    pub(crate) fn whole_loop(&self, repeated: &Loop) -> Loop {
+        let mut whole = repeated.clone();
+        for expr in self.exprs() {
+            if let Node::Loop { repeated: of, .. } = self.node(expr)
+                && of.id == whole.id
+            {
+                whole.merge(of);
+            }
+        }
+        whole
+    }
+
     /// Returns for each expression the innermost loop in each of whose steps it is computed anew; `None` for what is
     /// computed once.
     pub fn innermost(&self) -> Vec<Option<LoopId>> {
+        if !self.has_loops() {
+            return vec![None; self.len()];
+        }
         let around = loops_around(self.exprs().map(|expr| self.node(expr)));
         around.iter().map(|around| around.last().copied()).collect()
     }

@@ -304,7 +304,7 @@ impl Graph {
         let position = self.try_elementwise(Op::Subtract, &[rows.count, one], site)?;
         let last = self.element(rows, position, site)?;
         let is_nan = self.try_elementwise(Op::Isnan, &[last], site)?;
-        let nan = self.insert_constant(Scalar::F64(f64::NAN).cast(self.dtype(value)), site)?;
+        let nan = self.number(f64::NAN, self.dtype(value), site)?;
         self.try_select([is_nan, nan, value], site)
     }
 
@@ -502,7 +502,7 @@ impl Formula<'_> {
     }
 
     fn number(&mut self, number: f64, dtype: DType) -> Result<ExprId, Problem> {
-        self.graph.insert_constant(Scalar::F64(number).cast(dtype), self.site)
+        self.graph.number(number, dtype, self.site)
     }
 
     fn select(&mut self, operands: [ExprId; 3]) -> Result<ExprId, Problem> {

@@ -3,7 +3,7 @@
 use super::reduction::resolve_axis;
 use super::{Graph, Repeat, Site, SliceSpec};
 use crate::dim::Dim;
-use crate::dtype::{DType, Scalar};
+use crate::dtype::DType;
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::Problem;
@@ -78,8 +78,8 @@ impl Graph {
         if self.any_poisoned(&[x, alpha]) {
             return Ok(self.poison());
         }
-        require_number(self, "alpha", alpha)?;
-        let dtype = self.dtype_of_steps(x);
+        self.require_scalar("`alpha`", alpha)?;
+        let (dtype, _) = self.floats_of(&[x]);
         let alpha = self.convert(alpha, dtype, site)?;
         let one = self.number(1.0, dtype, site)?;
         let decay = self.try_elementwise(Op::Subtract, &[one, alpha], site)?;
@@ -232,7 +232,7 @@ impl Graph {
         if self.any_poisoned(&[b, a, x]) {
             return Ok(self.poison());
         }
-        let dtype = self.dtype_of_steps(x);
+        let (dtype, _) = self.floats_of(&[x]);
         let (numerator, denominator) =
             (self.coefficients("b", b, dtype, site)?, self.coefficients("a", a, dtype, site)?);
         let first = denominator[0];
@@ -286,11 +286,8 @@ impl Graph {
             return Err(Problem::Argument("takes 1 to 65 coefficients, whose number is known"));
         };
         let of = self.convert(of, dtype, site)?;
-        let element = |graph: &mut Graph, place: usize| -> Result<ExprId, Problem> {
-            let one = graph.try_slice(of, &[SliceSpec::At(Dim::constant(place as i64))], site)?;
-            Ok(one)
-        };
-        (0..count).map(|place| element(self, place)).collect()
+        let place = |place: usize| SliceSpec::At(Dim::constant(place as i64));
+        (0..count).map(|number| self.try_slice(of, &[place(number)], site)).collect()
     }
 
     /// Returns `y[t] = a[t] * y[t-1] + x[t]` along an axis, beginning with `initial`, or with 0 before the first element. `a`
@@ -316,8 +313,7 @@ impl Graph {
         if self.any_poisoned(&[a, x]) || initial.is_some_and(|initial| self.is_poisoned(initial)) {
             return Ok(self.poison());
         }
-        let dtype = self.dtype(x).promote(self.dtype(a));
-        let dtype = if dtype.is_float() { dtype.arithmetic() } else { DType::F64 };
+        let (dtype, own) = self.floats_of(&[a, x]);
         let (a, x) = (self.convert(a, dtype, site)?, self.convert(x, dtype, site)?);
         let shape = self.written(x).clone();
         let axis = resolve_axis(axis, shape.rank())?;
@@ -332,12 +328,14 @@ impl Graph {
             None => self.constant_array(0.0, dtype, row, site)?,
         };
         let rows = if is_number { vec![x] } else { vec![x, factor] };
-        self.try_steps("linear_recurrence", &rows, axis, &[initial], site, |graph, carried, rows| {
-            let by = rows.get(1).copied().unwrap_or(factor);
-            let before = graph.try_elementwise(Op::Multiply, &[by, carried[0]], site)?;
-            let next = graph.try_elementwise(Op::Add, &[before, rows[0]], site)?;
-            Ok((vec![next], next))
-        })
+        let result =
+            self.try_steps("linear_recurrence", &rows, axis, &[initial], site, |graph, carried, rows| {
+                let by = rows.get(1).copied().unwrap_or(factor);
+                let before = graph.try_elementwise(Op::Multiply, &[by, carried[0]], site)?;
+                let next = graph.try_elementwise(Op::Add, &[before, rows[0]], site)?;
+                Ok((vec![next], next))
+            })?;
+        self.convert(result, own, site)
     }
 
     /// Returns `log(sum(exp(x)))` of the elements so far along an axis, without overflow. Integers and bool are computed in `f64`.
@@ -376,16 +374,6 @@ impl Graph {
         self.try_elementwise(Op::Subtract, &[part, one], site)
     }
 
-    /// Returns the dtype in which steps over a tensor compute.
-    fn dtype_of_steps(&self, x: ExprId) -> DType {
-        let dtype = self.dtype(x);
-        if dtype.is_float() { dtype.arithmetic() } else { DType::F64 }
-    }
-
-    fn number(&mut self, value: f64, dtype: DType, site: Site) -> Result<ExprId, Problem> {
-        self.insert_constant(Scalar::F64(value).cast(dtype), site)
-    }
-
     fn constant_array(
         &mut self,
         value: f64,
@@ -407,7 +395,7 @@ impl Graph {
         site: Site,
         step: impl FnOnce(&mut Graph, &[ExprId], ExprId) -> Stepped,
     ) -> Result<ExprId, Problem> {
-        let (own, dtype) = (self.dtype(x), self.dtype_of_steps(x));
+        let (dtype, own) = self.floats_of(&[x]);
         let x = self.convert(x, dtype, site)?;
         let shape = self.written(x).clone();
         let axis = resolve_axis(axis, shape.rank())?;
@@ -417,7 +405,7 @@ impl Graph {
         let result = self.try_steps(call, &[x], axis, &initial?, site, |graph, carried, rows| {
             step(graph, carried, rows[0])
         })?;
-        self.convert(result, if own.is_float() { own } else { dtype }, site)
+        self.convert(result, own, site)
     }
 
     /// Takes steps along an axis of tensors of equal shapes, and returns the results of the steps along this axis.
@@ -430,27 +418,23 @@ impl Graph {
         site: Site,
         step: impl FnOnce(&mut Graph, &[ExprId], &[ExprId]) -> Stepped,
     ) -> Result<ExprId, Problem> {
-        let rank = self.written(tensors[0]).rank();
-        let to_front: Vec<i64> =
-            std::iter::once(axis).chain((0..rank).filter(|of| *of != axis)).map(|of| of as i64).collect();
+        let along = axis as i64;
         let mut rows = Vec::new();
         for tensor in tensors {
-            rows.push(("row", self.try_permute(*tensor, &to_front, site)?));
+            rows.push(("row", self.try_moveaxis(*tensor, &[along], &[0], site)?));
         }
         let carried: Vec<(&str, ExprId)> = initial.iter().map(|initial| ("state", *initial)).collect();
         let open = self.begin_loop(call, "step", &carried, &rows, site);
         let (next, result) = match step(self, &open.carried, &open.rows) {
             Ok(stepped) => stepped,
             Err(problem) => {
-                self.end_loop(open, &Repeat::Along(None), &[], &[]);
+                self.abandon_loop(&open);
                 return Err(problem);
             }
         };
         let results = self.end_loop(open, &Repeat::Along(None), &next, &[result]);
         let stacked = results.last().copied().unwrap_or_else(|| self.poison());
-        let mut back: Vec<i64> = (1..rank as i64).collect();
-        back.insert(axis, 0);
-        self.try_permute(stacked, &back, site)
+        self.try_moveaxis(stacked, &[0], &[along], site)
     }
 }
 
@@ -477,11 +461,4 @@ struct Seen {
 
 fn row_of(shape: &Shape, axis: usize) -> Shape {
     shape.iter().enumerate().filter(|(of, _)| *of != axis).map(|(_, size)| size.clone()).collect()
-}
-
-fn require_number(graph: &Graph, name: &str, of: ExprId) -> Result<(), Problem> {
-    match graph.written(of).rank() {
-        0 => Ok(()),
-        rank => Err(Problem::Rank { name: format!("`{name}`").into(), expected: 0, rank }),
-    }
 }

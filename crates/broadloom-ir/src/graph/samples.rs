@@ -69,7 +69,7 @@ impl Graph {
         let height = self.try_elementwise(Op::Add, &neighbours, site)?;
         let width = self.distances(samples, spacing, axis, work, site)?;
         let twice = self.try_elementwise(Op::Multiply, &[width, height], site)?;
-        let half = self.insert_constant(Scalar::F64(0.5).cast(work), site)?;
+        let half = self.number(0.5, work, site)?;
         let area = self.try_elementwise(Op::Multiply, &[twice, half], site)?;
         // The mean of the two does not overflow, nor does its product if the area does not.
         let mean = self.mean_of_two(neighbours, site)?;
@@ -91,7 +91,7 @@ impl Graph {
         site: Site,
     ) -> Result<ExprId, Problem> {
         let places = match spacing {
-            Spacing::Step(step) => return self.insert_constant(Scalar::F64(step).cast(work), site),
+            Spacing::Step(step) => return self.number(step, work, site),
             Spacing::At(places) => places,
         };
         let rank = self.written(samples).rank();
@@ -149,7 +149,7 @@ impl Graph {
             [part(self, y, 0, Some(-2))?, part(self, y, 1, Some(-1))?, part(self, y, 2, None)?];
         let middle = match spacing {
             Spacing::Step(step) => {
-                let width = self.insert_constant(Scalar::F64(2.0 * step).cast(work), site)?;
+                let width = self.number(2.0 * step, work, site)?;
                 self.slope_of([after, before], width, site)?
             }
             Spacing::At(_) => {

@@ -10,22 +10,8 @@ impl Run<'_> {
     /// Runs a loop, and keeps its results, which the first of them asks for.
     pub(super) fn repeat(&mut self, repeated: &Loop, first: ExprId) -> Result<(), InterpretError> {
         let graph = self.graph;
-        let mut repeated = repeated.clone();
-        for expr in graph.exprs() {
-            if let Node::Loop { repeated: of, .. } = graph.node(expr)
-                && of.id == repeated.id
-            {
-                repeated.merge(of);
-            }
-        }
-        let repeated = &repeated;
-        let values: Vec<(ExprId, StepValue)> = graph
-            .exprs()
-            .filter_map(|expr| match graph.node(expr) {
-                Node::Step { of, value, .. } if *of == repeated.id => Some((expr, *value)),
-                _ => None,
-            })
-            .collect();
+        let repeated = &graph.whole_loop(repeated);
+        let values: Vec<(StepValue, ExprId)> = graph.step_values(repeated.id).collect();
         let whole = |run: &Self, expr: ExprId| run.array(expr).cloned().map_err(|fault| fault.at(first));
         let limit = match &repeated.steps {
             Steps::Size(length) => Some(self.sizes.evaluate(length)?),
@@ -40,7 +26,7 @@ impl Run<'_> {
         let mut stacked: Vec<Vec<Scalar>> = vec![Vec::new(); repeated.stacked.len()];
         let mut step = 0_i64;
         while limit.is_none_or(|limit| step < limit) {
-            for (expr, value) in &values {
+            for (value, expr) in &values {
                 let array = match value {
                     StepValue::Counter => {
                         Array { dtype: DType::I64, shape: Vec::new(), elements: vec![Scalar::I64(step)] }
@@ -91,9 +77,7 @@ impl Run<'_> {
         }
         Ok(())
     }
-}
 
-impl Run<'_> {
     /// Computes what a value of a step needs.
     fn part_of_step(&mut self, expr: ExprId, of: LoopId) -> Result<(), InterpretError> {
         let mut needed = vec![false; expr.index() + 1];

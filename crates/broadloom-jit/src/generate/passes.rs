@@ -144,11 +144,10 @@ impl Generator<'_, '_, '_> {
 
     /// Returns the number of steps of an axis that is run as a whole, if it is a constant.
     pub(super) fn whole_extent(&self, axis: AxisId) -> Option<i64> {
-        let Axis { extent, groups, stretched, .. } = &self.kernel.axes[axis.index()];
-        let is_shared = self.kernel.shared().any(|shared| shared == axis);
-        let is_part = !groups.is_empty() || stretched.is_some() || self.strips.contains_key(&axis);
-        match *extent {
-            Extent::Constant(extent) if !is_part && !is_shared => Some(extent),
+        let entry = &self.kernel.axes[axis.index()];
+        let is_part = !entry.is_whole() || self.strips.contains_key(&axis);
+        match entry.extent {
+            Extent::Constant(extent) if !is_part && !self.kernel.shares(axis) => Some(extent),
             _ => None,
         }
     }

@@ -93,9 +93,8 @@ impl Around<'_> {
     /// Returns whether some rows are long, and finer ones are not single elements.
     fn is_worthwhile(&self, rows: &Dim, finer: &Dim) -> bool {
         let is_long = |buffer: &BufferId| {
-            let Buffer { shape, dtype, .. } = &self.buffers[buffer.index()];
-            let of_row = shape.elements().ok()?.exact_div(rows)?;
-            let bytes = of_row.scale(dtype.size() as i64).ok()?;
+            let of_row = self.elements(*buffer)?.exact_div(rows)?;
+            let bytes = of_row.scale(self.buffers[buffer.index()].dtype.size() as i64).ok()?;
             Some(bytes.as_constant().is_none_or(|bytes| bytes >= MIN_DIVIDED_ROW))
         };
         let is_single = |buffer: &BufferId| self.elements(*buffer).as_ref() == Some(finer);
@@ -132,15 +131,14 @@ impl Around<'_> {
 /// of further axes.
 fn counting(kernel: &Kernel, axis: AxisId, left: &Dim) -> Option<(Kernel, Dim)> {
     let entry = &kernel.axes[axis.index()];
-    let is_whole = |entry: &Axis| entry.groups.is_empty() && entry.stretched.is_none();
     let names = |entry: &Axis| {
         entry.groups.iter().any(|(counter, _)| *counter == axis)
             || entry.stretched.is_some_and(|(along, _)| along == axis)
     };
     if entry.reduction
         || Some(axis) == kernel.scanned
-        || kernel.shared().any(|shared| shared == axis)
-        || !is_whole(entry)
+        || kernel.shares(axis)
+        || !entry.is_whole()
         || kernel.axes.iter().any(names)
     {
         return None;

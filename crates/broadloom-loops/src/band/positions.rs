@@ -71,10 +71,9 @@ fn position_of(kernel: &Kernel, value: ValueId, known: Known<'_>, depth: usize) 
             Some(Position { per_step: Dim::ONE, ..Position::exactly(Dim::ZERO) })
         }
         Def::Index(axis) => {
-            let Axis { extent: steps, groups, stretched, .. } = &kernel.axes[axis.index()];
-            let is_whole = groups.is_empty() && stretched.is_none();
-            let last = kernel.size(*steps).sub(&Dim::ONE).ok()?;
-            is_whole.then(|| Position::between(Dim::ZERO, last))
+            let entry = &kernel.axes[axis.index()];
+            let last = kernel.size(entry.extent).sub(&Dim::ONE).ok()?;
+            entry.is_whole().then(|| Position::between(Dim::ZERO, last))
         }
         // An index out of range becomes one in range, here and in arrays of indices.
         Def::Checked { size, .. } => {

@@ -94,7 +94,7 @@ impl Step<'_> {
         let mut all = 1i64;
         for axis in self.kernel.shared() {
             let axis = self.kernel.axes.get(axis.index())?;
-            if !axis.groups.is_empty() || axis.stretched.is_some() {
+            if !axis.is_whole() {
                 return None;
             }
             all = all.checked_mul(self.extent(axis.extent)?)?;
@@ -179,10 +179,9 @@ impl Step<'_> {
             return Some(false);
         }
         greatest += by * (per_row - 1);
-        let is_shared = |axis: AxisId| self.kernel.shared().any(|shared| shared == axis);
-        for (axis, stride) in access.strides.iter().filter(|(axis, _)| !is_shared(*axis)) {
+        for (axis, stride) in access.strides.iter().filter(|(axis, _)| !self.kernel.shares(*axis)) {
             let entry = &self.kernel.axes[axis.index()];
-            if !entry.groups.is_empty() || entry.stretched.is_some() {
+            if !entry.is_whole() {
                 return None;
             }
             let steps = self.extent(entry.extent)?;
@@ -229,9 +228,8 @@ impl Step<'_> {
             Def::Index(axis) if self.kernel.shared().eq([*axis]) => Some(Number { by: 1, ..constant(0) }),
             Def::Index(axis) => {
                 let entry = self.kernel.axes.get(axis.index())?;
-                let is_whole = entry.groups.is_empty() && entry.stretched.is_none();
                 let greatest = self.extent(entry.extent)? - 1;
-                is_whole.then_some(Number { by: 0, least: 0, greatest })
+                entry.is_whole().then_some(Number { by: 0, least: 0, greatest })
             }
             // One out of range becomes 0.
             Def::Checked { size, .. } => {

@@ -120,8 +120,7 @@ impl Scope<'_> {
     fn around(&self) -> impl Iterator<Item = Extent> {
         let axes = self.kernel.axes.iter().enumerate();
         let is_around = move |index: usize| {
-            let is_shared = self.kernel.shared().any(|axis| axis.index() == index);
-            is_shared || self.walked[index] || self.strips[index].is_some()
+            self.kernel.shares(AxisId::new(index)) || self.walked[index] || self.strips[index].is_some()
         };
         axes.filter(move |(index, _)| is_around(*index)).map(|(_, axis)| axis.extent)
     }

@@ -57,9 +57,14 @@ def refusal(error):
     return error
 
 
+def root_of(array):
+    """The identity of the array whose elements an array has: its own, if it is no view."""
+    return array._root or id(array)
+
+
 def check_change(array):
     """Refuses the change of an array that steps are traced with and that they do not carry."""
-    root = array._root or id(array)
+    root = root_of(array)
     if root in shared:
         raise TracingError(
             "an array is changed to which the steps of a loop gave other names, and which of them stand for it is not known: write "

@@ -8,11 +8,11 @@ import operator
 
 import numpy as np
 
-from ._attempt import check_change
+from ._attempt import check_change, root_of
 from ._broadloom import Value
 from ._errors import DTypeError, ProgramError, ShapeError, TracingError
 from ._index import (
-    at, cast, check_cast, converted, has_axis, has_dots, has_lazy, is_array, is_basic, is_known, is_mask, is_moving, positions, rank,
+    at, cast, check_cast, converted, has_axis, has_dots, has_lazy, has_moving, is_array, is_basic, is_known, is_mask, positions, rank,
     stacked, with_places, without_leading, write_mask,
 )  # fmt: skip
 from ._moving import moving
@@ -39,7 +39,7 @@ class Changing(Value):
 
     def _view_of(self, parent, read, write):
         super()._view_of(parent, read, write)
-        self._attempt, self._root = parent._attempt, parent._root or id(parent)
+        self._attempt, self._root = parent._attempt, root_of(parent)
 
     def _part(self, index):
         """The view of the elements at an index whose positions are all different."""
@@ -50,7 +50,7 @@ class Changing(Value):
 
     def __getitem__(self, index):
         index = as_mask(index)
-        if any(map(is_moving, index if isinstance(index, tuple) else (index,))):
+        if has_moving(index):
             part, rest = moving(self, index)
             return part if rest is None else part[rest]
         if isinstance(index, (bool, np.bool_)):
@@ -72,7 +72,7 @@ class Changing(Value):
 
     def __setitem__(self, index, value):
         index = as_mask(index)
-        if any(map(is_moving, index if isinstance(index, tuple) else (index,))):
+        if has_moving(index):
             part, rest = moving(self, index)
             part[... if rest is None else rest] = value
             return

@@ -1,11 +1,29 @@
 """Counters of loops: integers that are not known while a step is traced, but of which it is known how they grow."""
 
-import numpy as np
-
 from ._attempt import refusal
 from ._errors import TracingError
 from ._lazy import Array
 from ._moving import DEPENDS
+
+
+def _summed(name, sign=1, own=1):
+    operate = getattr(Array, f"__{name}__")
+
+    def sum_with(self, other):
+        made = operate(self, other)
+        return self._sum(made, other, sign, own) if isinstance(other, Counter) or is_integer(other) else made
+
+    return sum_with
+
+
+def _multiplied(name):
+    operate = getattr(Array, f"__{name}__")
+
+    def multiply_by(self, other):
+        made = operate(self, other)
+        return self._sum(made, 0, own=other) if is_integer(other) else made
+
+    return multiply_by
 
 
 class Counter(Array):
@@ -38,29 +56,9 @@ class Counter(Array):
         low, high = (None if None in pair else sum(pair) for pair in zip(*ends))
         return Counter.made(value, terms, offset, low, high)
 
-    def __add__(self, other):
-        made = Array.__add__(self, other)
-        return self._sum(made, other) if _is_whole(other) else made
-
-    def __radd__(self, other):
-        made = Array.__radd__(self, other)
-        return self._sum(made, other) if _is_whole(other) else made
-
-    def __sub__(self, other):
-        made = Array.__sub__(self, other)
-        return self._sum(made, other, -1) if _is_whole(other) else made
-
-    def __rsub__(self, other):
-        made = Array.__rsub__(self, other)
-        return self._sum(made, other, own=-1) if _is_whole(other) else made
-
-    def __mul__(self, other):
-        made = Array.__mul__(self, other)
-        return self._sum(made, 0, own=int(other)) if _is_known(other) else made
-
-    def __rmul__(self, other):
-        made = Array.__rmul__(self, other)
-        return self._sum(made, 0, own=int(other)) if _is_known(other) else made
+    __add__, __radd__ = _summed("add"), _summed("radd")
+    __sub__, __rsub__ = _summed("sub", sign=-1), _summed("rsub", own=-1)
+    __mul__, __rmul__ = _multiplied("mul"), _multiplied("rmul")
 
     def __neg__(self):
         return self._sum(Array.__neg__(self), 0, own=-1)
@@ -82,12 +80,9 @@ class Counter(Array):
     __str__ = __repr__ = __format__ = __lshift__ = __rlshift__ = __rpow__ = _refuse  # type: ignore[assignment]
 
 
-def _is_known(other):
-    return isinstance(other, (int, np.integer)) and not isinstance(other, bool)
-
-
-def _is_whole(other):
-    return isinstance(other, Counter) or (isinstance(other, int) and not isinstance(other, bool))
+def is_integer(value):
+    """Whether a value is an integer of Python's."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _scaled(low, high, factor):

@@ -29,6 +29,10 @@ class Derived:
         """The same of another function, which stands for that of the user while it is traced."""
         return type(self)(function, self.options, self.warned)
 
+    def with_names(self, value):
+        """The same with what stands for the names of the function while it is traced."""
+        return self.of(value(self.function))
+
     def __call__(self, *args, **kwargs):
         trace = trace_of(self.function, (args, kwargs))
         if trace is None:

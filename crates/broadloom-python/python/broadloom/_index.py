@@ -51,6 +51,10 @@ def is_moving(item):
     return isinstance(item, slice) and any(map(is_integer, (item.start, item.stop, item.step)))
 
 
+def has_moving(index):
+    return any(map(is_moving, index if isinstance(index, tuple) else (index,)))
+
+
 def has_dots(index):
     return index is Ellipsis or (isinstance(index, tuple) and any(item is Ellipsis for item in index))
 

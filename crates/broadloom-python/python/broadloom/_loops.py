@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
-from ._api import jit
 from ._attempt import Attempt
 from ._broadloom import Value
 from ._counter import Counter
-from ._derived import Derived, trace_of
+from ._derived import Derived, derived, trace_of
 from ._errors import DTypeError, ShapeError
 from ._structure import leaves, mapped
 
@@ -35,7 +33,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, _C], _C], init_va
     ShapeError, DTypeError
         If a step changes the shape or the dtype of a value.
     """
-    return _Counted((body_fun,), "fori_loop")(lower, upper, init_val)
+    return _Counted((body_fun,))(lower, upper, init_val)
 
 
 def while_loop(cond_fun: Callable[[_C], Any], body_fun: Callable[[_C], _C], init_val: _C, /) -> _C:
@@ -51,7 +49,7 @@ def while_loop(cond_fun: Callable[[_C], Any], body_fun: Callable[[_C], _C], init
     ShapeError, DTypeError
         If a step changes the shape or the dtype of a value, or the condition is no truth value without axes.
     """
-    return _Conditional((cond_fun, body_fun), "while_loop")(init_val)
+    return _Conditional((cond_fun, body_fun))(init_val)
 
 
 def scan(
@@ -74,35 +72,23 @@ def scan(
     """
     if xs is None and length is None:
         raise TypeError("scan takes arrays of rows, `xs`, or the number of steps, `length=10`")
-    return _Scan((f,), "scan", (bool(reverse),))(init, xs, length)
+    return _Scan((f,), (bool(reverse),))(init, xs, length)
 
 
 class Loop(Derived):
     """A loop over functions of the user, which are read and traced."""
 
-    def __init__(self, functions, call, options=()):
-        super().__init__(functions, options)
-        self.call = call
-
-    def of(self, function):
-        return type(self)(function, self.call, self.options)
-
-    @property
-    def name(self):
-        return self.call
-
     def with_names(self, value):
-        """The same with what stands for the names of the functions while they are traced."""
         return self.of(tuple(map(value, self.function)))
 
     def __call__(self, *args):
         for function in self.function:
             if not callable(function):
-                raise TypeError(f"{self.call} takes a function, not {type(function).__name__}")
+                raise TypeError(f"{self.name} takes a function, not {type(function).__name__}")
         trace = next(filter(None, (trace_of(function, args) for function in self.function)), None)
         if trace is not None:
             return self.traced(trace, *args)
-        return _compiled(type(self), self.function, self.call, self.options)(*self.passed(*args))
+        return derived(type(self), self.function, self.options)(*self.passed(*args))
 
     def passed(self, *args):
         """The arguments as a kernel gets them."""
@@ -110,6 +96,8 @@ class Loop(Derived):
 
 
 class _Counted(Loop):
+    name = "fori_loop"
+
     def passed(self, lower, upper, init):
         # An integer would be part of the kernel: another number of steps compiles nothing. Where they begin is known, so that
         # ranges such as `x[i - 1:i + 1]` are known to lie within their arrays.
@@ -124,16 +112,20 @@ class _Counted(Loop):
         def step(counter, row, carried):
             return body(counter if begins_at_0 else counter + lower, carried), None
 
-        return repeated(trace, f"`{self.call}`", init, step, count=count, bounds=(0, last))[0]
+        return repeated(trace, f"`{self.name}`", init, step, count=count, bounds=(0, last))[0]
 
 
 class _Conditional(Loop):
+    name = "while_loop"
+
     def traced(self, trace, init):
         condition, body = self.function
-        return repeated(trace, f"`{self.call}`", init, lambda counter, row, carried: (body(carried), None), condition=condition)[0]
+        return repeated(trace, f"`{self.name}`", init, lambda counter, row, carried: (body(carried), None), condition=condition)[0]
 
 
 class _Scan(Loop):
+    name = "scan"
+
     def traced(self, trace, init, xs, length):
         (function,) = self.function
         (is_reversed,) = self.options
@@ -147,7 +139,7 @@ class _Scan(Loop):
         if is_reversed:
             xs = mapped(lambda leaf, path: None if leaf is None else leaf[::-1], xs)
         held = [leaf for _, leaf in leaves(xs) if leaf is not None]
-        last, stacked = repeated(trace, f"`{self.call}`", init, step, rows=xs, count=None if held else length)
+        last, stacked = repeated(trace, f"`{self.name}`", init, step, rows=xs, count=None if held else length)
         if is_reversed:
             stacked = mapped(lambda leaf, path: None if leaf is None else leaf[::-1], stacked)
         return last, stacked
@@ -210,7 +202,8 @@ def _following(call, following, init, values, shown):
                 f"{getattr(leaf, 'ndim', 0)} after it; begin with an array of the shape that it gets, such as `np.zeros(shape)`"
             )
         dtype = getattr(leaf, "dtype", value.dtype)
-        if not value._is_number and _sizes(leaf) != _sizes(value) and None not in (_sizes(leaf), _sizes(value)):
+        sizes = _sizes(value), _sizes(leaf)
+        if not value._is_number and None not in sizes and sizes[0] != sizes[1]:
             raise ShapeError(f"a step of {call} keeps the shape of `{place}`: it is {value._type} before a step, and {leaf._type} after it")
         if not value._is_number and dtype != value.dtype:
             raise DTypeError(
@@ -236,8 +229,3 @@ def _refilled(structure, values):
     """The same containers with other values; None stays."""
     values = iter(values)
     return mapped(lambda leaf, path: None if leaf is None else next(values), structure)
-
-
-@functools.lru_cache(maxsize=64)
-def _compiled(kind, functions, call, options):
-    return jit(kind(functions, call, options))

@@ -16,8 +16,8 @@ class CounterError(TracingError):
 def moving(array, index):
     """The view of an array that ranges of constant lengths choose, and the index of the others in it."""
     items = list(index) if isinstance(index, tuple) else [index]
-    if Ellipsis in [item for item in items if item is Ellipsis]:
-        at = next(position for position, item in enumerate(items) if item is Ellipsis)
+    at = next((position for position, item in enumerate(items) if item is Ellipsis), None)
+    if at is not None:
         given = sum(item is not None and item is not Ellipsis for item in items)
         items[at : at + 1] = [slice(None)] * (array.ndim - given)
     axis, part = 0, array
@@ -29,7 +29,8 @@ def moving(array, index):
             part = part._part((slice(None),) * axis + (places,))
             items[position] = slice(None)
         axis += 1
-    is_all = all(isinstance(item, slice) and item == slice(None) for item in items)
+    # Sizes that are not known are not compared.
+    is_all = all(isinstance(item, slice) and item.start is item.stop is item.step is None for item in items)
     return part, None if is_all else tuple(items)
 
 

@@ -6,6 +6,7 @@ others.
 """
 
 import builtins
+import collections
 import functools
 import types
 
@@ -15,7 +16,6 @@ from ._attempt import shared
 from ._broadloom import Function, Value
 from ._change import Changing
 from ._derived import Derived
-from ._loops import Loop
 from ._index import has_lazy, stacked
 from ._errors import DTypeError, TracingError
 from ._frames import is_foreign
@@ -26,6 +26,7 @@ from ._special import check_order
 from ._steps import MAX_UNROLLED, each, while_holds
 from ._syntax import EACH, OVER, WHILE, rewritten
 from ._views import opaque
+
 
 def contents(arguments):
     """What stands in the containers among the arguments, in order."""
@@ -47,8 +48,8 @@ class Names:
 
     def __init__(self, trace):
         self.trace = trace
-        # Loops whose steps had to be taken one after the other, by their code, and the last reason.
-        self.unrolled = {}
+        # How often the steps of a loop had to be taken one after the other, by their code.
+        self.unrolled = collections.Counter()
         # The steps that were taken one after the other, and how many loops of their own may have for that.
         self.steps, self.longest_unrolled = 0, MAX_UNROLLED
         # Arrays that share their elements with others.
@@ -96,10 +97,8 @@ class Names:
             return functools.partial(self.value(value.func), *value.args, **value.keywords)
         if isinstance(value, Function):
             return self.value(value.__wrapped__)
-        if isinstance(value, Loop):
-            return value.with_names(self.value)
         if isinstance(value, Derived):
-            return value.of(self.value(value.function))
+            return value.with_names(self.value)
         if type(value) is types.ModuleType and not is_foreign(value.__name__):
             return _Module(self, value)
         if id(value) in self.own and callable(value):

@@ -134,11 +134,11 @@ class Reached:
         found = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
         for cell in function.__closure__ or ():
             if id(cell) in self.own:
-                found += _content(cell)
+                found += content_of(cell)
             elif id(cell) not in self.seen:
                 self.seen.add(id(cell))
-                before = _content(cell)
-                self._keep(cell, lambda cell=cell, before=before: _are_same(before, _content(cell)),
+                before = content_of(cell)
+                self._keep(cell, lambda cell=cell, before=before: _are_same(before, content_of(cell)),
                            lambda cell=cell, before=before: fill(cell, *before), "a variable of an enclosing function")  # fmt: skip
                 found += before
         space = function.__globals__
@@ -163,9 +163,10 @@ def _are_same(before, now):
     return len(before) == len(now) and all(old is new for old, new in zip(before, now))
 
 
-def _content(cell):
+def content_of(cell):
+    """What a cell holds, in a list; nothing if it is empty, or if there is no cell."""
     try:
-        return [cell.cell_contents]
+        return [] if cell is None else [cell.cell_contents]
     except ValueError:
         return []
 
@@ -174,7 +175,7 @@ def fill(cell, *content):
     """Gives a cell its content, or none."""
     if content:
         (cell.cell_contents,) = content
-    elif _content(cell):
+    elif content_of(cell):
         del cell.cell_contents
 
 

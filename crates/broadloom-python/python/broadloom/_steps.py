@@ -8,20 +8,21 @@ unrolled.
 
 import contextlib
 import sys
+import types
 import weakref
 
 import numpy as np
 
-from ._attempt import check_change, innermost, refusal
+from ._attempt import check_change, innermost, refusal, root_of
 from ._broadloom import Value
-from ._counter import Counter
+from ._counter import Counter, is_integer
 from ._errors import DTypeError, Error, ShapeError, TracingError
 from ._frames import is_own
 from ._lazy import Array, Size
 from ._loops import repeated
 from ._moving import CounterError
 from ._over import as_over
-from ._reach import Reached, fill
+from ._reach import Reached, content_of, fill
 from ._structure import leaves, mapped
 from ._undefined import Undefined
 
@@ -95,10 +96,9 @@ class _Loop:
     def is_done(self):
         """Takes the steps, if they can be traced once. Raises why they cannot, if they cannot be unrolled either."""
         code = self.step.__code__
-        tried, _ = self.names.unrolled.get(code, (0, None))
-        if self.is_known and (tried >= _MAX_ATTEMPTS or code in _never):
+        if self.is_known and (self.names.unrolled[code] >= _MAX_ATTEMPTS or code in _never):
             return False
-        self.before = {name: _content(self.cells[name]) for name in self.assigned}
+        self.before = {name: content_of(self.cells[name]) for name in self.assigned}
         # Arrays for which only one variable stands.
         self.alone = set()
         for content in self.before.values():
@@ -122,7 +122,7 @@ class _Loop:
             if isinstance(error, CounterError):
                 _never.add(code)
             if self.is_known:
-                self.names.unrolled[code] = tried + 1, error
+                self.names.unrolled[code] += 1
                 return False
             if self.steps is not None and isinstance(self.steps.length, Size):
                 # With the sizes of the call it may be unrolled.
@@ -132,8 +132,8 @@ class _Loop:
     def _take(self):
         # What seems to change in place need not be found out.
         for name in self.changed:
-            for array in [item for item in _content(self.cells.get(name)) if isinstance(item, Array)]:
-                if (root := self._root(array._root or id(array))) is not None and not _is_in(root, self.places):
+            for array in [item for item in content_of(self.cells.get(name)) if isinstance(item, Array)]:
+                if (root := self._rootroot_of(array)) is not None and not _is_in(root, self.places):
                     self.places.append(root)
         for _ in range(_MAX_PASSES):
             for array in self.places:
@@ -248,7 +248,7 @@ class _Loop:
             value, old = pair
             if isinstance(old, (Array, np.ndarray)) and getattr(old, "_can_change", True):
                 value._let_change()
-            return Counter.of(value) if _is_python_integer(old) and value._is_number else value
+            return Counter.of(value) if is_integer(old) and value._is_number else value
 
         made = {}
         for name, value in carried["names"].items():
@@ -277,7 +277,7 @@ class _Loop:
             raise TracingError(f"a step changes {what}, which each step would have to do")
         self.attempt.check()
         self.counter = counter
-        self.final = {name: _content(self.cells[name]) for name in self.assigned}
+        self.final = {name: content_of(self.cells[name]) for name in self.assigned}
         return self._following(carried, begin), None
 
     def _following(self, carried, begin):
@@ -295,7 +295,7 @@ class _Loop:
             # Changed in place: the array itself is carried if the name still stands for it.
             old = dict(leaves(self.begin)).get(path)
             if at.get(path) is value and isinstance(old, Array):
-                root = self._root(old._root or id(old))
+                root = self._rootroot_of(old)
                 if root is None or _is_in(root, self.places):
                     raise TracingError(f"`{_shown(path)}` is changed in place by a step, and it is a view of another array")
                 self.places.append(root)
@@ -336,11 +336,11 @@ class _Loop:
         found = [(path, leaf) for path, leaf in leaves(ends) if isinstance(leaf, Array) and leaf.ndim]
         kept = set(map(id, self.places))
         for path, leaf in found:
-            if (leaf._root or id(leaf)) in kept and not self._is_placed(_name_of(path)):
+            if root_of(leaf) in kept and not self._is_placed(_name_of(path)):
                 raise TracingError(f"`{_shown(path)}` becomes another name of an array that a step changes in place: write `.copy()`")
         if not self.moved:
             return
-        roots = [leaf._root or id(leaf) for _, leaf in found]
+        roots = [root_of(leaf) for _, leaf in found]
         taken = {own[id(leaf)] for path, leaf in found if own.get(id(leaf), path) != path}
         exchanged = {path for path, leaf in found if own.get(id(leaf), path) != path} | set(self.moved)
         is_exchange = len(roots) == len(set(roots)) and not any(leaf._root in own for _, leaf in found)
@@ -359,8 +359,8 @@ class _Loop:
         for path, leaf in at:
             if not isinstance(leaf, Array) or not leaf.ndim:
                 continue
-            root = leaf._root or id(leaf)
-            same = [other for other, item in at if isinstance(item, Array) and (item._root or id(item)) == root]
+            root = root_of(leaf)
+            same = [other for other, item in at if isinstance(item, Array) and root_of(item) == root]
             if own.get(root) == path and leaf._root is None and len(same) == 1:
                 continue
             if root in own:
@@ -411,7 +411,6 @@ class _Loop:
             return init + final._offset * self.steps.length
         if self.is_known and not isinstance(final, (Value, tuple)):
             return final
-
         for path, leaf in leaves({name: last}):
             if path in self.sharing:
                 self.names.share(leaf)
@@ -429,18 +428,15 @@ class _Loop:
 
     def _explained(self, error):
         """The error of steps that have to be traced once, as their number is not known."""
-        if isinstance(error, NameError):
-            name = getattr(error, "name", None) or str(error).split("'")[1]
+        if isinstance(error, NameError) and error.name in self.cells:
+            name = error.name
             if name in self.hidden:
                 return DTypeError(self.hidden[name])
             what = "is defined only in the steps of the loop" if not self.before.get(name) else "has no value that steps can carry on"
             return TracingError(f"`{name}` {what}: give it an array or a number before the loop")
         made = error if isinstance(error, Error) else TracingError(f"{type(error).__name__}: {error}")
-        kind = type(made)
-        where = ""
-        if "-->" not in str(made):
-            where = _line(error)
-        return kind(f"{made}{where}\n\nThe steps of this loop are traced once, as their number is not known: what they do cannot depend on it.")
+        where = "" if "-->" in str(made) else _line(error)
+        return type(made)(f"{made}{where}\n\nThe steps of this loop are traced once, as their number is not known: what they do cannot depend on it.")
 
 
 # The references to an array that only one variable has: that of the cell, and those that are made when they are counted.
@@ -465,23 +461,12 @@ def _name_of(path):
     return path[2:].partition("'")[0]
 
 
-def _content(cell):
-    try:
-        return [cell.cell_contents] if cell is not None else []
-    except ValueError:
-        return []
-
-
 def _is_in(item, items):
     return any(item is other for other in items)
 
 
 def _is_in_places(row, places):
-    return isinstance(row, Array) and any((row._root or id(row)) == id(place) for place in places)
-
-
-def _is_python_integer(value):
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(row, Array) and any(root_of(row) == id(place) for place in places)
 
 
 def _is_carried(content):
@@ -494,7 +479,7 @@ def _is_carried(content):
 
 
 def _is_constant(value):
-    return value is None or isinstance(value, (bool, int, float, str, bytes, np.dtype, type(np))) or isinstance(value, type)
+    return value is None or isinstance(value, (int, float, str, bytes, type, np.dtype, types.ModuleType))
 
 
 def _mismatch(name, value, end, is_exact=False):

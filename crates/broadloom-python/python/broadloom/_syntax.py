@@ -53,7 +53,7 @@ def _rewritten(code, filename):
 
 
 def _has_loops(code):
-    if any("JUMP_BACKWARD" in item.opname or "POP_JUMP_BACKWARD" in item.opname for item in dis.get_instructions(code)):
+    if any("JUMP_BACKWARD" in item.opname for item in dis.get_instructions(code)):
         return True
     return any(_has_loops(item) for item in code.co_consts if isinstance(item, types.CodeType))
 
@@ -86,15 +86,19 @@ def _compiled(imports, node, kind, code):
     if kind:
         inner[0].type_params = []
     held = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in code.co_freevars]
-    nothing = ast.arguments([], [], None, [], [], None, [])
-    outer = ast.FunctionDef("<outer>", nothing, held + inner, [], None, None)
-    outer.type_params = []
-    made = ast.fix_missing_locations(ast.Module([*imports, outer], []))
+    made = ast.fix_missing_locations(ast.Module([*imports, _definition("<outer>", held + inner)], []))
     try:
         made = compile(made, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
         return None
     return _found(made, code)
+
+
+def _definition(name, body):
+    """A function without parameters."""
+    made = ast.FunctionDef(name, ast.arguments([], [], None, [], [], None, []), body, [], None, None)
+    made.type_params = []
+    return made
 
 
 def _found(made, code):
@@ -198,9 +202,7 @@ class _Rewriter(ast.NodeTransformer):
         if of_module := assigned & self.globals:
             declared.append(ast.Global(sorted(of_module)))
         body = _Continued().statements(body)
-        made = ast.FunctionDef(name, ast.arguments([], [], None, [], [], None, []), declared + body, [], None, None)
-        made.type_params = []
-        return _placed(made, node)
+        return _placed(_definition(name, declared + body), node)
 
 
 class _Continued(ast.NodeTransformer):

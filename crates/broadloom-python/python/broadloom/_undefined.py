@@ -7,28 +7,17 @@ class Undefined:
     """What a name stands for after a loop that defines it in its steps alone, which may be none."""
 
     def __init__(self, name):
-        object.__setattr__(self, "_name", name)
-
-    @property
-    def _refused_result(self):
-        return self._text()
-
-    def _text(self):
-        name = object.__getattribute__(self, "_name")
-        return f"`{name}` is defined only in the steps of the loop: give it a value before the loop, of the shape that it has at the end"
+        self._refused_result = (
+            f"`{name}` is defined only in the steps of the loop: give it a value before the loop, of the shape that it has at the end"
+        )
 
     def _refuse(self, *args, **kwargs):
-        raise TracingError(self._text())
-
-    def __getattr__(self, name):
-        raise TracingError(self._text())
-
-    def __str__(self):
-        raise TracingError(self._text())
+        raise TracingError(self._refused_result)
 
 
 for _method in (
     "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and rand or ror xor rxor neg pos "
-    "abs invert eq ne lt le gt ge bool int float index len iter getitem setitem call contains array array_ufunc array_function format"
+    "abs invert eq ne lt le gt ge bool int float index len iter getitem setitem call contains array array_ufunc array_function format "
+    "getattr str"
 ).split():
     setattr(Undefined, f"__{_method}__", Undefined._refuse)

@@ -3,7 +3,7 @@
 use super::{Parsed, Parser};
 use crate::error::{Mistake, Problem};
 use crate::source::Span;
-use crate::syntax::{Action, Header, Id, Name, StepsOf};
+use crate::syntax::{Action, Header, Id, Name, Statement, StepsOf};
 use crate::token::Token;
 
 impl Parser<'_> {
@@ -114,10 +114,12 @@ impl Parser<'_> {
         self.require_end()?;
         self.loops += 1;
         let span = self.tree.span(condition);
-        self.end_statement(Action::Loop(Header { steps: StepsOf::While, carried }), start, of_condition);
+        let exprs = of_condition as u32..self.tree.exprs.len() as u32;
+        let action = Action::Loop(Header { steps: StepsOf::While, carried });
+        self.tree.statements.push(Statement { action, span: start.to(self.previous()), exprs });
+        // The loop comes first, although its condition was read first.
         let exprs = first as u32..of_condition as u32;
-        let action = Action::While(condition);
-        self.tree.statements.push(crate::syntax::Statement { action, span, exprs });
+        self.tree.statements.push(Statement { action: Action::While(condition), span, exprs });
         Ok(())
     }
 }

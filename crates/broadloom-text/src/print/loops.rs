@@ -68,10 +68,7 @@ impl Printer<'_> {
         }
         let mut stacked = Vec::new();
         for expr in &repeated.stacked {
-            let mut name = self.fresh_name();
-            while self.taken.contains(&name) {
-                name.push('_');
-            }
+            let name = self.fresh_name();
             let value = text(self, *expr);
             self.line(&format!("stack {name} = {value}"));
             stacked.push(name);

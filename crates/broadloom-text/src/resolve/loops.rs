@@ -25,7 +25,8 @@ pub(super) struct OpenSteps {
     others: Vec<Box<str>>,
     carried: Vec<CarriedName>,
     stacked: Vec<(Name, ExprId)>,
-    steps: Steps,
+    /// What determines the steps; `None` as long as a condition has not been met.
+    steps: Option<Repeat>,
     pub(super) span: Span,
 }
 
@@ -38,14 +39,6 @@ struct CarriedName {
     /// Whether it is a number still, because nothing has given it a dtype.
     is_number: bool,
     next: Option<ExprId>,
-}
-
-/// What determines the steps.
-#[derive(Debug)]
-enum Steps {
-    Known(Repeat),
-    /// A condition that has not been met.
-    While,
 }
 
 impl Resolver<'_> {
@@ -76,17 +69,17 @@ impl Resolver<'_> {
         }
         let mut arrays: Vec<(&str, ExprId)> = Vec::new();
         let (counter, steps) = match steps {
-            StepsOf::Range { counter, count } => (Some(counter), Steps::Known(self.times(*count)?)),
+            StepsOf::Range { counter, count } => (Some(counter), Some(self.times(*count)?)),
             StepsOf::Rows { counter, rows } => {
                 for (name, id) in rows {
                     let expr = self.tensor(*id, DType::F64)?;
                     arrays.push((&name.text, expr.unwrap_or_else(|| self.graph.poison())));
                 }
-                (counter.as_ref(), Steps::Known(Repeat::Along(None)))
+                (counter.as_ref(), Some(Repeat::Along(None)))
             }
-            StepsOf::While => (None, Steps::While),
+            StepsOf::While => (None, None),
         };
-        let call = if matches!(steps, Steps::While) { "while" } else { "for" };
+        let call = if steps.is_some() { "for" } else { "while" };
         let site = self.sites.site(span);
         let open =
             self.graph.begin_loop(call, counter.map_or("step", |name| &name.text), &initial, &arrays, site);
@@ -111,7 +104,7 @@ impl Resolver<'_> {
 
     /// Begins a loop of which nothing is known, so that only its first line is reported.
     pub(super) fn begin_broken_loop(&mut self, span: Span) {
-        let (tree, names, steps) = (self.tree.clone(), self.names.clone(), Steps::While);
+        let (tree, names, steps) = (self.tree.clone(), self.names.clone(), None);
         let (others, carried, stacked) = (Vec::new(), Vec::new(), Vec::new());
         self.loops.push(OpenSteps {
             open: None,
@@ -152,9 +145,9 @@ impl Resolver<'_> {
     pub(super) fn condition(&mut self, id: Id, span: Span) -> Outcome<()> {
         let poison = self.graph.poison();
         // A wrong condition is one all the same: only it is reported.
-        self.innermost("a condition belongs to a loop", span)?.steps = Steps::Known(Repeat::While(poison));
+        self.innermost("a condition belongs to a loop", span)?.steps = Some(Repeat::While(poison));
         let condition = self.tensor(id, DType::Bool)?.unwrap_or(poison);
-        self.innermost("a condition belongs to a loop", span)?.steps = Steps::Known(Repeat::While(condition));
+        self.innermost("a condition belongs to a loop", span)?.steps = Some(Repeat::While(condition));
         Ok(())
     }
 
@@ -256,19 +249,16 @@ impl Resolver<'_> {
             // Loops around this one, which are tried again, begin with what is known of it.
             self.dtypes_of_numbers.clear();
         }
-        let repeat = match steps {
-            Steps::Known(repeat) => repeat,
-            Steps::While => {
-                self.graph.abandon_loop(&open);
-                let stacked = stacked.into_iter().map(|(name, _)| name);
-                for name in carried.into_iter().map(|carried| carried.name).chain(stacked) {
-                    self.names.insert(name.text, Value::Poison);
-                }
-                let mistake = Mistake::new(Problem::Program { what: "`loop` has no condition" }, span);
-                return Err(Box::new(
-                    mistake.help("write `while ..` before `end`, or count the steps: `for t in range(10)`"),
-                ));
+        let Some(repeat) = steps else {
+            self.graph.abandon_loop(&open);
+            let stacked = stacked.into_iter().map(|(name, _)| name);
+            for name in carried.into_iter().map(|carried| carried.name).chain(stacked) {
+                self.names.insert(name.text, Value::Poison);
             }
+            let mistake = Mistake::new(Problem::Program { what: "`loop` has no condition" }, span);
+            return Err(Box::new(
+                mistake.help("write `while ..` before `end`, or count the steps: `for t in range(10)`"),
+            ));
         };
         let values: Vec<ExprId> = stacked.iter().map(|(_, value)| *value).collect();
         let mut results = Vec::new();

@@ -11,8 +11,7 @@ impl Resolver<'_> {
     pub(super) fn recurrence(&mut self, of: Recurrence, call: &Call) -> Outcome<Option<ExprId>> {
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
         let axis = self.one_axis(call, if of.is_of_series() { 0 } else { -1 })?;
-        let meets = self.graph.dtype(x);
-        let meets = if meets.is_float() { meets.arithmetic() } else { DType::F64 };
+        let meets = self.graph.dtype(x).fractional();
         let made = match of {
             Recurrence::EwmMean | Recurrence::EwmVar | Recurrence::EwmStd => {
                 let Some(alpha) = self.numbered(call, "alpha", meets)? else { return Ok(None) };

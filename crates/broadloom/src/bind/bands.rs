@@ -107,7 +107,7 @@ fn packed_bytes(kernel: &Kernel, values: &Values) -> i64 {
     let arrays = kernel.accesses.iter().filter(|access| access.buffer.is_some());
     let same = arrays.filter(|access| access.strides.iter().all(|(axis, _)| is_same(*axis)));
     let bytes = same.map(|access| {
-        let moved = access.strides.iter().filter(|(axis, _)| kernel.shared().all(|shared| shared != *axis));
+        let moved = access.strides.iter().filter(|(axis, _)| !kernel.shares(*axis));
         let lengths = moved.map(|(axis, _)| length(*axis));
         lengths.fold(access.dtype.size() as i64, i64::saturating_mul)
     });

@@ -39,5 +39,5 @@ pub(crate) use outputs::{BoundOutput, check_output_type};
 pub(crate) use passed::Passed;
 pub(crate) use rules::SizeRules;
 pub(crate) use sizes::{Given, Values, evaluate};
-pub(crate) use stages::{BoundLoop, BoundPart, BoundStage, BoundTimes, Place, Strips};
+pub(crate) use stages::{BoundCarried, BoundLoop, BoundPart, BoundStage, BoundTimes, Place, Strips};
 pub(crate) use threads::{Call, Division, Launch};

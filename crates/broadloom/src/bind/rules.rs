@@ -60,7 +60,7 @@ impl SizeRules {
         let mut seen = HashSet::new();
         let mut takes = Vec::new();
         // A loop may not step at all: its step is a graph with rules of its own.
-        let innermost = if graph.has_loops() { graph.innermost() } else { vec![None; graph.len()] };
+        let innermost = graph.innermost();
         for expr in graph.exprs() {
             if seen.insert(graph.shape(expr)) {
                 needed.extend(graph.shape(expr).iter().flat_map(Dim::symbols));

@@ -13,6 +13,7 @@ use crate::limits::Work;
 use crate::staged::{CompiledLoop, CompiledPart, CompiledStage, CompiledTimes, Staged};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::StepValue;
+use broadloom_ir::shape::Shape;
 use broadloom_ir::stages::{Destination as Target, Rows, RowsView, Source};
 use broadloom_ir::{ExprId, SymbolId};
 use smallvec::SmallVec;
@@ -152,8 +153,7 @@ pub(super) fn bind_stages<'g>(
     let mut slots = Vec::new();
     for slot in &staged.slots {
         let elements = count(&slot.shape, &values)?;
-        let shape: Vec<usize> = slot.shape.iter().map(|dim| size(dim, &values)).collect::<Result<_, _>>()?;
-        let geometry = Geometry::dense(slot.dtype, &shape);
+        let geometry = dense(slot.dtype, &slot.shape, &values)?;
         let base = match slot.output.map(|output| (output, destinations[output])) {
             _ if elements == 0 => Base::Nothing,
             Some((output, Destination::Own)) => Base::Output(output),
@@ -187,8 +187,14 @@ pub(super) fn bind_stages<'g>(
                     BoundTimes::Fixed(times) => times.unsigned_abs(),
                     BoundTimes::Count(_) | BoundTimes::While(_) => u64::MAX,
                 };
-                if let Some(step) = &bound.step {
-                    work = added(work, step.binding.work, times);
+                let condition = match &bound.steps {
+                    BoundTimes::While(condition) => Some(&**condition),
+                    BoundTimes::Fixed(_) | BoundTimes::Count(_) => None,
+                };
+                // A step that only moves values takes time, too.
+                work = added(work, Work { bytes: 0, operations: 1, total: 1 }, times);
+                for part in bound.step.iter().chain(condition) {
+                    work = added(work, part.binding.work, times);
                 }
                 BoundStage::Loop(Box::new(bound))
             }
@@ -212,6 +218,12 @@ pub(super) fn bind_stages<'g>(
     let arena_bytes = start.checked_add(part_bytes).filter(|bytes| isize::try_from(*bytes).is_ok());
     let arena_bytes = arena_bytes.ok_or(BindError::TooLarge { elements: i64::MAX, dtype: DType::U8 })?;
     Ok(Binding { values, outputs, code: BoundCode::Stages(stages), copies, arena_bytes, work })
+}
+
+/// Returns the layout of an array of this shape, dense in row-major order.
+fn dense(dtype: DType, shape: &Shape, values: &Values) -> Result<Geometry, BindError> {
+    let shape: SmallVec<[usize; 4]> = shape.iter().map(|dim| size(dim, values)).collect::<Result<_, _>>()?;
+    Ok(Geometry::dense(dtype, &shape))
 }
 
 fn added(all: Work, more: Work, times: u64) -> Work {
@@ -286,9 +298,7 @@ impl Binder<'_, '_> {
                     (row.transpose()?, Place::Step(*value))
                 }
                 (Source::Step(value), _) => {
-                    let shape: SmallVec<[usize; 4]> =
-                        info.shape.iter().map(|dim| size(dim, self.values)).collect::<Result<_, _>>()?;
-                    (Some(Geometry::dense(info.dtype, &shape)), Place::Step(*value))
+                    (Some(dense(info.dtype, &info.shape, self.values)?), Place::Step(*value))
                 }
                 (source, _) => match self.source(*source) {
                     Some((geometry, base)) => (Some(geometry), Place::Outer(base)),
@@ -374,8 +384,9 @@ impl Binder<'_, '_> {
         }
         let stacked = of.stacked.iter().map(|slot| {
             let (geometry, base) = &self.slots[*slot];
-            let row: usize = geometry.axes.iter().skip(1).map(|axis| axis.size as usize).product();
-            (*base, row * geometry.dtype.size())
+            // Without steps there is no row, whatever its sizes.
+            let steps = geometry.axes.first().map_or(1, |axis| axis.size as usize);
+            (*base, geometry.count().checked_div(steps).unwrap_or(0) * geometry.dtype.size())
         });
         let stacked = stacked.collect();
         let counter = self.arena.add(1, DType::I64)?;

@@ -304,7 +304,7 @@ pub(super) fn least_steps(kernel: &Kernel) -> i64 {
 /// Returns whether the steps belong to the row axis of a contraction.
 pub(super) fn is_contracted(kernel: &Kernel) -> bool {
     let is_shared = |stmt: &Stmt| match stmt {
-        Stmt::Contract(contract) => kernel.shared().any(|axis| axis == contract.rows),
+        Stmt::Contract(contract) => kernel.shares(contract.rows),
         _ => false,
     };
     kernel.statements().any(is_shared)

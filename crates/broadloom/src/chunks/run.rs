@@ -498,13 +498,7 @@ fn run<'i>(
     let inputs: Ordered<'i> = inputs.collect::<Result<_, DimError>>().map_err(BindError::from)?;
     let bound = Bound::of_ordered(kernel.executable.inner().clone(), inputs, given);
     let results = bound.map_err(CallError::from).and_then(|bound| Ok(bound.run()?));
-    let of_whole = |mut error: CallError| {
-        if let Some((expr, ..)) = error.origin_mut() {
-            *expr = kernel.part.origins[expr.index()];
-        }
-        error
-    };
-    Ok(results.map_err(of_whole)?.into_arrays().collect())
+    Ok(results.map_err(|error| error.of_part(&kernel.part.origins))?.into_arrays().collect())
 }
 
 /// Merges the results of two neighbouring pieces.

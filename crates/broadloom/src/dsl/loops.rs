@@ -6,8 +6,8 @@ use super::tensor::Tensor;
 use broadloom_ir::ExprId;
 use broadloom_ir::graph::{OpenLoop, Repeat, Site};
 
-/// A number of steps: a number, a size, or an integer tensor of rank 0, whose value each run reads. Negative numbers stand for
-/// no step.
+/// A number of steps: a number, a size, or an integer tensor of rank 0, whose value each run reads. A negative number
+/// means 0 steps.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -71,17 +71,11 @@ pub fn repeat<const N: usize>(
 ) -> [Tensor; N] {
     let site = Site::caller();
     let Times(times) = times.into();
-    let (count, size) = match times {
-        Kind::Size(size) => (None, Some(size)),
-        Kind::Value(count) => (Some(count), None),
+    let run = |values: Vec<Tensor>, counter: Tensor| Stepped {
+        next: step(counter, array(&values)).to_vec(),
+        ..Stepped::default()
     };
-    let run = |values: Vec<Tensor>, counter: Tensor| (step(counter, array(&values)).to_vec(), Vec::new());
-    let repeat = |dim: Option<&broadloom_ir::dim::Dim>, _: Option<ExprId>| match count {
-        Some(count) => Repeat::Times(count.expr),
-        None => Repeat::Along(dim.cloned()),
-    };
-    let before: Vec<Tensor> = carried.into_iter().chain(count).collect();
-    array(&build("repeat", (&before, size), (&carried, &[]), false, site, run, repeat))
+    array(&build("repeat", (&carried, &[]), Some(times), site, run))
 }
 
 /// Repeats a step as long as a condition on the carried values holds (`bool[]`), and returns what it carries after the last
@@ -104,15 +98,12 @@ pub fn repeat_while<const N: usize>(
     step: impl FnOnce([Tensor; N]) -> [Tensor; N],
 ) -> [Tensor; N] {
     let site = Site::caller();
-    let run = |values: Vec<Tensor>, _| {
-        let holds = condition(array(&values));
-        (step(array(&values)).to_vec(), vec![holds])
+    let run = |values: Vec<Tensor>, _| Stepped {
+        condition: Some(condition(array(&values))),
+        next: step(array(&values)).to_vec(),
+        stacked: Vec::new(),
     };
-    let repeat = |_: Option<&broadloom_ir::dim::Dim>, condition: Option<ExprId>| match condition {
-        Some(condition) => Repeat::While(condition),
-        None => Repeat::Along(None),
-    };
-    array(&build("repeat_while", (&carried, None), (&carried, &[]), true, site, run, repeat))
+    array(&build("repeat_while", (&carried, &[]), None, site, run))
 }
 
 /// Takes a step for each row of arrays, the elements of their leading axes, in order. Returns what the last step carries, and
@@ -141,11 +132,9 @@ pub fn scan<const N: usize, const M: usize, const K: usize>(
     let run = |values: Vec<Tensor>, _| {
         let (carried, rows) = values.split_at(N);
         let (next, stacked) = step(array(carried), array(rows));
-        (next.to_vec(), stacked.to_vec())
+        Stepped { condition: None, next: next.to_vec(), stacked: stacked.to_vec() }
     };
-    let before: Vec<Tensor> = carried.into_iter().chain(rows).collect();
-    let along = |_: Option<&broadloom_ir::dim::Dim>, _| Repeat::Along(None);
-    let results = build("scan", (&before, None), (&carried, &rows), false, site, run, along);
+    let results = build("scan", (&carried, &rows), None, site, run);
     (array(&results), array(results.get(N..).unwrap_or_default()))
 }
 
@@ -155,27 +144,39 @@ fn array<const N: usize>(tensors: &[Tensor]) -> [Tensor; N] {
     std::array::from_fn(|at| tensors.get(at).or(tensors.last()).copied().unwrap_or_else(none))
 }
 
-/// Builds a loop: its steps by `run`, which returns the next values, and the stacked ones, or the
-/// condition if it has one.
+/// What a step makes of the values that it gets.
+#[derive(Default)]
+struct Stepped {
+    /// Whether the step is taken.
+    condition: Option<Tensor>,
+    next: Vec<Tensor>,
+    stacked: Vec<Tensor>,
+}
+
+/// Builds a loop with the steps of `run`. Without a number of times, it has a condition, or a step for each row.
 fn build(
     call: &'static str,
-    (before, size): (&[Tensor], Option<Dim>),
     (carried, rows): (&[Tensor], &[Tensor]),
-    has_condition: bool,
+    times: Option<Kind>,
     site: Site,
-    run: impl FnOnce(Vec<Tensor>, Tensor) -> (Vec<Tensor>, Vec<Tensor>),
-    repeat: impl FnOnce(Option<&broadloom_ir::dim::Dim>, Option<ExprId>) -> Repeat,
+    run: impl FnOnce(Vec<Tensor>, Tensor) -> Stepped,
 ) -> Vec<Tensor> {
+    let (count, size) = match times {
+        Some(Kind::Value(count)) => (Some(count), None),
+        Some(Kind::Size(size)) => (None, Some(size)),
+        None => (None, None),
+    };
+    let before: Vec<Tensor> = carried.iter().chain(rows).copied().chain(count).collect();
     if before.is_empty() {
         return Vec::new();
     }
-    let key = registry::home(before);
+    let key = registry::home(&before);
     let names: Vec<String> = (0..carried.len()).map(|number| format!("value {number}")).collect();
     let initial: Vec<(&str, ExprId)> =
         names.iter().map(String::as_str).zip(carried.iter().map(|tensor| tensor.expr)).collect();
     let arrays: Vec<(&str, ExprId)> = rows.iter().map(|tensor| ("row", tensor.expr)).collect();
     let mut begun: Option<OpenLoop> = None;
-    let first = registry::build(key, before, &[], site, |graph, _| {
+    let first = registry::build(key, &before, &[], site, |graph, _| {
         let open = graph.begin_loop(call, "step", &initial, &arrays, site);
         let counter = open.counter;
         begun = Some(open);
@@ -184,18 +185,19 @@ fn build(
     let tensor = |expr: ExprId| Tensor { graph: first.graph, expr };
     let Some(open) = begun else { return vec![first] };
     let values = open.carried.iter().chain(&open.rows).map(|expr| tensor(*expr)).collect();
-    let (next, others) = run(values, tensor(open.counter));
-    let used: Vec<Tensor> = next.iter().chain(&others).copied().collect();
+    let Stepped { condition, next, stacked } = run(values, tensor(open.counter));
+    let used: Vec<Tensor> = condition.iter().chain(&next).chain(&stacked).copied().collect();
     let dims: Vec<Dim> = size.into_iter().collect();
     let mut results: Vec<ExprId> = Vec::new();
     let last = registry::build(key, &used, &dims, site, |graph, dims| {
         let exprs =
             |tensors: &[Tensor]| -> Vec<ExprId> { tensors.iter().map(|tensor| tensor.expr).collect() };
-        let (stacked, holds) = match has_condition {
-            true => (Vec::new(), others.first().map(|holds| holds.expr)),
-            false => (exprs(&others), None),
+        let repeat = match (condition, count) {
+            (Some(condition), _) => Repeat::While(condition.expr),
+            (None, Some(count)) => Repeat::Times(count.expr),
+            (None, None) => Repeat::Along(dims.first().cloned()),
         };
-        results = graph.end_loop(open, &repeat(dims.first(), holds), &exprs(&next), &stacked);
+        results = graph.end_loop(open, &repeat, &exprs(&next), &exprs(&stacked));
         results.last().copied().unwrap_or_else(|| graph.poison())
     });
     match results.is_empty() {

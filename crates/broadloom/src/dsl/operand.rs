@@ -2,7 +2,6 @@
 
 use super::Tensor;
 use broadloom_ir::ExprId;
-use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Graph, Literal, Site};
 use half::{bf16, f16};
 
@@ -43,8 +42,7 @@ impl Operand {
 
     /// Returns the expression; a number takes the dtype of floats in which a tensor is computed with floats.
     pub(super) fn beside_float(self, graph: &mut Graph, tensor: ExprId, site: Site) -> ExprId {
-        let dtype = graph.dtype(tensor);
-        let dtype = if dtype.is_float() { dtype.arithmetic() } else { DType::F64 };
+        let dtype = graph.dtype(tensor).fractional();
         match self.0 {
             Kind::Tensor(tensor) => tensor.expr,
             Kind::Literal(literal) => graph.literal(literal, dtype, site),

@@ -65,8 +65,7 @@ impl Explained {
 
     /// Returns the expression of the whole graph for which one of the part was made.
     pub(super) fn origin(&self, expr: ExprId) -> ExprId {
-        let origin = self.origins.as_ref().and_then(|origins| origins.get(expr.index()));
-        origin.copied().unwrap_or(expr)
+        origin(self.origins.as_ref(), expr)
     }
 
     /// Prints the kernels, and what is stored between them.
@@ -147,6 +146,11 @@ impl Explained {
         }
         Ok(())
     }
+}
+
+/// Returns the expression of the whole graph for which one of a part was made, if the two are not the same.
+pub(super) fn origin(origins: Option<&Arc<[ExprId]>>, expr: ExprId) -> ExprId {
+    origins.and_then(|origins| origins.get(expr.index())).copied().unwrap_or(expr)
 }
 
 /// Returns the bytes of an array.

@@ -1,6 +1,6 @@
 //! The parts of graphs with loops.
 
-use super::part::Explained;
+use super::part::{Explained, origin};
 use crate::bind::{BoundCode, BoundPart, BoundStage, BoundTimes, SymbolNames};
 use crate::compiled::{Code, Inner};
 use crate::staged::{CompiledLoop, CompiledPart, CompiledStage, CompiledTimes};
@@ -43,7 +43,7 @@ fn add(
     let mut part = |part: &CompiledPart, bound: Option<&BoundPart>, more: String| {
         let of_whole: Arc<[ExprId]> = match origins {
             None => part.origins.clone(),
-            Some(outer) => part.origins.iter().map(|expr| of(Some(outer), *expr)).collect(),
+            Some(_) => part.origins.iter().map(|expr| origin(origins, *expr)).collect(),
         };
         let headings: Vec<String> = headings.iter().cloned().chain([more]).collect();
         add(parts, &part.inner, bound.map(|bound| &bound.binding.code), &headings, Some(&of_whole));
@@ -97,11 +97,6 @@ fn steps(inner: &Inner, of: &CompiledLoop) -> String {
         CompiledTimes::Count(_) => "as many steps as a number says".to_owned(),
         CompiledTimes::While(_) => "while the condition holds".to_owned(),
     }
-}
-
-/// Returns the expression for which one of a part was made.
-fn of(origins: Option<&Arc<[ExprId]>>, expr: ExprId) -> ExprId {
-    origins.and_then(|origins| origins.get(expr.index())).copied().unwrap_or(expr)
 }
 
 /// Returns the bytes that loops and what they begin with store.

@@ -104,6 +104,18 @@ pub enum RunError {
     UnknownKernel(#[from] UnknownKernel),
 }
 
+/// The expression that caused an error, its place and its function.
+type Origin<'e> = (&'e mut ExprId, &'e mut Site, &'e mut Box<str>);
+
+/// Replaces the expression of a part that caused an error by the one of the whole graph for which it was made.
+fn set_origin(of: Option<Origin<'_>>, origins: &[ExprId]) {
+    if let Some((expr, ..)) = of
+        && let Some(origin) = origins.get(expr.index())
+    {
+        *expr = *origin;
+    }
+}
+
 impl RunError {
     /// Returns the code of the kind of error.
     pub fn code(&self) -> &'static str {
@@ -180,16 +192,12 @@ impl RunError {
 
     /// Returns the error of a part of a graph in terms of the whole.
     pub(super) fn of_part(mut self, origins: &[ExprId]) -> RunError {
-        if let Some((expr, _, _)) = self.origin_mut()
-            && let Some(origin) = origins.get(expr.index())
-        {
-            *expr = *origin;
-        }
+        set_origin(self.origin_mut(), origins);
         self
     }
 
     /// Returns the expression that failed, its place and its function.
-    fn origin_mut(&mut self) -> Option<(&mut ExprId, &mut Site, &mut Box<str>)> {
+    fn origin_mut(&mut self) -> Option<Origin<'_>> {
         match self {
             RunError::IndexOutOfRange { expr, site, call, .. }
             | RunError::NoSuchSegment { expr, site, call, .. }
@@ -319,8 +327,14 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// Returns the error of a part of a graph in terms of the whole.
+    pub(crate) fn of_part(mut self, origins: &[ExprId]) -> CallError {
+        set_origin(self.origin_mut(), origins);
+        self
+    }
+
     /// Returns the expression in the compiled graph that caused the error, its place and its function.
-    pub(crate) fn origin_mut(&mut self) -> Option<(&mut ExprId, &mut Site, &mut Box<str>)> {
+    pub(crate) fn origin_mut(&mut self) -> Option<Origin<'_>> {
         match self {
             CallError::Run(error) => error.origin_mut(),
             CallError::Bind(BindError::EmptyTable(table)) => {

@@ -115,9 +115,7 @@ fn run_kernels(
             let mut arguments: Arguments = SmallVec::from_slice(&call.arguments);
             let params = arguments.len() - call.bases.len();
             for (argument, base) in arguments[params..].iter_mut().zip(&call.bases) {
-                // Targets are 64-bit, and the distance was checked as bytes of an array, so it fits.
-                let distance = argument.cast_signed() as isize;
-                *argument = pointer(*base).wrapping_offset(distance).expose_provenance() as u64;
+                set_pointer(argument, pointer(*base));
             }
             arguments
         });
@@ -143,6 +141,13 @@ fn nothing() -> *mut u8 {
         true => std::ptr::without_provenance_mut(64),
         false => ZEROS.as_ptr().cast_mut().cast(),
     }
+}
+
+/// Makes the argument that is a distance in an array the pointer to that place.
+pub(super) fn set_pointer(argument: &mut u64, array: *mut u8) {
+    // Targets are 64-bit, and the distance was checked as bytes of an array, so it fits.
+    let distance = argument.cast_signed() as isize;
+    *argument = array.wrapping_offset(distance).expose_provenance() as u64;
 }
 
 /// The arguments of a call: params and pointers.

@@ -1,10 +1,12 @@
 //! Runs the stages of a graph with loops: parts one after the other, and the steps of loops.
 #![allow(unsafe_code, reason = "counters are written, and carried values copied, in the memory of the call")]
 
-use super::launch::{Arguments, Shares, run_bound, run_call};
+use super::launch::{Arguments, Shares, run_bound, run_call, set_pointer};
 use super::{RunError, RunOptions};
 use crate::array::copy_from_array;
-use crate::bind::{Base, BoundCode, BoundLoop, BoundPart, BoundStage, BoundTimes, Place, Strips};
+use crate::bind::{
+    Base, BoundCarried, BoundCode, BoundLoop, BoundPart, BoundStage, BoundTimes, Place, Strips,
+};
 use crate::cache::lock;
 use broadloom_ir::graph::StepValue;
 use broadloom_jit::Failure;
@@ -115,16 +117,10 @@ impl<'r> Running<'r> {
                     break;
                 }
             }
-            let mut next = self.current.clone();
-            if !bound.is_in_place {
-                for (number, carried) in bound.carried.iter().enumerate() {
-                    next[number] = match carried.moved {
-                        Some(from) => self.current[from],
-                        // There is one for each value that a step computes.
-                        None => self.free[carried.kind].pop().unwrap_or(next[number]),
-                    };
-                }
-            }
+            let next = match bound.is_in_place {
+                true => self.current.clone(),
+                false => self.arrays_after(),
+            };
             if let Some(step) = &bound.step {
                 self.part(step, &next, options).map_err(at_step)?;
             }
@@ -183,9 +179,7 @@ impl<'r> Running<'r> {
                 }
                 Place::Condition => std::ptr::null_mut(),
             };
-            // Targets are 64-bit, and the distance was checked as bytes of an array, so it fits.
-            let distance = arguments[argument].cast_signed() as isize;
-            arguments[argument] = start.wrapping_offset(distance).expose_provenance() as u64;
+            set_pointer(&mut arguments[argument], start);
         }
         let strip = |start: i64| -> Result<(), RunError> {
             let range = start..launch.extent.min(start.saturating_add(strips.length));
@@ -253,11 +247,23 @@ impl<'r> Running<'r> {
         }
     }
 
-    /// Returns an array for a carried value of this kind: there is always one.
+    /// Returns the arrays of the carried values after a step.
+    fn arrays_after(&mut self) -> SmallVec<[*mut u8; 4]> {
+        let carried = self.bound.carried.iter().enumerate();
+        let array = |(number, carried): (usize, &BoundCarried)| match carried.moved {
+            Some(from) => self.current[from],
+            None => self.take(number),
+        };
+        carried.map(array).collect()
+    }
+
+    /// Returns an array for a carried value, which holds none. Each kind has as many as it has carried values, and as many again
+    /// for those that a step computes, but one at least: there is always one.
     fn take(&mut self, number: usize) -> *mut u8 {
         let carried = &self.bound.carried[number];
-        let free = &mut self.free[carried.kind];
-        free.pop().unwrap_or_else(|| (self.pointer)(carried.result))
+        let free = self.free[carried.kind].pop();
+        debug_assert!(free.is_some(), "all arrays of a kind hold carried values");
+        free.unwrap_or_else(|| (self.pointer)(carried.result))
     }
 
     /// Makes an array free that holds no carried value any more.
@@ -282,7 +288,7 @@ impl<'r> Running<'r> {
             }
             if self.current[number + 1..].contains(&result) {
                 // Another value is there, which is still needed.
-                let array = self.free[carried.kind].pop().unwrap_or(result);
+                let array = self.take(number);
                 self.copy(result, array, carried.bytes);
                 self.current[number + 1..].iter_mut().filter(|at| **at == result).for_each(|at| *at = array);
             }

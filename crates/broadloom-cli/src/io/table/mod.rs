@@ -360,7 +360,7 @@ impl Table {
             .map_or(String::new(), |good| format!(", and {:?} in {} is one", good.text, self.place(good)));
         let what = format!("column {title:?}, {}: {text:?} is not a {wanted}{beside}", self.place(bad));
         let failure = self.content.wrong(&what);
-        // What has digits is not missing, but written in another way, and truth values are none that numbers leave out.
+        // What has digits is not missing, but written in another way; `True` and `False` are not missing numbers.
         let is_truth = matches!(Reads::Numbers.read(text, &Spelling::default()), Cell::Truth(_));
         match is_truth || text.contains(|letter: char| letter.is_numeric()) {
             true => failure,

@@ -58,16 +58,6 @@ impl Derivation<'_> {
         (first, all)
     }
 
-    /// Returns the expressions of the values of a step that the loop gives.
-    fn step_values(&self, of: LoopId) -> HashMap<StepValue, ExprId> {
-        let entries = self.graph.entries.iter().enumerate();
-        let values = entries.filter_map(|(index, entry)| match &entry.node {
-            Node::Step { of: its, value, .. } if *its == of => Some((*value, ExprId::new(index))),
-            _ => None,
-        });
-        values.collect()
-    }
-
     /// Returns what depends on a step of a loop, or of one in it, whose ids are larger.
     fn of_step(&self, repeated: &Loop) -> BTreeSet<ExprId> {
         let mut reached: BTreeSet<ExprId> = BTreeSet::new();
@@ -157,7 +147,7 @@ impl Derivation<'_> {
             };
             Some((expr, image?))
         };
-        self.step_values(repeated.id).into_iter().filter_map(image).collect()
+        self.graph.step_values(repeated.id).filter_map(image).collect()
     }
 
     /// Returns the tangents of the results of a loop; `None` for those that are no floats.

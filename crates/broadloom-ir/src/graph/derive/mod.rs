@@ -254,7 +254,7 @@ impl Graph {
 
 impl Derivation<'_> {
     fn number(&mut self, value: f64, dtype: DType) -> Result<ExprId, Problem> {
-        self.graph.insert_constant(Scalar::F64(value).cast(dtype), self.site)
+        self.graph.number(value, dtype, self.site)
     }
 
     fn op(&mut self, op: Op, operands: &[ExprId]) -> Result<ExprId, Problem> {

@@ -143,7 +143,7 @@ impl<'p, 'g> Partial for Term<'p, 'g> {
     fn number(self, value: f64) -> Self {
         self.page.write(|graph| {
             let dtype = graph.dtype(self.expr);
-            graph.insert_constant(Scalar::F64(value).cast(dtype), self.page.site)
+            graph.number(value, dtype, self.page.site)
         })
     }
 

@@ -195,23 +195,15 @@ fn slope(value: &mut dyn FnMut(f64) -> f64) -> f64 {
 fn derivatives_are_the_limits_of_differences() {
     let mut wrong = String::new();
     let mut count = 0;
-    for (shapes, losses) in CASES {
-        for loss in *losses {
-            count += 1;
-            let text = std::panic::catch_unwind(|| differs(shapes, loss));
-            let text = text.unwrap_or_else(|_| Some("panicked".to_owned()));
-            if let Some(text) = text {
-                wrong.push_str(&format!("\n{loss}: {text}"));
-            }
-        }
-    }
-    for loss in LOOPS {
-        let text = std::panic::catch_unwind(|| differs(CASES[0].0, loss));
+    let cases = CASES.iter().flat_map(|(shapes, losses)| losses.iter().map(move |loss| (*shapes, *loss)));
+    for (shapes, loss) in cases.chain(LOOPS.iter().map(|loss| (CASES[0].0, *loss))) {
+        count += 1;
+        let text = std::panic::catch_unwind(|| differs(shapes, loss));
         if let Some(text) = text.unwrap_or_else(|_| Some("panicked".to_owned())) {
             wrong.push_str(&format!("\n{loss}: {text}"));
         }
     }
-    assert!(count > 80, "{count} losses");
+    assert!(count > 98, "{count} losses");
     assert!(wrong.is_empty(), "{wrong}");
 }
 

@@ -71,7 +71,7 @@ fn positions_are_written_in_place() {
 /// Axes before those of the positions have loops of their own: nothing is copied, whatever the order of the axes.
 #[test]
 fn positions_along_any_axes_are_written_in_place() {
-    let explained = |change: fn(Tensor, Tensor, Tensor) -> Tensor| {
+    let explained = |reads_j: bool, change: fn(Tensor, Tensor, Tensor) -> Tensor| {
         let g = Graph::new();
         let [n, m, p, k] = g.symbols(["n", "m", "p", "k"]);
         let x = g.input::<f64>("x", shape![n, m, p]);
@@ -86,7 +86,7 @@ fn positions_along_any_axes_are_written_in_place() {
             (data, result)
         };
         let (data, refused) = run([1, 0], [2, 3]);
-        assert_eq!(refused.is_err(), explanation.to_string().contains("load j"), "{explanation}");
+        assert_eq!(refused.is_err(), reads_j, "{explanation}");
         assert!(refused.is_ok() || data == [0.0; 12], "{explanation}");
         let (data, done) = run([1, 1], [-1, 0]);
         done.unwrap();
@@ -95,27 +95,27 @@ fn positions_along_any_axes_are_written_in_place() {
         (is_in_place, bytes, explanation.to_string().matches("load x").count(), data.map(|x| x as i64))
     };
     let bytes = || "8*k".to_string();
-    let columns = explained(|x, _, j| x.at(slice![.., .., j]).add(1));
+    let columns = explained(true, |x, _, j| x.at(slice![.., .., j]).add(1));
     assert_eq!(columns, (true, bytes(), 0, [1, 0, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1]));
-    let rows = explained(|x, i, _| x.at(slice![.., i]).set(2));
+    let rows = explained(false, |x, i, _| x.at(slice![.., i]).set(2));
     assert_eq!(rows, (true, bytes(), 0, [0, 0, 0, 2, 2, 2, 0, 0, 0, 2, 2, 2]));
-    let elements = explained(|x, i, j| x.at(slice![.., i, j]).set(3));
+    let elements = explained(true, |x, i, j| x.at(slice![.., i, j]).set(3));
     assert_eq!(elements, (true, bytes(), 0, [0, 0, 0, 3, 0, 3, 0, 0, 0, 3, 0, 3]));
     // Of parts of the array, too.
-    let lower = explained(|x, _, j| x.at(slice![1.., .., j]).set(4));
+    let lower = explained(true, |x, _, j| x.at(slice![1.., .., j]).set(4));
     assert_eq!(lower, (true, bytes(), 0, [0, 0, 0, 0, 0, 0, 4, 0, 4, 4, 0, 4]));
-    let channel = explained(|x, i, j| x.at(slice![i, j, 0]).set(5));
+    let channel = explained(true, |x, i, j| x.at(slice![i, j, 0]).set(5));
     assert_eq!(channel, (true, bytes(), 0, [0, 0, 0, 0, 0, 0, 5, 0, 0, 5, 0, 0]));
-    let beside = explained(|x, _, j| x.at(slice![0, ..;2, j]).add(6));
+    let beside = explained(true, |x, _, j| x.at(slice![0, ..;2, j]).add(6));
     assert_eq!(beside, (true, bytes(), 0, [6, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0]));
     // The values have the axes of the view.
-    let turned = explained(|x, _, j| {
+    let turned = explained(true, |x, _, j| {
         let view = x.permute_dims([2, 1, 0]);
         view.at(j).set(view.slice(slice![0]) + 1).permute_dims([2, 1, 0])
     });
     assert_eq!((turned.0, turned.3), (true, [1, 0, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1]));
     // Elements that change places.
-    let swapped = explained(|x, i, j| {
+    let swapped = explained(true, |x, i, j| {
         let x = x.at(slice![.., .., j]).set(x.take(i, 2)).at(slice![.., .., i]).set(x.take(j, 2));
         x.at(slice![0]).add(1)
     });
