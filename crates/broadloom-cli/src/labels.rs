@@ -108,6 +108,10 @@ fn of_node(graph: &CheckedGraph, expr: ExprId, known: &HashMap<ExprId, Axes>, in
             let all = of(*operand).into_iter().enumerate();
             all.map(|(axis, group)| group.filter(|_| axis != sort.axis)).collect()
         }
+        Node::Compress { operand, axis: own, .. } => {
+            let all = of(*operand).into_iter().enumerate();
+            all.map(|(axis, group)| group.filter(|_| axis != *own)).collect()
+        }
         Node::Search { values, .. } => of(*values),
         Node::Set { base, .. } | Node::Scatter { base, .. } => of(*base),
         Node::Scan { operand, .. } => of(*operand),

@@ -27,12 +27,26 @@ pub use text::{Places, Row, Style, Text};
 pub struct Origin {
     /// The name of the symbol.
     pub symbol: Box<str>,
-    /// The input whose axis has the symbol as its size.
-    pub input: Box<str>,
-    /// That axis.
-    pub axis: usize,
-    /// The place where the input was declared.
+    /// What has the symbol as its size, or decides it.
+    pub of: Decider,
+    /// The place where that was made.
     pub site: Site,
+}
+
+/// What a size is that of, or what decides it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decider {
+    /// An axis of an input.
+    Axis {
+        /// The name of the input.
+        input: Box<str>,
+        /// The axis.
+        axis: usize,
+    },
+    /// The true elements of a mask, which this function made.
+    Mask(Box<str>),
+    /// A number that this function computed.
+    Number(Box<str>),
 }
 
 /// A change that makes the op valid. Each change has been tried before it is offered.

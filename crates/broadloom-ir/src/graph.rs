@@ -17,6 +17,7 @@ mod change;
 mod checked;
 mod compose;
 mod composed;
+mod compress;
 mod derive;
 mod einsum;
 pub(crate) mod elementwise;
@@ -46,6 +47,7 @@ mod symbols;
 mod topk;
 mod transplant;
 mod unify;
+mod unique;
 mod views;
 
 use crate::dim::{Dim, DimError, Facts};
@@ -83,10 +85,11 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
-use symbols::Symbols;
 pub use symbols::{Declared, SymbolInfo, SymbolKind, symbol_named};
+use symbols::{Symbols, decided_name};
 pub use topk::{MAX_TOPK, TopK};
 use unify::{Cause, Compared, Equation, Fit, Unifier};
+pub use unique::{SetOp, Unique};
 pub use views::SliceSpec;
 
 /// An input of a graph.
@@ -217,6 +220,8 @@ pub struct Graph {
     /// The number of expressions requested so far, equal ones included, and how many may be.
     requested: usize,
     most_requested: usize,
+    /// For expressions along axes from which a mask has selected, the expression of all elements, if there is one.
+    wholes: HashMap<(ExprId, usize), Option<ExprId>>,
     /// The number of loops that have begun, and those of them that have not ended, outermost first.
     loops: usize,
     open_loops: Vec<LoopId>,
@@ -268,6 +273,7 @@ impl Graph {
             sized: HashSet::new(),
             requested: 0,
             most_requested: usize::MAX,
+            wholes: HashMap::new(),
             loops: 0,
             open_loops: Vec::new(),
         }

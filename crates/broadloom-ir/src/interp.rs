@@ -164,6 +164,7 @@ impl Run<'_> {
 
     fn keep(&mut self, expr: ExprId, array: Array) -> Result<(), InterpretError> {
         self.check(expr, &array)?;
+        self.sizes.decide(expr, &array)?;
         self.arrays[expr.index()] = Some(array);
         Ok(())
     }
@@ -206,6 +207,9 @@ impl Run<'_> {
             Node::View { view, operand } => self.view(expr, view, array(operand)?),
             Node::Take { table, indices, axis } => {
                 view::take(array(table)?, array(indices)?, *axis).map_err(|fault| self.taken_at(fault, expr))
+            }
+            Node::Compress { operand, mask, axis } => {
+                view::compress(array(operand)?, array(mask)?, *axis).map_err(at)
             }
             Node::Iota => self.iota(expr),
             Node::Size(size) => {

@@ -23,6 +23,7 @@ mod literal;
 pub mod ops;
 pub mod part;
 pub mod partial;
+pub mod phases;
 mod problem;
 pub mod reduce;
 pub mod shape;

@@ -461,6 +461,20 @@ pub enum Problem {
         /// The dtype of the input.
         target: DType,
     },
+    /// A size that is not an integer.
+    SizeNotInteger {
+        /// Its dtype.
+        dtype: DType,
+    },
+    /// An input has a size that the data decide.
+    DecidedInput {
+        /// Its name.
+        name: Box<str>,
+        /// The size.
+        size: Size,
+    },
+    /// What decides a size depends on the step of a loop.
+    DecidedInStep,
     /// Two outputs have the same name.
     DuplicateOutput {
         /// The name.
@@ -571,13 +585,17 @@ impl Problem {
             Problem::IndicesNotInteger { .. } => "T004",
             Problem::OtherKind { .. } => "T005",
             Problem::CarriedShape { .. } => "S017",
-            Problem::CarriedDType { .. } | Problem::StepsNotInteger { .. } => "T007",
+            Problem::CarriedDType { .. }
+            | Problem::StepsNotInteger { .. }
+            | Problem::SizeNotInteger { .. } => "T007",
             Problem::CarriedCount { .. } | Problem::OutsideLoop { .. } => "N007",
             Problem::NotDerivable { .. } | Problem::NoDerivative => "T006",
             Problem::BadName { .. } => "N001",
             Problem::DuplicateInput { .. }
             | Problem::DuplicateOutput { .. }
             | Problem::AssignedTwice { .. } => "N002",
+            Problem::DecidedInput { .. } => "S018",
+            Problem::DecidedInStep => "N007",
             Problem::NoOutputs | Problem::PoisonedOutput { .. } => "N003",
             Problem::TooLarge => "N004",
             Problem::ForeignSymbol | Problem::ForeignTensor { .. } => "N005",

@@ -148,9 +148,9 @@ pub fn split(graph: &CheckedGraph) -> Result<Option<Stages>, Diagnostics> {
     Cutter::new(graph).run().map(Some)
 }
 
-/// Returns, for each expression, whether steps compute it again that could read it from an array: a constant, a view, or
+/// Returns, for each expression, whether parts compute it again that could read it from an array: a constant, a view, or
 /// something larger than every array that it is computed from, which would be a temporary that grows with a product of sizes.
-fn repeated(graph: &CheckedGraph) -> Vec<bool> {
+pub(crate) fn computed_again(graph: &CheckedGraph) -> Vec<bool> {
     let mut repeated: Vec<bool> = Vec::with_capacity(graph.len());
     for expr in graph.exprs() {
         let is = match graph.node(expr) {
@@ -202,7 +202,7 @@ impl<'g> Cutter<'g> {
             level.push(operands.unwrap_or(0) + usize::from(is_loop));
         }
         let mark = unused_prefix(graph);
-        let repeated = repeated(graph);
+        let repeated = computed_again(graph);
         Cutter { graph, innermost, level, repeated, slots: Vec::new(), stored: BTreeMap::new(), mark }
     }
 

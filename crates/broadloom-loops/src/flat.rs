@@ -584,6 +584,7 @@ impl Flat {
                 return Ok(self.cast(scan, dtype));
             }
             Node::Step { .. } | Node::Loop { .. } => return Err(LowerError::Loop),
+            Node::Compress { .. } => return Err(LowerError::DecidedSize),
             // A checked graph has no poison; the value is arbitrary.
             Node::Poison => Kind::Constant(Scalar::Bool(false)),
         };

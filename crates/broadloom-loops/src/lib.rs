@@ -188,6 +188,10 @@ pub enum LowerError {
     /// [`split`](broadloom_ir::stages::split).
     #[error("the expression has a loop, which is not part of a schedule")]
     Loop,
+    /// The data decide a size: the caller cuts such graphs into parts in which all sizes are known, by
+    /// [`split`](broadloom_ir::phases::split).
+    #[error("the data decide a size of the expression, which is not part of a schedule")]
+    DecidedSize,
     /// A size cannot be computed.
     #[error("a size of the expression cannot be computed: {0}")]
     Size(#[from] DimError),

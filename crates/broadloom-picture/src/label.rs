@@ -88,6 +88,7 @@ pub fn expression(graph: &CheckedGraph, expr: ExprId) -> (Kind, String) {
             format!("set {}", region_text(graph, region, graph.shape(expr), graph.shape(*value))),
         ),
         Node::Take { axis, .. } => (Kind::Op, format!("take along axis {axis}")),
+        Node::Compress { axis, .. } => (Kind::Op, format!("select along axis {axis}")),
         Node::Scatter { op, .. } => (Kind::Op, format!("{} rows", op.map_or("set", |op| op.name()))),
         Node::Iota => (Kind::Op, "iota".to_string()),
         Node::Concat { axis, .. } => (Kind::View, format!("concat along axis {axis}")),
@@ -165,6 +166,7 @@ pub fn operand(graph: &CheckedGraph, node: &Node, position: usize) -> Option<&'s
     let names: &[&str] = match node {
         Node::Select { .. } => &["if", "then", "else"],
         Node::Take { .. } => &["table", "at"],
+        Node::Compress { .. } => &["x", "where"],
         Node::Segment { .. } => &["values", "ids"],
         Node::Set { .. } => &["base", "value"],
         Node::Scatter { .. } => &["base", "at", "values"],

@@ -8,7 +8,7 @@ mod positions;
 use absent::ABSENT;
 use aliases::{ALIASES, KEYWORDS};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Composed, Literal, PLACED_OPS, SegmentOp, Sliding, Triangle};
+use broadloom_ir::graph::{Composed, Literal, PLACED_OPS, SegmentOp, SetOp, Sliding, Triangle};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 pub(crate) use positions::{OUT, numpy_order};
@@ -79,6 +79,18 @@ pub(crate) enum Sampled {
     ArrayEqual,
 }
 
+/// Elements that a mask selects, and distinct elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Selected {
+    Compress,
+    Extract,
+    FlatNonzero,
+    ArgWhere,
+    UniqueValues,
+    Sets(SetOp),
+    TrimZeros,
+}
+
 /// Tensors joined along an axis, which they may have to get first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Joined {
@@ -102,6 +114,11 @@ pub(crate) enum Several {
     Unstack,
     Histogram,
     UnravelIndex,
+    Nonzero,
+    Unique,
+    UniqueCounts,
+    UniqueInverse,
+    UniqueAll,
     Gradient,
     /// Derivatives of a loss without axes, or weighted ones of a tensor.
     Grad,
@@ -213,6 +230,9 @@ pub(crate) enum Function {
     Length,
     Ndim,
     Size,
+    /// A computed integer as a size.
+    AsSize,
+    Selected(Selected),
 }
 
 /// The functions with a text argument, its position, and its parameter.
@@ -231,6 +251,7 @@ const TEXTS: &[(&str, usize, &str)] = &[
     ("convolve", 2, "mode"),
     ("correlate", 2, "mode"),
     ("meshgrid", usize::MAX, "indexing"),
+    ("trim_zeros", 1, "trim"),
 ];
 
 /// The functions outside the tables of elementwise ops and reductions, with their parameters. `?` marks an optional
@@ -271,7 +292,7 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("tensordot", Function::Product(ProductOf::Tensordot), &["x", "y", "axes?"]),
     ("kron", Function::Product(ProductOf::Kron), &["x", "y"]),
     ("einsum", Function::Einsum, &["subscripts", "operands*"]),
-    ("where", Function::Select, &["condition", "x", "y"]),
+    ("where", Function::Select, &["condition", "x?", "y?"]),
     ("astype", Function::Cast, &["x", "dtype"]),
     ("view", Function::View, &["x", "dtype"]),
     ("reshape", Function::Reshape, &["x", "shape*"]),
@@ -398,6 +419,25 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("dsplit", Function::Several(Several::Split(Some(2))), &["x", "sections"]),
     ("unstack", Function::Several(Several::Unstack), &["x", "axis?"]),
     ("unravel_index", Function::Several(Several::UnravelIndex), &["indices", "shape"]),
+    ("nonzero", Function::Several(Several::Nonzero), &["x"]),
+    ("flatnonzero", Function::Selected(Selected::FlatNonzero), &["x"]),
+    ("argwhere", Function::Selected(Selected::ArgWhere), &["x"]),
+    ("compress", Function::Selected(Selected::Compress), &["condition", "x", "axis?"]),
+    ("extract", Function::Selected(Selected::Extract), &["condition", "x"]),
+    (
+        "unique",
+        Function::Several(Several::Unique),
+        &["x", "return_index?", "return_inverse?", "return_counts?", "axis?", "equal_nan?="],
+    ),
+    ("unique_values", Function::Selected(Selected::UniqueValues), &["x"]),
+    ("unique_counts", Function::Several(Several::UniqueCounts), &["x"]),
+    ("unique_inverse", Function::Several(Several::UniqueInverse), &["x"]),
+    ("unique_all", Function::Several(Several::UniqueAll), &["x"]),
+    ("union1d", Function::Selected(Selected::Sets(SetOp::Union)), &["x", "y"]),
+    ("intersect1d", Function::Selected(Selected::Sets(SetOp::Intersection)), &["x", "y"]),
+    ("setdiff1d", Function::Selected(Selected::Sets(SetOp::Difference)), &["x", "y"]),
+    ("setxor1d", Function::Selected(Selected::Sets(SetOp::SymmetricDifference)), &["x", "y"]),
+    ("trim_zeros", Function::Selected(Selected::TrimZeros), &["x", "trim?"]),
     ("segment_sum", Function::Segment(SegmentOp::Sum), &["x", "ids", "segments?"]),
     ("segment_min", Function::Segment(SegmentOp::Min), &["x", "ids", "segments?"]),
     ("segment_max", Function::Segment(SegmentOp::Max), &["x", "ids", "segments?"]),
@@ -412,6 +452,7 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("len", Function::Length, &["x"]),
     ("ndim", Function::Ndim, &["x"]),
     ("size", Function::Size, &["x"]),
+    ("as_size", Function::AsSize, &["x"]),
 ];
 
 /// The parameters of reductions. `initial` is their initial value, so that even an empty axis has a least element.

@@ -66,10 +66,46 @@ fn printed(graph: &CheckedGraph) -> String {
 /// One line per output, assignments included: `name: dtype[sizes]`.
 pub fn signature(graph: &CheckedGraph) -> String {
     let outputs = graph.outputs().iter();
-    described(
+    let mut text = described(
         graph,
         outputs.map(|output| (&*output.name, graph.dtype(output.expr), graph.shape(output.expr))),
-    )
+    );
+    let mut symbols: Vec<SymbolId> =
+        graph.outputs().iter().flat_map(|output| graph.shape(output.expr)).flat_map(Dim::symbols).collect();
+    symbols.sort_unstable();
+    symbols.dedup();
+    for symbol in symbols {
+        let info = &graph.symbols()[symbol.index()];
+        let Some(by) = info.kind.decided_by() else { continue };
+        let what = match (info.kind, inline(graph, by)) {
+            (SymbolKind::Count(_), Some(mask)) => format!("the number of elements where {mask}"),
+            (SymbolKind::Count(_), None) => "the number of selected elements".to_owned(),
+            (_, Some(value)) => format!("the value of {value}"),
+            (_, None) => "a computed number".to_owned(),
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "where {} is {what}", info.name);
+    }
+    text
+}
+
+/// An expression without names for its parts, if it is short.
+fn inline(graph: &CheckedGraph, expr: ExprId) -> Option<String> {
+    let mut printer = Printer::new(graph);
+    let expr = printer.same[expr.index()];
+    let order = ordered(&printer.nodes, &[expr], |_| Vec::new());
+    for expr in order {
+        let is_of_loop = matches!(printer.node(expr), Node::Step { .. } | Node::Loop { .. });
+        if is_of_loop || !graph.decided_sizes(expr).is_empty() {
+            return None;
+        }
+        let written = printer.write(expr);
+        if written.text.len() > MAX_TEXT {
+            return None;
+        }
+        printer.written.insert(expr, written);
+    }
+    Some(printer.get(expr).text.clone())
 }
 
 /// One line per input: `name: dtype[sizes]`.
@@ -141,6 +177,8 @@ struct Printer<'a> {
     uses: HashMap<ExprId, usize>,
     written: HashMap<ExprId, Written>,
     definitions: usize,
+    /// The expressions that decide sizes.
+    decides: HashSet<ExprId>,
     /// The innermost loop to whose steps each expression belongs.
     innermost: Vec<Option<LoopId>>,
     /// The number of loops around what is written.
@@ -200,6 +238,7 @@ impl<'a> Printer<'a> {
             uses,
             written,
             definitions: 0,
+            decides: HashSet::new(),
             innermost: Vec::new(),
             indent: 0,
         }
@@ -210,7 +249,10 @@ impl<'a> Printer<'a> {
         let name = |(symbol, name): (&SymbolId, &String)| {
             (*symbol, self.symbols.get(symbol).unwrap_or(name).clone())
         };
-        self.in_expressions.iter().map(name).collect()
+        let decided = self.graph.symbols().iter().enumerate();
+        let decided = decided.filter(|(_, info)| info.kind.decided_by().is_some());
+        let decided = decided.map(|(index, info)| (SymbolId::new(index), info.name.to_string()));
+        self.in_expressions.iter().map(name).chain(decided).collect()
     }
 
     fn node(&self, expr: ExprId) -> &Node {
@@ -315,7 +357,7 @@ impl<'a> Printer<'a> {
         let graph = self.graph;
         let outputs: Vec<ExprId> =
             graph.outputs().iter().map(|output| self.same[output.expr.index()]).collect();
-        let order = ordered(&self.nodes, &outputs);
+        let order = ordered(&self.nodes, &outputs, |expr| self.deciding(expr));
         for &expr in &order {
             for operand in self.node(expr).operands() {
                 *self.uses.entry(operand).or_default() += 1;
@@ -325,11 +367,32 @@ impl<'a> Printer<'a> {
             *self.uses.entry(*expr).or_default() += 1;
         }
         self.innermost = graph.innermost();
+        self.decides = order.iter().flat_map(|expr| self.deciding(*expr)).collect();
         self.define(&order, None);
         for output in graph.outputs() {
             let keyword = if output.assigned.is_some() { "assign" } else { "output" };
             let value = self.written[&self.same[output.expr.index()]].text.clone();
             self.line(&format!("{keyword} {} = {value}", quoted(&output.name)));
+        }
+    }
+
+    /// The expressions that decide the sizes of an expression.
+    fn deciding(&self, expr: ExprId) -> Vec<ExprId> {
+        let decided = self.graph.decided_sizes(expr).into_iter();
+        let by = decided.filter_map(|symbol| self.graph.symbols()[symbol.index()].kind.decided_by());
+        by.map(|expr| self.same[expr.index()]).collect()
+    }
+
+    /// Gives the sizes that an expression decides the text that stands for them, which begins with its name.
+    fn decide(&mut self, expr: ExprId, name: &str) {
+        for (index, info) in self.graph.symbols().iter().enumerate() {
+            if info.kind.decided_by().is_some_and(|by| self.same[by.index()] == expr) {
+                let text = match info.kind {
+                    SymbolKind::Count(_) => format!("len({name}[{name}])"),
+                    _ => format!("as_size({name})"),
+                };
+                self.in_expressions.insert(SymbolId::new(index), text);
+            }
         }
     }
 
@@ -347,10 +410,14 @@ impl<'a> Printer<'a> {
             let mut written = self.write(expr);
             let is_shared = self.uses.get(&expr).is_some_and(|uses| *uses > 1) && written.depth > 0;
             let is_large = written.text.len() > MAX_TEXT || written.depth > MAX_DEPTH;
-            if is_shared || is_large {
+            let decides = self.decides.contains(&expr);
+            if is_shared || is_large || decides && written.depth > 0 {
                 let name = self.fresh_name();
                 self.line(&format!("let {name} = {}", written.text));
                 written = Written::atom(name);
+            }
+            if decides {
+                self.decide(expr, &written.text);
             }
             self.written.insert(expr, written);
         }
@@ -393,6 +460,10 @@ impl<'a> Printer<'a> {
             Node::Take { table, indices, axis } => {
                 let (table, indices) = (&self.get(*table).text, &self.get(*indices).text);
                 (format!("take({table}, {indices}, axis={axis})"), ATOM)
+            }
+            Node::Compress { operand, mask, axis } => {
+                let (operand, mask) = (&self.get(*operand).text, &self.get(*mask).text);
+                (format!("compress({mask}, {operand}, axis={axis})"), ATOM)
             }
             Node::TopK { operand, topk } => {
                 let (operand, largest) = (&self.get(*operand).text, topk.largest);
@@ -492,6 +563,10 @@ impl<'a> Printer<'a> {
     fn reduce(&self, expr: ExprId, op: ReduceOp, operand: ExprId, axes: &[usize], keepdims: bool) -> String {
         let mut text = format!("{op}({}", self.get(operand).text);
         let shape = self.graph.shape(operand);
+        let selected = if op.needs_elements() { self.selected(expr, operand) } else { None };
+        if let Some(selected) = &selected {
+            text = format!("{op}({selected}");
+        }
         match axes {
             [axis] => text += &format!(", axis={axis}"),
             axes if axes.len() == shape.rank() => {}
@@ -507,11 +582,32 @@ impl<'a> Printer<'a> {
             spare.interval(&|symbol| self.facts(symbol)).lower >= 0
                 || demands.iter().any(|(_, demand)| *demand == spare)
         };
-        if op.needs_elements() && !axes.iter().all(is_safe) {
+        if op.needs_elements() && selected.is_none() && !axes.iter().all(is_safe) {
             let identity = op.identity(self.graph.dtype(operand));
             text += &format!(", initial={}", number::weak(identity));
         }
         text + ")"
+    }
+
+    /// The operand of a reduction that needs elements among those that a mask selects: it reads all of them where the mask holds.
+    fn selected(&self, expr: ExprId, operand: ExprId) -> Option<String> {
+        let demands = self.demands.get(&expr)?;
+        let is_decided = |symbol: SymbolId| self.graph.symbols()[symbol.index()].kind.decided_by().is_some();
+        demands.iter().flat_map(|(_, demand)| demand.symbols()).find(|symbol| is_decided(*symbol))?;
+        let &Node::Select { condition, on_true, .. } = self.node(operand) else { return None };
+        let (mut mask, mut axis) = (condition, 0);
+        loop {
+            match self.node(mask) {
+                Node::View { view: View::BroadcastTo, operand } => mask = *operand,
+                Node::View { view: View::ExpandDims(axes), operand } => {
+                    axis = (0..=axes.len()).find(|axis| !axes.contains(axis))?;
+                    mask = *operand;
+                }
+                _ => break,
+            }
+        }
+        let (mask, whole) = (&self.get(mask).text, &self.get(on_true).text);
+        Some(format!("compress({mask}, {whole}, axis={axis})"))
     }
 
     fn view(&self, expr: ExprId, view: &View, operand: ExprId, depth: usize) -> Written {

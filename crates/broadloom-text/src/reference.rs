@@ -36,7 +36,7 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "same as x", "floats; f64 for integers", "log_softmax(array([7.0]))" => "[0.]";
     "norm": "The norm of the vectors along an axis, of order `ord`: 1, 2 (the default) or inf.",
         "x without the axes; size 1 for each with keepdims", "floats; f64 for integers", "norm(array([3.0, 4.0]))" => "5.0";
-    "where": "x where the condition holds, and y elsewhere, element by element.",
+    "where": "x where the condition holds, and y elsewhere, element by element; without both, `nonzero(condition)`.",
         "all three broadcast", "any condition, true where it is not zero; the common dtype of x and y", "where(arange(4) < 2, arange(4), -1)" => "[ 0  1 -1 -1]";
     "astype": "The elements converted to another dtype: floats become integers by rounding toward zero and clamping to the range; bool is `x != 0`.",
         "same as x", "any; the given dtype", "array([1.5, -2.5]).astype(i32)" => "[ 1 -2]";
@@ -82,8 +82,8 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "the sizes of x, with the two axes swapped if k is odd", "any; same as x", "rot90(array([[1, 2], [3, 4]]))" => "[[2 4]\n [1 3]]";
     "roll": "The elements shifted along the axes, or in row-major order; elements shifted past the end return at the beginning.",
         "same as x", "any; same as x", "roll(arange(4), 1)" => "[3 0 1 2]";
-    "repeat": "Each element repeated the given number of times along an axis, or in row-major order; a list gives one number per element.",
-        "the axis grows by that factor, or to the sum of the list", "any; same as x", "repeat(arange(2), 2)" => "[0 0 1 1]";
+    "repeat": "Each element repeated the given number of times along an axis, or in row-major order; a list or a tensor gives one number per element.",
+        "the axis grows by that factor, or to the sum of the numbers", "any; same as x", "repeat(arange(2), 2)" => "[0 0 1 1]";
     "tile": "The whole tensor repeated the given number of times along each axis.",
         "each axis grows by its factor", "any; same as x", "tile(arange(2), 2)" => "[0 1 0 1]";
     "pad": "x with the given number of elements added before and after each axis, or with pairs of numbers: a constant, or by `mode` 'edge', 'reflect', 'symmetric' or 'wrap'.",
@@ -236,8 +236,40 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "same as x", "numbers; f64", "interp(array([0.5, 9.0]), [0.0, 1.0], [10.0, 20.0])" => "[15. 20.]";
     "histogram": "The number of elements in each bin, and the bounds of the bins as `histogram(x)[1]`: 10 bins by default, of equal width in `range`, or with the given bounds, which must increase; with `density`, the share of elements divided by the width.",
         "[bins] and [bins + 1]", "numbers; i64 or f64, and floats", "histogram(array([0.5, 1.5, 1.7]), 2, (0, 2))[0]" => "[1 2]";
-    "bincount": "How often each number from 0 to `minlength - 1` occurs in x, or the sum of its weights. Other numbers are an error.",
-        "[minlength]", "integers; i64, or f64 with weights", "bincount(array([0, 2, 2]), minlength=4)" => "[1 0 2 0]";
+    "bincount": "How often each number from 0 to the greatest in x occurs, or the sum of its weights; with `minlength`, up to `minlength - 1`, and other numbers are an error.",
+        "[max(x) + 1], or [minlength]", "integers; i64, or f64 with weights", "bincount(array([0, 2, 2]), minlength=4)" => "[1 0 2 0]";
+    "nonzero": "The positions of the elements that are not zero, along each axis: `nonzero(x)[0]`. `@k` is their number.",
+        "[@k] for each axis", "any; i64", "nonzero(array([0.0, 2.0, 0.0, 4.0]))[0]" => "[1 3]";
+    "flatnonzero": "The positions in row-major order of the elements that are not zero.",
+        "[@k]", "any; i64", "flatnonzero(array([[0, 1], [1, 0]]))" => "[1 2]";
+    "argwhere": "A row of positions for each element that is not zero.",
+        "[@k, rank of x]", "any; i64", "argwhere(array([[0, 1], [1, 0]]))" => "[[0 1]\n [1 0]]";
+    "compress": "The elements of x along an axis, or in row-major order, at which a condition with one axis holds.",
+        "that of x, with @k in place of the axis", "any; same as x", "compress(array([True, False, True]), arange(3))" => "[0 2]";
+    "extract": "The elements of x at which the condition holds, in row-major order.",
+        "[@k]", "any; same as x", "extract(arange(4) > 1, arange(4))" => "[2 3]";
+    "unique": "The distinct elements in ascending order; with `return_index`, `return_inverse` or `return_counts` also the position of the first element that equals each, the number of the one that each element equals, and how many equal it. All NaNs count as one, unless `equal_nan=False`.",
+        "[@k]; that of x for the inverse", "any; same as x, and i64", "unique(array([3, 1, 3]), return_counts=True)[1]" => "[1 2]";
+    "unique_values": "The distinct elements in ascending order; no NaN equals another.",
+        "[@k]", "any; same as x", "unique_values(array([3, 1, 3]))" => "[1 3]";
+    "unique_counts": "The distinct elements, and how many elements equal each.",
+        "[@k] and [@k]", "any; same as x, and i64", "unique_counts(array([3, 1, 3]))[1]" => "[1 2]";
+    "unique_inverse": "The distinct elements, and for each element the number of the one that it equals.",
+        "[@k], and that of x", "any; same as x, and i64", "unique_inverse(array([3, 1, 3]))[1]" => "[1 0 1]";
+    "unique_all": "The distinct elements, the positions of the first ones, the inverse, and the counts.",
+        "[@k], [@k], that of x, and [@k]", "any; same as x, and i64", "unique_all(array([3, 1, 3]))[1]" => "[1 0]";
+    "union1d": "The distinct elements of x or y.",
+        "[@k]", "any; the common dtype", "union1d(array([3, 1]), array([2, 3]))" => "[1 2 3]";
+    "intersect1d": "The distinct elements of x that y has too.",
+        "[@k]", "any; the common dtype", "intersect1d(array([3, 1]), array([2, 3]))" => "[3]";
+    "setdiff1d": "The distinct elements of x that y does not have.",
+        "[@k]", "any; the common dtype", "setdiff1d(array([3, 1]), array([2, 3]))" => "[1]";
+    "setxor1d": "The distinct elements of just one of x and y.",
+        "[@k]", "any; the common dtype", "setxor1d(array([3, 1]), array([2, 3]))" => "[1 2]";
+    "trim_zeros": "A vector without the zeros at its beginning and its end, or at one of them: `trim` 'f' or 'b'.",
+        "[@k] for [n]", "any; same as x", "trim_zeros(array([0, 1, 0, 2, 0]))" => "[1 0 2]";
+    "as_size": "A computed integer as a size, which each run finds out: `as_size(k) * 2` is a size, `k * 2` a tensor. Where a size is expected, the integer itself will do.",
+        "[]", "an integer; a size", "arange(as_size(max(array([2, 3]))) - 1)" => "[0 1]";
     "isin": "Whether each element is among the values, or with `invert`, whether it is not.",
         "same as x", "any; bool", "isin(arange(4), [1, 3])" => "[False  True False  True]";
     "array_equal": "Whether both have the same shape and equal elements.",

@@ -19,6 +19,7 @@ mod product;
 mod recurrences;
 mod reduce;
 mod samples;
+mod selected;
 mod session;
 mod several;
 mod sort;
@@ -431,7 +432,7 @@ impl<'a> Resolver<'a> {
             Kind::Infix(infix, left, right) => self.infix(*infix, [*left, *right], expr.span),
             Kind::Attribute { base, name } => self.attribute(*base, name, expr.span),
             Kind::Call { name, receiver, arguments } => self.call(name, *receiver, arguments, expr.span),
-            Kind::Index { base, items } => self.index(id, *base, items, expr.span),
+            Kind::Index { base, items } => self.index(*base, items, expr.span),
         }
     }
 
@@ -581,13 +582,17 @@ impl<'a> Resolver<'a> {
         &self.values[id.0 as usize]
     }
 
-    fn size(&self, id: Id) -> Outcome<Dim> {
+    fn size(&mut self, id: Id) -> Outcome<Dim> {
+        if let Some(size) = self.computed_size(id) {
+            return size;
+        }
         let value = &self.values[id.0 as usize];
         match as_size(value) {
             Some(size) => Ok(size),
             None => {
                 let problem = Problem::Kind { expected: "a size", found: value.describe() };
-                let help = "a size is made of integers, symbols and `+ - * //`";
+                let help =
+                    "a size is made of integers, symbols and `+ - * //`, or a computed integer without axes";
                 Err(Box::new(Mistake::new(problem, self.tree.span(id)).help(help)))
             }
         }

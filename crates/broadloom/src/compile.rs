@@ -15,13 +15,14 @@
 
 use crate::compiled::{Code, Inner};
 use crate::options::CompileOptions;
+use crate::phased::compile_phases;
 use crate::staged::compile_stages;
 use crate::variant::{CompileError, Variant, Variants};
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::CheckedGraph;
-use broadloom_ir::stages;
 use broadloom_ir::transform::prepare;
+use broadloom_ir::{phases, stages};
 use broadloom_jit::{CpuLevel, JitOptions};
 use broadloom_loops::kernel::{Role, Schedule, Specialisation};
 use broadloom_loops::{IndexWidth, LowerOptions};
@@ -39,6 +40,10 @@ pub(crate) fn compile_part(
     tail: Option<Dim>,
 ) -> Result<Inner, CompileError> {
     let start = Instant::now();
+    if let Some(phases) = phases::split(graph)? {
+        let code = Code::Phases(compile_phases(phases, options)?);
+        return Ok(Inner::of_code(graph.clone(), options.clone(), code, start.elapsed()));
+    }
     if let Some(stages) = stages::split(graph)? {
         let staged = compile_stages(stages, options, tail.as_ref())?;
         return Ok(Inner::of_code(graph.clone(), options.clone(), Code::Stages(staged), start.elapsed()));

@@ -8,6 +8,7 @@ use crate::bind::{
 use crate::cache::lock;
 use crate::memory::{Block, OutOfMemory};
 use crate::options::CompileOptions;
+use crate::phased::Phased;
 use crate::staged::Staged;
 use crate::variant::Variants;
 use broadloom_ir::graph::CheckedGraph;
@@ -38,6 +39,8 @@ pub(crate) enum Code {
     Kernels(Arc<Kernels>),
     /// Parts of the graph, one after the other, and loops.
     Stages(Staged),
+    /// Parts of the graph, between which the data decide sizes.
+    Phases(Phased),
 }
 
 /// The kernels of a graph without loops.

@@ -44,6 +44,7 @@ pub mod guide;
 mod limits;
 mod memory;
 mod options;
+mod phased;
 pub mod prelude;
 mod reexports;
 mod run;

@@ -33,9 +33,19 @@ pub const MISTAKES: &[Mistake] = &[
     ),
     read("A list where a tensor is wanted", "To sum two tensors.", "input x: f32[n]\noutput y = sum([x, x])"),
     read(
-        "Rows by a condition",
-        "To take the mean of the elements above 0.",
-        "input x: f32[n, 3]\noutput y = x[x[:, 0] > 0].mean(axis=0)",
+        "Elements by two conditions",
+        "To subtract the small elements from the large ones.",
+        "input x: f32[n]\noutput y = x[x > 1] - x[x < 0]",
+    ),
+    read(
+        "An input beside selected elements",
+        "To add one number for each element above 0.",
+        "input x: f32[n]\ninput y: f32[_]\noutput z = x[x > 0] + y",
+    ),
+    read(
+        "A loop whose steps select",
+        "To add the number of different elements, ten times.",
+        "input x: i64[n]\nfor i in range(10) with y = x\n  next y = y + len(unique(y))\nend\noutput z = y",
     ),
     read("Two results without names", "To print the sum and the mean.", "input x: f32[n]\nsum(x)\nmean(x)"),
     read(

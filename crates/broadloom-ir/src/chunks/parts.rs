@@ -97,6 +97,9 @@ pub fn split(graph: &CheckedGraph, rows: SymbolId) -> Result<Split, (Option<Expr
     if let Some(output) = graph.outputs().iter().find(|output| output.assigned.is_some()) {
         return Err((Some(output.expr), Refusal::Assigned));
     }
+    if let Some(decided) = graph.symbols().iter().find_map(|info| info.kind.decided_by()) {
+        return Err((Some(decided), Refusal::Decided));
+    }
     let places = places(graph, rows).map_err(|(expr, refusal)| (Some(expr), refusal))?;
     for output in graph.outputs() {
         if matches!(places[output.expr.index()], Place::Rows { axis, .. } if axis != 0) {

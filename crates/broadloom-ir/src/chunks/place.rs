@@ -53,6 +53,8 @@ pub enum Refusal {
     Search,
     /// Rows are appended to others.
     Concat,
+    /// The data decide a size.
+    Decided,
     /// A loop reads the rows, or what is known only after all rows.
     Loop,
     /// An output has the rows along an axis other than the leading one.
@@ -222,6 +224,7 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
             let along = operands.iter().any(|operand| rows_of(*operand) == Some(*axis));
             if along || found == Some(*axis) { Err(Refusal::Concat) } else { Ok(here) }
         }
+        Node::Compress { .. } => Err(Refusal::Decided),
         Node::Step { .. } if found.is_none() => Ok(here),
         Node::Loop { repeated, .. } if found.is_none() && pass == 0 => {
             let reads_rows = repeated.operands().iter().any(|operand| rows_of(*operand).is_some());

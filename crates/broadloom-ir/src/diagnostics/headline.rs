@@ -271,6 +271,17 @@ impl fmt::Display for Problem {
                 write!(f, "changes the dtype of `{name}`: it is {before} before a step and {after} after it")
             }
             Problem::StepsNotInteger { dtype } => write!(f, "needs an integer number of steps, not {dtype}"),
+            Problem::SizeNotInteger { dtype } => write!(f, "needs an integer, not {dtype}"),
+            Problem::DecidedInput { name, size } => {
+                write!(
+                    f,
+                    "the input \"{name}\" has the size {}, which the data of a run decide",
+                    quoted(size)
+                )
+            }
+            Problem::DecidedInStep => {
+                f.write_str("the number of selected elements differs from step to step of a loop")
+            }
             Problem::OutsideLoop { name } => {
                 write!(f, "an output depends on a step of the loop over `{name}`, but is outside of the loop")
             }

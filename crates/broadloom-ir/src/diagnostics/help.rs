@@ -6,7 +6,8 @@
 
 use super::headline::{headline, quoted};
 use super::{
-    Certainty, Conflict, Diagnostic, Help, Made, Operand, Origin, Problem, Rule, Size, advice, product,
+    Certainty, Conflict, Decider, Diagnostic, Help, Made, Operand, Origin, Problem, Rule, Size, advice,
+    product,
 };
 use crate::dim::Dim;
 use crate::graph::elementwise::SELECT_ROLES;
@@ -73,6 +74,7 @@ pub(super) fn explain(graph: &Graph, mistake: &Mistake) -> Diagnostic {
     let inputs = &graph.inputs()[..mistake.inputs];
     let mut origins = inferred(graph, inputs, problem, &described);
     origins.extend(clashing(graph, inputs, conflicts, &described));
+    origins.extend(decided(graph, &described));
     let mut helps = Vec::new();
     if let (Some(clash), Some(rewrite)) = (headline(problem), Rewrite::new(graph, op, problem, &described)) {
         // A change of the expression needs no further explanation; symbols are in doubt only without one.
@@ -100,6 +102,9 @@ pub(super) fn explain(graph: &Graph, mistake: &Mistake) -> Diagnostic {
     }
     product::offer(graph, problem, op, &described, &mut helps);
     advice::offer(graph, mistake, op, &described, &mut helps);
+    // Sizes that data decide have no names that could be written.
+    helps
+        .retain(|help| !help.text.contains('@') && help.code.as_ref().is_none_or(|code| !code.contains('@')));
     helps.truncate(MAX_HELPS);
     let (problem, op) = (problem.clone(), mistake.op.clone());
     Diagnostic { problem, op, site: *site, operands: described, origins, helps }
@@ -149,6 +154,7 @@ fn made(graph: &Graph, expr: ExprId) -> Made {
         Node::View { view: View::Permute(axes), operand } if axes.len() == 2 => op("transpose", operand),
         Node::View { view, operand } => op(view.name(), operand),
         Node::Take { table, .. } => op("take", table),
+        Node::Compress { operand, .. } => op("compress", operand),
         Node::Iota => Made::Op { op: "iota", of: None },
         Node::Size(_) => Made::Op { op: "size", of: None },
         Node::Concat { .. } => Made::Op { op: "concat", of: None },
@@ -193,8 +199,8 @@ fn inferred(graph: &Graph, inputs: &[InputInfo], problem: &Problem, operands: &[
             continue;
         }
         if let Some((input, axis)) = origin(inputs, symbol) {
-            let (symbol, input, site) = (info.name.clone(), input.name.clone(), input.site);
-            origins.push(Origin { symbol, input, axis, site });
+            let of = Decider::Axis { input: input.name.clone(), axis };
+            origins.push(Origin { symbol: info.name.clone(), of, site: input.site });
         }
     }
     origins
@@ -223,10 +229,37 @@ fn clashing(
                     continue;
                 }
                 if let Some((input, axis)) = origin(inputs, symbol) {
-                    origins.push(Origin { symbol: name, input: input.name.clone(), axis, site: input.site });
+                    let of = Decider::Axis { input: input.name.clone(), axis };
+                    origins.push(Origin { symbol: name, of, site: input.site });
                 }
             }
         }
+    }
+    origins
+}
+
+/// Returns what decides the sizes of operands that the data of a run decide.
+fn decided(graph: &Graph, operands: &[Operand]) -> Vec<Origin> {
+    let mut origins: Vec<Origin> = Vec::new();
+    for symbol in operands.iter().flat_map(|operand| &operand.dims).flat_map(|size| size.dim.symbols()) {
+        let Some(info) = graph.symbols().get(symbol.index()) else { continue };
+        let Some(mut by) = info.kind.decided_by() else { continue };
+        while let Node::View { operand, .. } = graph.node(by) {
+            by = *operand;
+        }
+        if origins.iter().any(|known| known.symbol == info.name) {
+            continue;
+        }
+        let call = match made(graph, by) {
+            Made::Input(name) => name,
+            Made::Op { op, .. } => op.into(),
+            Made::Constant(_) | Made::Wanted | Made::Result => continue,
+        };
+        let of = match info.kind {
+            SymbolKind::Count(_) => Decider::Mask(call),
+            _ => Decider::Number(call),
+        };
+        origins.push(Origin { symbol: info.name.clone(), of, site: graph.site(by) });
     }
     origins
 }

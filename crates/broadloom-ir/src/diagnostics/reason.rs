@@ -23,6 +23,9 @@ pub(super) fn caret_note(diagnostic: &Diagnostic) -> Option<String> {
     }
     let conflicts = diagnostic.conflicts();
     let clash = headline(&diagnostic.problem)?;
+    if [&clash.left, &clash.right].iter().all(|size| size.text().starts_with('@')) {
+        return Some("the data decide each by itself: select both by one mask".to_owned());
+    }
     if clash.certainty == Certainty::Sometimes {
         let [a, b] = &clash.only_if;
         return Some(format!("equal only for some sizes ({a} = {b})"));
@@ -200,6 +203,14 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
         Problem::CarriedDType { before, after, .. } => format!(
             "a loop carries values of one dtype: begin with {after}, or convert what the step gives to {before}"
         ),
+        Problem::DecidedInput { .. } => {
+            "sizes of inputs are known before a run: declare this one by a name of its own, and `rebind` it where it meets the other"
+                .to_owned()
+        }
+        Problem::DecidedInStep => {
+            "arrays have one size in all steps: select after the loop, or replace elements, `where(mask, x, 0)`"
+                .to_owned()
+        }
         Problem::OutsideLoop { .. } => {
             "take the value after the last step from the results of the loop, or stack the values of all steps".to_owned()
         }

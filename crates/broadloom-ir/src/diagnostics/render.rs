@@ -17,7 +17,7 @@
 use super::headline::{headline, quoted};
 use super::reason::{caret_note, reasons, slip};
 use super::text::{Row, Style, Text};
-use super::{Certainty, Diagnostic, Made, Operand, Problem, Rule, Subscripts};
+use super::{Certainty, Decider, Diagnostic, Made, Operand, Problem, Rule, Subscripts};
 
 /// The longest size in a table, in characters.
 const MAX_CELL: usize = 32;
@@ -48,10 +48,17 @@ pub(super) fn text(diagnostic: &Diagnostic) -> Text {
 /// Returns the origins of the sizes, if the table does not show them, and other places that explain the mistake.
 fn origins(diagnostic: &Diagnostic) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
-    for super::Origin { symbol, input, axis, site } in &diagnostic.origins {
-        // Names from the user contain no `?`.
-        let verb = if symbol.starts_with('?') { "is the `_` of" } else { "comes from" };
-        rows.push(Row::new(format!("`{symbol}` {verb} input {input:?} axis {axis}"), Some(*site)));
+    for super::Origin { symbol, of, site } in &diagnostic.origins {
+        let text = match of {
+            // Names from the user contain no `?`.
+            Decider::Axis { input, axis } => {
+                let verb = if symbol.starts_with('?') { "is the `_` of" } else { "comes from" };
+                format!("`{symbol}` {verb} input {input:?} axis {axis}")
+            }
+            Decider::Mask(call) => format!("`{symbol}` counts the true elements of `{call}`"),
+            Decider::Number(call) => format!("`{symbol}` is the value of `{call}`"),
+        };
+        rows.push(Row::new(text, Some(*site)));
     }
     for step in diagnostic.conflicts().iter().flat_map(|conflict| &conflict.inferred) {
         let [left, right] = &*step.sizes;

@@ -396,7 +396,7 @@ impl Graph {
         self.settle_all(result, "bincount", &operands, site)
     }
 
-    fn try_bincount(
+    pub(super) fn try_bincount(
         &mut self,
         operand: ExprId,
         weights: Option<ExprId>,
@@ -419,7 +419,12 @@ impl Graph {
         self.settle_all(result, "isin", &[operand, values], site)
     }
 
-    fn try_isin(&mut self, operand: ExprId, values: ExprId, site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn try_isin(
+        &mut self,
+        operand: ExprId,
+        values: ExprId,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
         let all = self.try_reshape(values, &[None], site)?;
         if self.is_short(all) {
             let is_equal = self.compared(operand, all, Op::Equal, site)?;

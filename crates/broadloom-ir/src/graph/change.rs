@@ -51,6 +51,11 @@ impl Graph {
     /// chosen along the axes of the mask get the same.
     pub fn set_where(&mut self, base: ExprId, mask: ExprId, value: ExprId, site: Site) -> ExprId {
         let chosen = self.masked("set", base, mask, site);
+        match self.set_selected(base, mask, value, site) {
+            Ok(Some(changed)) => return self.settle(Ok(changed), "set", &[base, value], site),
+            Ok(None) => {}
+            Err(problem) => return self.settle_change(Err(problem), "set", [base, value], site),
+        }
         let result = self.try_set_where(base, [mask, chosen], value, site);
         self.settle_change(result, "set", [base, value], site)
     }
@@ -59,6 +64,11 @@ impl Graph {
     /// operand: NumPy's `base[mask] += other`, as a new tensor. The operand has the shapes of [`Graph::set_where`].
     pub fn set_op_where(&mut self, op: Op, base: ExprId, mask: ExprId, other: ExprId, site: Site) -> ExprId {
         let chosen = self.masked(op.name(), base, mask, site);
+        if self.is_selected_by(other, mask) {
+            let selected = self.masked_elements(base, mask, site);
+            let value = self.elementwise(op, &[selected, other], site);
+            return self.set_where(base, mask, value, site);
+        }
         let beside = self.beside_mask(base, mask, other, site);
         let other = self.settle_change(beside, op.name(), [base, other], site);
         let value = self.elementwise(op, &[base, other], site);

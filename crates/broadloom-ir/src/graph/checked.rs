@@ -5,7 +5,7 @@ mod sizes;
 use super::solve::{Solution, solve};
 use super::{
     Compared, Entry, Equation, Graph, InputInfo, Mistake, Node, Obligation, Operands, Site, SymbolInfo,
-    SymbolKind, check_tensor_name, infer,
+    SymbolKind, check_tensor_name, decided_name, infer,
 };
 use crate::dim::{Dim, DimError, Named};
 use crate::dtype::DType;
@@ -65,6 +65,7 @@ impl Graph {
         mistakes.extend(
             escaping.into_iter().map(|(name, site)| found_late(Problem::OutsideLoop { name }, None, site)),
         );
+        mistakes.extend(self.decided_in_steps());
         mistakes.extend(self.unifier.undecided().map(|equation| self.undecided(equation)));
         let found = self.unifier.solution().unwrap_or_else(|error| {
             let site = self.entry(ExprId::new(super::POISON)).site;
@@ -84,9 +85,10 @@ impl Graph {
         let mut found = Substitution { values: found, error: None };
         let mut inputs = self.inputs.clone();
         inputs.iter_mut().for_each(|input| found.apply_to(&mut input.shape));
+        mistakes.extend(self.decided_inputs(&inputs));
         let solutions = solve(&inputs, self.symbols());
-        let mut known: Vec<bool> =
-            self.symbols().iter().map(|symbol| symbol.kind == SymbolKind::Parameter).collect();
+        let is_known = |kind: SymbolKind| kind == SymbolKind::Parameter || kind.decided_by().is_some();
+        let mut known: Vec<bool> = self.symbols().iter().map(|symbol| is_known(symbol.kind)).collect();
         for solution in &solutions {
             known[solution.symbol.index()] = true;
         }
@@ -102,11 +104,15 @@ impl Graph {
             expr: numbered(&number, expr),
             assigned,
         };
+        let symbol = |info: &SymbolInfo| SymbolInfo {
+            kind: info.kind.renumbered(|expr| number.get(expr.index()).copied().flatten()),
+            ..info.clone()
+        };
         let mut checked = Checked {
             entries,
             inputs,
             outputs: outputs.iter().map(output).collect(),
-            symbols: self.symbols().to_vec(),
+            symbols: self.symbols().iter().map(symbol).collect(),
             declared: HashMap::new(),
             obligations: Vec::new(),
             solutions,
@@ -135,6 +141,9 @@ impl Graph {
             let (requirement, call) = (Requirement::Size, call.clone());
             let bounds_size = false;
             checked.obligations.push(Obligation { demand, origin, site, requirement, call, bounds_size });
+        }
+        if self.symbols.has_decided() {
+            checked.settle_decided();
         }
         mistakes.extend(checked.unsolved(known).into_iter().map(|(symbol, site)| {
             let symbol = self.symbols()[symbol.index()].name.clone();
@@ -181,6 +190,24 @@ impl Graph {
             );
         }
         sizes
+    }
+
+    /// Returns the mistakes of inputs whose sizes would be known only after a run has begun.
+    fn decided_inputs(&self, inputs: &[InputInfo]) -> Vec<Mistake> {
+        if !self.symbols.has_decided() {
+            return Vec::new();
+        }
+        let is_decided =
+            |symbol: &SymbolId| self.symbols.kind(*symbol).and_then(SymbolKind::decided_by).is_some();
+        let mut mistakes = Vec::new();
+        for input in inputs {
+            if let Some(symbol) = input.shape.iter().flat_map(Dim::symbols).find(is_decided) {
+                let size = self.size(&Dim::symbol(symbol));
+                let problem = Problem::DecidedInput { name: input.name.clone(), size };
+                mistakes.push(self.mistake(problem, None, &[], input.site));
+            }
+        }
+        mistakes
     }
 
     /// Returns the rest of an obligation once all sizes are found.
@@ -316,14 +343,28 @@ impl Graph {
                 *needed = true;
             }
         }
+        let has_decided = self.symbols.has_decided();
         for index in (0..needed.len()).rev() {
             if needed[index] {
-                for operand in self.entries[index].node.operands() {
+                let entry = &self.entries[index];
+                for operand in entry.node.operands() {
                     needed[operand.index()] = true;
+                }
+                if has_decided {
+                    // What decides a size was made before anything that has it.
+                    self.deciding(entry).into_iter().for_each(|expr| needed[expr.index()] = true);
                 }
             }
         }
         needed
+    }
+
+    /// Returns the expressions that decide the sizes of another one.
+    fn deciding(&self, entry: &Entry) -> Vec<ExprId> {
+        let mut symbols: Vec<SymbolId> = entry.shape.iter().flat_map(Dim::symbols).collect();
+        entry.node.clone().visit_dims(&mut |dim| symbols.extend(dim.symbols()));
+        let kind = |symbol: SymbolId| self.symbols.kind(symbol).and_then(SymbolKind::decided_by);
+        symbols.into_iter().filter_map(kind).collect()
     }
 }
 
@@ -364,6 +405,33 @@ impl Substitution {
 }
 
 impl Checked {
+    /// Forgets what decides sizes that nothing has, and names the others in the order of what decides them, so that equal graphs
+    /// have equal names.
+    fn settle_decided(&mut self) {
+        let mut is_mentioned = vec![false; self.symbols.len()];
+        let mut mention =
+            |dim: &Dim| dim.symbols().into_iter().for_each(|symbol| is_mentioned[symbol.index()] = true);
+        for entry in &self.entries {
+            entry.shape.iter().for_each(&mut mention);
+            entry.node.clone().visit_dims(&mut |dim| mention(dim));
+        }
+        for obligation in &self.obligations {
+            obligation.demand.symbols().into_iter().map(Dim::symbol).for_each(|dim| mention(&dim));
+        }
+        let mut decided: Vec<(ExprId, usize)> = Vec::new();
+        for (index, info) in self.symbols.iter_mut().enumerate() {
+            match info.kind.decided_by() {
+                Some(expr) if is_mentioned[index] => decided.push((expr, index)),
+                Some(_) => info.kind = SymbolKind::Rigid,
+                None => {}
+            }
+        }
+        decided.sort_unstable();
+        for (number, (_, index)) in decided.into_iter().enumerate() {
+            self.symbols[index].name = decided_name(number);
+        }
+    }
+
     /// Returns the symbols that are mentioned but determined neither by an input nor by the caller, each with its
     /// first use.
     fn unsolved(&self, mut known: Vec<bool>) -> Vec<(SymbolId, Site)> {
@@ -439,6 +507,13 @@ impl CheckedGraph {
         self.node(expr).operands()
     }
 
+    /// Returns the sizes that the node of an expression itself has.
+    pub(crate) fn sizes_of_node(&self, expr: ExprId) -> Vec<Dim> {
+        let mut sizes = Vec::new();
+        self.node(expr).clone().visit_dims(&mut |dim| sizes.push(dim.clone()));
+        sizes
+    }
+
     /// Returns all declared inputs in the order of declaration, whether or not the outputs need them.
     #[inline]
     pub fn inputs(&self) -> &[InputInfo] {
@@ -463,6 +538,27 @@ impl CheckedGraph {
     #[inline]
     pub fn symbols(&self) -> &[SymbolInfo] {
         &self.0.symbols
+    }
+
+    /// Returns whether the data of a run decide sizes.
+    pub fn has_decided_sizes(&self) -> bool {
+        self.symbols().iter().any(|info| info.kind.decided_by().is_some())
+    }
+
+    /// Returns the symbols that the data of a run decide among the sizes that an expression has, and that its node mentions.
+    pub fn decided_sizes(&self, expr: ExprId) -> Vec<SymbolId> {
+        let mut symbols: Vec<SymbolId> = self.shape(expr).iter().flat_map(Dim::symbols).collect();
+        symbols.extend(self.sizes_of_node(expr).iter().flat_map(Dim::symbols));
+        symbols.retain(|symbol| self.symbols()[symbol.index()].kind.decided_by().is_some());
+        symbols.sort_unstable();
+        symbols.dedup();
+        symbols
+    }
+
+    /// Returns whether the data of a run decide a size.
+    pub fn is_decided(&self, dim: &Dim) -> bool {
+        let decided = |symbol: &SymbolId| self.symbols()[symbol.index()].kind.decided_by().is_some();
+        dim.symbols().iter().any(decided)
     }
 
     /// Returns the size that a declaration substituted for a symbol; nothing else in the graph mentions the symbol.
@@ -501,7 +597,8 @@ impl CheckedGraph {
             .map(|output| (&*output.name, image(output.expr), output.assigned))
             .collect();
         let demanded = self.obligations().iter().filter_map(|obligation| obligation.origin);
-        roots.extend(demanded.map(|origin| ("", image(origin), None)));
+        let deciding = self.symbols().iter().filter_map(|info| info.kind.decided_by());
+        roots.extend(demanded.chain(deciding).map(|origin| ("", image(origin), None)));
         let needed = built.needed(&roots);
         if !built.mistakes.is_empty() || needed[super::POISON] {
             return None;
@@ -517,6 +614,9 @@ impl CheckedGraph {
         checked.outputs.iter_mut().for_each(|output| output.expr = renumbered(output.expr));
         for obligation in &mut checked.obligations {
             obligation.origin = obligation.origin.map(renumbered);
+        }
+        for info in &mut checked.symbols {
+            info.kind = info.kind.renumbered(|expr| Some(renumbered(expr)));
         }
         Some((CheckedGraph(Arc::new(checked)), number))
     }

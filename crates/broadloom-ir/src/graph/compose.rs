@@ -419,7 +419,10 @@ impl Graph {
         let size = self.symbols.accept(&size, site)?;
         match size.as_constant() {
             Some(value) => self.insert_constant(Scalar::I64(value), site),
-            None => self.insert(Node::Size(size), DType::I64, Shape::scalar(), Vec::new(), site),
+            None => match self.counted_value(&size, site)? {
+                Some(value) => Ok(value),
+                None => self.insert(Node::Size(size), DType::I64, Shape::scalar(), Vec::new(), site),
+            },
         }
     }
 

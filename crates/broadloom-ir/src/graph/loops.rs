@@ -9,7 +9,7 @@
 //! inner ones may use the values of outer ones.
 
 use super::infer::AxisClash;
-use super::{CheckedGraph, Entry, Fit, Graph, Node, Operands, Site};
+use super::{CheckedGraph, Entry, Fit, Graph, Mistake, Node, Operands, Site, SymbolInfo};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType};
 use crate::ids::{ExprId, LoopId};
@@ -460,6 +460,18 @@ impl Graph {
             axes.all(|(axis, (before, after))| is_same(axis, before, after)).then_some(()).ok_or(())
         });
         fits.map_err(|()| differs(self))
+    }
+
+    /// Returns the mistakes of sizes that would differ from step to step of a loop.
+    pub(super) fn decided_in_steps(&self) -> Vec<Mistake> {
+        if self.loops == 0 || !self.symbols.has_decided() {
+            return Vec::new();
+        }
+        let around = loops_around(self.entries.iter().map(|entry: &Entry| &entry.node));
+        let is_in_step =
+            |info: &&SymbolInfo| info.kind.decided_by().is_some_and(|expr| !around[expr.index()].is_empty());
+        let decided = self.symbols().iter().filter(is_in_step);
+        decided.map(|info| self.mistake(Problem::DecidedInStep, None, &[], info.site)).collect()
     }
 
     /// Returns the values of loops that are used outside of their loop, each with its name and the place of the use, among

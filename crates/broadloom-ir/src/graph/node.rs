@@ -81,6 +81,16 @@ pub enum Node {
         /// The axis.
         axis: usize,
     },
+    /// The elements along an axis at which a mask holds, in their order. The size of the axis is the symbol that
+    /// [counts](super::SymbolKind::Count) the elements of the mask.
+    Compress {
+        /// Any dtype.
+        operand: ExprId,
+        /// Bool, along one axis, whose size is that of the axis.
+        mask: ExprId,
+        /// The axis of the operand.
+        axis: usize,
+    },
     /// The base, in whose region the elements are those of the value: element `j` of the value's axis replaces element
     /// `start + j * step` of the base's axis. The shape is that of the base.
     Set {
@@ -253,6 +263,7 @@ impl Node {
             | Node::Sort { operand, .. } => smallvec![*operand],
             Node::Take { table, indices, .. } => smallvec![*table, *indices],
             Node::Search { table, values, .. } => smallvec![*table, *values],
+            Node::Compress { operand, mask, .. } => smallvec![*operand, *mask],
             Node::Scan { operand, initial, .. } => std::iter::once(*operand).chain(*initial).collect(),
         }
     }
@@ -289,6 +300,7 @@ impl Node {
             | Node::Cast(_)
             | Node::Reduce { .. }
             | Node::Take { .. }
+            | Node::Compress { .. }
             | Node::Scatter { .. }
             | Node::Iota
             | Node::Concat { .. }
@@ -338,6 +350,7 @@ impl Node {
             | Node::TopK { operand, .. }
             | Node::Sort { operand, .. } => &mut [operand],
             Node::Take { table, indices, .. } => &mut [table, indices],
+            Node::Compress { operand, mask, .. } => &mut [operand, mask],
             Node::Search { table, values, .. } => &mut [table, values],
             Node::Set { base, value, .. } => &mut [base, value],
             Node::Scatter { base, indices, values, .. } => &mut [base, indices, values],

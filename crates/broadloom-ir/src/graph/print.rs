@@ -24,6 +24,7 @@ impl CheckedGraph {
             Node::Reduce { op, .. } => write!(f, "{op}"),
             Node::View { view, .. } => f.write_str(view.name()),
             Node::Take { .. } => f.write_str("take"),
+            Node::Compress { .. } => f.write_str("compress"),
             Node::Iota => f.write_str("iota"),
             Node::Size(size) => write!(f, "size {}", size.display(&|symbol| self.named(symbol))),
             Node::Concat { .. } => f.write_str("concat"),
@@ -73,6 +74,7 @@ impl CheckedGraph {
             }
             Node::Search { right, .. } => f.write_str(if *right { " right" } else { "" }),
             Node::Take { axis, .. }
+            | Node::Compress { axis, .. }
             | Node::Concat { axis, .. }
             | Node::Scan { axis, .. }
             | Node::View { view: View::Windows(axis), .. } => write!(f, " axis={axis}"),

@@ -73,6 +73,7 @@ impl Graph {
             }
             return self.convert(operand, dtype, site);
         }
+        let selected = self.reduce_selected(op, operand, &axes, keepdims, site)?;
         let mut obligations = Vec::new();
         if empty == Empty::Refused && op.needs_elements() {
             for &axis in &axes {
@@ -80,6 +81,10 @@ impl Graph {
                 self.require(spare, Requirement::NotEmpty, &mut obligations)
                     .map_err(|_| Problem::EmptyReduction { axis })?;
             }
+        }
+        if let Some(reduced) = selected {
+            self.oblige(reduced, obligations, site);
+            return Ok(reduced);
         }
         let kept = shape.iter().enumerate().filter_map(|(axis, dim)| match axes.contains(&axis) {
             true if keepdims => Some(Dim::ONE),

@@ -111,6 +111,11 @@ impl Graph {
         initial: Option<ExprId>,
         site: Site,
     ) -> Result<ExprId, Problem> {
+        if initial.is_none()
+            && let Some(scanned) = self.scan_selected(op, operand, axis, site)?
+        {
+            return Ok(scanned);
+        }
         let (dtype, shape) = (self.dtype(operand), self.written(operand).clone());
         self.insert(Node::Scan { op, operand, axis, initial }, dtype, shape, Vec::new(), site)
     }

@@ -6,7 +6,7 @@
 
 use super::{Graph, MAX_IDS, MAX_NAME, Obligation, Site, clipped};
 use crate::dim::{Dim, Facts, Named, gcd};
-use crate::ids::SymbolId;
+use crate::ids::{ExprId, SymbolId};
 use crate::problem::{NameKind, Problem, Requirement};
 use std::collections::HashMap;
 
@@ -19,6 +19,30 @@ pub enum SymbolKind {
     Flexible,
     /// Given by name at each call.
     Parameter,
+    /// How many elements a mask selects, which each run finds out.
+    Count(ExprId),
+    /// A computed integer of rank 0, which each run finds out.
+    Computed(ExprId),
+}
+
+impl SymbolKind {
+    /// Returns the expression whose elements decide the size in each run: a mask, or an integer.
+    pub fn decided_by(self) -> Option<ExprId> {
+        match self {
+            SymbolKind::Count(expr) | SymbolKind::Computed(expr) => Some(expr),
+            SymbolKind::Rigid | SymbolKind::Flexible | SymbolKind::Parameter => None,
+        }
+    }
+
+    /// Returns the kind with another expression in place of the one that decides.
+    pub(super) fn renumbered(self, id: impl FnOnce(ExprId) -> Option<ExprId>) -> SymbolKind {
+        let of = |kind: fn(ExprId) -> SymbolKind, expr| id(expr).map_or(SymbolKind::Rigid, kind);
+        match self {
+            SymbolKind::Count(expr) => of(SymbolKind::Count, expr),
+            SymbolKind::Computed(expr) => of(SymbolKind::Computed, expr),
+            SymbolKind::Rigid | SymbolKind::Flexible | SymbolKind::Parameter => self,
+        }
+    }
 }
 
 /// A symbolic size of a graph.
@@ -43,6 +67,14 @@ impl SymbolInfo {
     /// Returns the name and its unit.
     pub fn named(&self) -> Named<'_> {
         Named { name: &self.name, unit: self.unit }
+    }
+}
+
+/// Returns the name of a size that data decide, after so many others. Names from the user contain no `@`.
+pub(super) fn decided_name(before: usize) -> Box<str> {
+    match before {
+        0 => "@k".into(),
+        before => format!("@k{}", before + 1).into(),
     }
 }
 
@@ -73,6 +105,8 @@ pub(super) struct Symbols {
     declared: HashMap<SymbolId, Dim>,
     used: HashMap<SymbolId, Site>,
     has_flexible: bool,
+    /// The symbols that data decide, by what decides them.
+    decided: HashMap<ExprId, SymbolId>,
 }
 
 impl Symbols {
@@ -98,6 +132,27 @@ impl Symbols {
 
     pub(super) fn is_full(&self) -> bool {
         self.infos.len() >= MAX_IDS
+    }
+
+    /// Returns the kind of a symbol.
+    pub(super) fn kind(&self, symbol: SymbolId) -> Option<SymbolKind> {
+        self.get(symbol).map(|info| info.kind)
+    }
+
+    pub(super) fn has_decided(&self) -> bool {
+        !self.decided.is_empty()
+    }
+
+    /// Returns the symbol of a size that an expression decides. A mask and an integer are different expressions.
+    pub(super) fn decided(&mut self, kind: SymbolKind, by: ExprId, site: Site) -> SymbolId {
+        if let Some(&symbol) = self.decided.get(&by) {
+            return symbol;
+        }
+        let name = decided_name(self.decided.len());
+        let symbol = self.add(&name, kind, site);
+        self.used.insert(symbol, site);
+        self.decided.insert(by, symbol);
+        symbol
     }
 
     /// Returns the sizes that declarations substituted for symbols.

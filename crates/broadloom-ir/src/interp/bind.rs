@@ -6,10 +6,11 @@
 //! ```
 
 use super::Array;
-use super::error::InterpretError;
+use super::error::{Fault, InterpretError, Rule};
 use super::view::product;
 use crate::dim::{Dim, DimError};
-use crate::graph::{CheckedGraph, Demand, SymbolInfo, SymbolKind, symbol_named};
+use crate::dtype::Scalar;
+use crate::graph::{CheckedGraph, Demand, Obligation, SymbolInfo, SymbolKind, symbol_named};
 use crate::ids::{ExprId, SymbolId};
 
 /// The value of every symbol.
@@ -82,7 +83,10 @@ pub(super) fn bind<'a>(
 impl Sizes<'_> {
     /// Takes the size that the caller gives for a symbol's name.
     fn give(&mut self, name: &str, size: i64) -> Result<(), InterpretError> {
-        let is_it = |info: &SymbolInfo| *info.name == *name && info.kind != SymbolKind::Flexible;
+        let is_it = |info: &SymbolInfo| {
+            let has_name = info.kind != SymbolKind::Flexible && info.kind.decided_by().is_none();
+            has_name && *info.name == *name
+        };
         let position = self.graph.symbols().iter().position(is_it);
         let Some((position, info)) = position.map(|position| (position, &self.graph.symbols()[position]))
         else {
@@ -197,10 +201,46 @@ impl Sizes<'_> {
         Ok(())
     }
 
+    /// Finds the sizes that the elements of an expression decide.
+    pub(super) fn decide(&mut self, expr: ExprId, array: &Array) -> Result<(), InterpretError> {
+        for (index, info) in self.graph.symbols().iter().enumerate() {
+            if info.kind.decided_by() != Some(expr) {
+                continue;
+            }
+            let value = match info.kind {
+                SymbolKind::Count(_) => {
+                    array.elements.iter().filter(|element| **element == Scalar::Bool(true)).count() as i64
+                }
+                _ => match array.elements.first() {
+                    Some(Scalar::I64(value)) => *value,
+                    _ => return Err(Fault::Unsound(Rule::Types).at(expr)),
+                },
+            };
+            if value < 0 {
+                return Err(InterpretError::NegativeSize { expr, value });
+            }
+            self.values[index] = Some(value);
+            let symbol = SymbolId::new(index);
+            self.check_some_obligations(|obligation| obligation.demand.symbols().contains(&symbol))?;
+        }
+        Ok(())
+    }
+
     fn check_obligations(&self) -> Result<(), InterpretError> {
-        for obligation in self.graph.obligations() {
+        self.check_some_obligations(|_| true)
+    }
+
+    /// Checks the obligations of which it is asked, unless sizes of them are decided later.
+    fn check_some_obligations(&self, is_asked: impl Fn(&Obligation) -> bool) -> Result<(), InterpretError> {
+        for obligation in self.graph.obligations().iter().filter(|obligation| is_asked(obligation)) {
             let is_solved = |symbol: &SymbolId| self.value(*symbol).is_some();
-            if obligation.origin.is_none() && !obligation.demand.symbols().iter().all(is_solved) {
+            let is_decided_later = |symbol: &SymbolId| {
+                !is_solved(symbol) && self.graph.symbols()[symbol.index()].kind.decided_by().is_some()
+            };
+            let symbols = obligation.demand.symbols();
+            if symbols.iter().any(is_decided_later)
+                || obligation.origin.is_none() && !symbols.iter().all(is_solved)
+            {
                 continue;
             }
             let (value, holds) = match &obligation.demand {

@@ -174,6 +174,14 @@ pub enum InterpretError {
         /// The exponent.
         value: i64,
     },
+    /// A computed size that is negative.
+    #[error("{expr}: the size is {value}")]
+    NegativeSize {
+        /// The expression that decides the size.
+        expr: ExprId,
+        /// Its value.
+        value: i64,
+    },
     /// An element of a histogram without a given range that is not finite.
     #[error("{expr}: {value} at position {position} has no bin in the range of the data")]
     NoBin {

@@ -77,6 +77,27 @@ impl Iterator for Walk {
     }
 }
 
+/// Returns the elements along an axis at which the mask holds.
+pub(super) fn compress(operand: &Array, mask: &Array, axis: usize) -> Result<Array, Fault> {
+    let size = *operand.shape.get(axis).ok_or(Fault::Unsound(Rule::Axes))?;
+    if mask.elements.len() != size {
+        return Err(Fault::Unsound(Rule::Broadcast));
+    }
+    let chosen: Vec<usize> = (0..size).filter(|index| mask.elements[*index] == Scalar::Bool(true)).collect();
+    let mut shape = operand.shape.clone();
+    shape[axis] = chosen.len();
+    let (outer, inner) = (product(&operand.shape[..axis]), product(&operand.shape[axis + 1..]));
+    let (Some(outer), Some(inner)) = (outer, inner) else { return Err(Fault::TooLarge(shape)) };
+    let mut elements = with_room(&shape)?;
+    for row in 0..outer {
+        for index in &chosen {
+            let start = (row * size + index) * inner;
+            elements.extend_from_slice(&operand.elements[start..start + inner]);
+        }
+    }
+    Ok(Array { dtype: operand.dtype, shape, elements })
+}
+
 /// Returns the elements of `source` that a walk over `shape` visits.
 fn gather(source: &[Scalar], shape: &[usize], start: usize, steps: Vec<usize>) -> Result<Vec<Scalar>, Fault> {
     let mut elements = with_room(shape)?;

@@ -380,7 +380,7 @@ impl Known {
                 let keeps = matches!(op, ReduceOp::Min | ReduceOp::Max) || is_float && *op == ReduceOp::Sum;
                 keeps && initial.is_none() && self.is_natural(*operand)
             }
-            Node::Take { table, .. } => self.is_natural(*table),
+            Node::Take { table: operand, .. } | Node::Compress { operand, .. } => self.is_natural(*operand),
             Node::Concat { operands, .. } => all(operands),
             Node::Set { base, value, .. } => all(&[*base, *value]),
             Node::Scatter { op, base, values, .. } => {

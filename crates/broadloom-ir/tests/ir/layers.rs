@@ -11,8 +11,9 @@ const LAYERS: &[&[&str]] = &[
     &["problem"],
     &["graph"],
     &["diagnostics"],
-    &["interp", "transform"],
+    &["interp", "transform", "part"],
     &["chunks", "stages"],
+    &["phases"],
 ];
 
 fn layer(module: &str) -> Option<usize> {

@@ -47,19 +47,7 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
         &["histogram2d", "histogramdd", "histogram_bin_edges"],
         "write `segment_count(((x - low) / width).astype(i64), bins)`",
     ),
-    // Sizes that depend on the data.
-    (
-        &["nonzero", "flatnonzero", "argwhere", "extract", "compress", "trim_zeros", "delete"],
-        "the size of the result would depend on the data: choose element by element, `where(condition, x, 0)`, or reduce, `sum(x, where=condition)`",
-    ),
-    (
-        &["unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"],
-        "the size of the result would depend on the data: number the groups beforehand, and write `segment_count(ids, k)`",
-    ),
-    (
-        &["intersect1d", "union1d", "setdiff1d", "setxor1d"],
-        "the size of the result would depend on the data: compute it beforehand",
-    ),
+    (&["delete"], "select what stays: `x[mask]`"),
     // Arrangement.
     (&["block", "bmat"], "write `concat([concat([a, b], axis=1), concat([c, d], axis=1)])`"),
     (&["insert"], "write `concat([x[:2], values, x[2:]])`"),

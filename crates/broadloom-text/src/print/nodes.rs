@@ -56,6 +56,7 @@ pub(super) fn used_symbols(graph: &CheckedGraph) -> Vec<SymbolId> {
     }
     let symbols = graph.symbols().iter().enumerate();
     let needed = symbols.filter(|(index, info)| used[*index] || info.kind == SymbolKind::Parameter);
+    let needed = needed.filter(|(_, info)| info.kind.decided_by().is_none());
     needed.map(|(index, _)| SymbolId::new(index)).collect()
 }
 
@@ -92,8 +93,13 @@ pub(super) fn unified(graph: &CheckedGraph) -> (Vec<Node>, Vec<ExprId>) {
     (nodes, same)
 }
 
-/// The expressions that the outputs need, operands first, in the order of the walk.
-pub(super) fn ordered(nodes: &[Node], outputs: &[ExprId]) -> Vec<ExprId> {
+/// The expressions that the outputs need, operands first, in the order of the walk; `deciding` returns those that decide sizes
+/// of an expression.
+pub(super) fn ordered(
+    nodes: &[Node],
+    outputs: &[ExprId],
+    deciding: impl Fn(ExprId) -> Vec<ExprId>,
+) -> Vec<ExprId> {
     let mut order = Vec::new();
     let mut done = vec![false; nodes.len()];
     let mut stack: Vec<(ExprId, bool)> = outputs.iter().rev().map(|expr| (*expr, false)).collect();
@@ -108,6 +114,7 @@ pub(super) fn ordered(nodes: &[Node], outputs: &[ExprId]) -> Vec<ExprId> {
             stack.push((expr, true));
             let operands = nodes[expr.index()].operands();
             stack.extend(operands.into_iter().rev().map(|operand| (operand, false)));
+            stack.extend(deciding(expr).into_iter().rev().map(|expr| (expr, false)));
         }
     }
     order

@@ -103,10 +103,9 @@ impl Resolver<'_> {
                 [times] => self.build(span, |graph, site| graph.repeat(x, Dim::constant(times), axis, site)),
                 ref counts => self.build(span, |graph, site| graph.repeat_each(x, counts, axis, site)),
             },
-            Value::Tensor(_) => {
-                return call.refuse(
-                    "with an array of numbers has a size that depends on the data: write a list, `repeat(x, [1, 2, 3])`, or pass the positions, `take(x, positions, axis=0)`",
-                );
+            Value::Tensor(counts) if self.graph.shape(*counts).rank() > 0 => {
+                let counts = *counts;
+                self.build(span, |graph, site| graph.repeat_counted(x, counts, axis, site))
             }
             _ => {
                 let times = self.size(repeats)?;
@@ -191,7 +190,7 @@ impl Resolver<'_> {
     }
 
     /// The sizes of a shape, given as a shape, a tuple or one size.
-    fn shape_of(&self, call: &Call) -> Outcome<Vec<Dim>> {
+    fn shape_of(&mut self, call: &Call) -> Outcome<Vec<Dim>> {
         match call.get("shape").map(|id| self.value(id)) {
             Some(Value::Sizes(sizes)) => Ok(sizes.clone()),
             _ => self.sizes(call.all("shape")),
@@ -221,7 +220,7 @@ impl Resolver<'_> {
     }
 
     /// The arguments as sizes, or the sizes in a list that is the only argument.
-    pub(super) fn sizes(&self, ids: &[Id]) -> Outcome<Vec<Dim>> {
+    pub(super) fn sizes(&mut self, ids: &[Id]) -> Outcome<Vec<Dim>> {
         self.flattened(ids).into_iter().map(|id| self.size(id)).collect()
     }
 

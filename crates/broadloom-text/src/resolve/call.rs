@@ -152,6 +152,13 @@ impl Resolver<'_> {
                 _ => self.property(function, x),
             };
         }
+        if let (Function::AsSize, Some(x)) = (function, call.get("x")) {
+            return self.as_size_value(x);
+        }
+        if function == Function::Select && call.get("x").is_none() && call.get("y").is_none() {
+            let made = self.nonzero(&call, "condition")?;
+            return Ok(made.map_or(Value::Poison, Value::Several));
+        }
         if let Function::Several(several) = function {
             call.given.iter().try_for_each(|(_, ids)| self.refuse_codes(None, ids))?;
             return self.several(several, &call);
@@ -281,6 +288,7 @@ impl Resolver<'_> {
             Function::Concat | Function::Stack => return self.join(function, call),
             Function::Joined(joined) => return self.joined(joined, call),
             Function::Sampled(sampled) => return self.sampled(sampled, call),
+            Function::Selected(selected) => return self.selected(selected, call),
             Function::Triangular => return self.triangular(call),
             Function::Copy => return self.operand(call, "x"),
             Function::Product(product) => return self.apply_product(product, call),
@@ -432,6 +440,9 @@ impl Resolver<'_> {
     }
 
     fn select(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
+        if call.get("x").is_none() || call.get("y").is_none() {
+            return call.refuse("takes both values to choose from, or none of them for positions");
+        }
         let Some(condition) = self.operand(call, "condition")? else { return Ok(None) };
         let condition = self.truth(condition, call.span)?;
         let Some(sides) = self.tensors(&[call.all("x"), call.all("y")].concat())? else { return Ok(None) };
@@ -534,7 +545,7 @@ impl Resolver<'_> {
         call.get(parameter).filter(|id| *self.value(*id) != Value::None)
     }
 
-    pub(super) fn required_size(&self, call: &Call, parameter: &'static str) -> Outcome<Dim> {
+    pub(super) fn required_size(&mut self, call: &Call, parameter: &'static str) -> Outcome<Dim> {
         match call.get(parameter) {
             Some(id) => self.size(id),
             None => call.refuse(format!("needs `{parameter}`")),
@@ -542,19 +553,22 @@ impl Resolver<'_> {
     }
 
     /// Returns sizes, some of which are left open: -1 in a reshape is inferred, and `None` in a rebind keeps the size.
-    pub(super) fn sizes_to_infer(&self, call: &Call, function: Function) -> Outcome<Vec<Option<Dim>>> {
+    pub(super) fn sizes_to_infer(&mut self, call: &Call, function: Function) -> Outcome<Vec<Option<Dim>>> {
         if let [id] = call.all("shape")
             && let Value::Sizes(sizes) = self.value(*id)
         {
             return Ok(sizes.iter().cloned().map(Some).collect());
         }
         let ids = self.flattened(call.all("shape"));
-        let is_open = |id: &Id| match &self.values[id.0 as usize] {
-            Value::Literal(Literal::Int(-1)) => function == Function::Reshape,
-            Value::None => function == Function::Rebind,
-            _ => false,
-        };
-        ids.iter().map(|id| if is_open(id) { Ok(None) } else { self.size(*id).map(Some) }).collect()
+        let mut sizes = Vec::with_capacity(ids.len());
+        for id in ids {
+            sizes.push(match self.value(id) {
+                Value::Literal(Literal::Int(-1)) if function == Function::Reshape => None,
+                Value::None if function == Function::Rebind => None,
+                _ => Some(self.size(id)?),
+            });
+        }
+        Ok(sizes)
     }
 }
 

@@ -8,7 +8,6 @@ use crate::source::Span;
 use crate::syntax::{Argument, Id, Item, Name};
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::IndexItem;
 use broadloom_ir::ops::Op;
 
 /// The methods of a region, with their ops; `set` replaces the elements.
@@ -37,15 +36,6 @@ impl Resolver<'_> {
             return Ok(Value::Region(Region { tensor, chosen: Chosen::Mask(mask) }));
         }
         let Some(parts) = self.parts(tensor, items)? else { return Ok(Value::Poison) };
-        for (item, (_, item_span)) in parts.iter().zip(items) {
-            if let IndexItem::Positions(positions) = item
-                && self.graph.dtype(*positions) == DType::Bool
-            {
-                let what = "a condition in `.at[..]` cannot stand beside other items";
-                let help = "give it alone, with the leading axes of the tensor: `x.at[condition]`";
-                return Err(Box::new(Mistake::new(Problem::Program { what }, *item_span).help(help)));
-            }
-        }
         Ok(Value::Region(Region { tensor, chosen: Chosen::Items(parts) }))
     }
 

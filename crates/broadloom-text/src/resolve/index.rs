@@ -1,32 +1,17 @@
 //! Indices: ranges, single elements, new axes, and positions given by a tensor or a list.
 
 use super::{Outcome, Resolver, Value, as_size, mistake};
-use crate::error::{Mistake, Problem, is_primary};
-use crate::names::{self, Function};
+use crate::error::Problem;
 use crate::source::Span;
-use crate::syntax::{Id, Item, Kind};
+use crate::syntax::{Id, Item};
 use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Problem as GraphProblem;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{IndexItem, Literal, SliceSpec};
-use broadloom_ir::reduce::ReduceOp;
-
-/// A part of the text, if it is short enough to repeat in a help.
-fn spelled(text: &str) -> Option<String> {
-    /// The longest such part, in bytes.
-    const MOST: usize = 80;
-    (text.len() <= MOST && !text.contains(char::is_control)).then(|| text.to_owned())
-}
 
 impl Resolver<'_> {
-    pub(super) fn index(
-        &mut self,
-        index: Id,
-        base: Id,
-        items: &[(Item, Span)],
-        span: Span,
-    ) -> Outcome<Value> {
+    pub(super) fn index(&mut self, base: Id, items: &[(Item, Span)], span: Span) -> Outcome<Value> {
         if let Value::Sizes(sizes) = self.value(base) {
             let sizes = sizes.clone();
             return self.index_of_shape(&sizes, items, span);
@@ -38,13 +23,11 @@ impl Resolver<'_> {
             return self.region(tensor, items);
         }
         let Some(operand) = self.tensor(base, DType::Bool)? else { return Ok(Value::Poison) };
-        for (item, item_span) in items {
-            if let Item::At(id) = item
-                && let Value::Tensor(condition) = *self.value(*id)
-                && self.graph.dtype(condition) == DType::Bool
-            {
-                return Err(self.chosen_by_condition(index, [base, *id], *item_span, items.len() == 1));
-            }
+        if let [(item, _)] = items
+            && let Some(mask) = self.mask_of(item)
+        {
+            let masked = self.build(span, |graph, site| graph.masked_elements(operand, mask, site));
+            return masked.map(Value::Tensor);
         }
         match self.parts(operand, items)? {
             Some(items) => self
@@ -61,12 +44,15 @@ impl Resolver<'_> {
         items: &[(Item, Span)],
     ) -> Outcome<Option<Vec<IndexItem>>> {
         let shape = self.graph.shape(operand);
-        // Count the items that take an axis, to know the axis of each.
-        let takes_axis = |resolver: &Self, item: &Item| match item {
-            Item::Range { .. } => true,
-            Item::At(id) => !matches!(resolver.values[id.0 as usize], Value::None | Value::Ellipsis),
+        // Count the axes that items take, to know the axis of each.
+        let axes_of = |resolver: &Self, item: &Item| match (item, resolver.mask_of(item)) {
+            (_, Some(mask)) => resolver.graph.shape(mask).rank(),
+            (Item::Range { .. }, None) => 1,
+            (Item::At(id), None) => {
+                usize::from(!matches!(resolver.values[id.0 as usize], Value::None | Value::Ellipsis))
+            }
         };
-        let taken = items.iter().filter(|(item, _)| takes_axis(self, item)).count();
+        let taken: usize = items.iter().map(|(item, _)| axes_of(self, item)).sum();
         let rest = shape.rank().saturating_sub(taken);
         let mut axis = 0;
         let mut parts = Vec::new();
@@ -77,6 +63,11 @@ impl Resolver<'_> {
             {
                 let what = "an index can contain only one `...`";
                 return mistake(Problem::Program { what }, *item_span);
+            }
+            if let Some(mask) = self.mask_of(item) {
+                parts.extend(self.places_of_mask(operand, mask, axis, *item_span)?);
+                axis += axes_of(self, item);
+                continue;
             }
             let whole = shape.get(axis).cloned().unwrap_or(Dim::ZERO);
             let Some(mut part) = self.part(item, &whole, *item_span)? else { return Ok(None) };
@@ -89,86 +80,11 @@ impl Resolver<'_> {
             }
             axis += match part {
                 IndexItem::Rest => rest,
-                _ => usize::from(takes_axis(self, item)),
+                _ => axes_of(self, item),
             };
             parts.push(part);
         }
         Ok(Some(parts))
-    }
-
-    /// The mistake `x[x > 0]`, with a replacement that depends on how the result is used.
-    fn chosen_by_condition(
-        &self,
-        index: Id,
-        [base, condition]: [Id; 2],
-        span: Span,
-        is_alone: bool,
-    ) -> Box<Mistake> {
-        let what = "boolean indexing gives a size that depends on the data";
-        let mistake = Mistake::new(Problem::Program { what }, span);
-        let text = |id: Id| spelled(self.source.slice(self.tree.span(id)));
-        let ranks = [base, condition].map(|id| match self.value(id) {
-            Value::Tensor(expr) => self.graph.shape(*expr).rank(),
-            _ => 0,
-        });
-        let (Some(x), Some(mask), true) = (text(base), text(condition), is_alone) else {
-            return Box::new(mistake.help("pass the condition to a reduction: `mean(x, where=condition)`"));
-        };
-        // A condition on rows holds for all their elements.
-        let rows = match ranks[0].checked_sub(ranks[1]) {
-            None | Some(0) => mask.clone(),
-            Some(more) => {
-                let mask = if is_primary(&mask) { mask.clone() } else { format!("({mask})") };
-                format!("{mask}[:, {}]", vec!["None"; more].join(", "))
-            }
-        };
-        let user = self.tree.exprs.iter().find_map(|expr| match &expr.kind {
-            Kind::Call { name, receiver, arguments } => {
-                let first = arguments.first().filter(|first| first.keyword.is_none());
-                let operand = receiver.or(first.map(|first| first.value));
-                let rest = arguments.get(usize::from(receiver.is_none())..).unwrap_or_default();
-                (operand == Some(index)).then_some((&*name.text, rest))
-            }
-            Kind::Attribute { base, name } if *base == index => Some((&*name.text, &[][..])),
-            _ => None,
-        });
-        let Some((name, rest)) = user else {
-            return Box::new(
-                mistake
-                    .help(format!("to keep the shape, choose element by element: `where({rows}, {x}, 0)`"))
-                    .help(format!("pass the condition to a reduction: `mean({x}, where={rows})`")),
-            );
-        };
-        Box::new(match names::function(name) {
-            Some((Function::Size | Function::Length | Function::Shape, ..)) => {
-                mistake.help(format!("to count where the condition holds: `count_nonzero({mask})`"))
-            }
-            Some((function, _, parameters)) if parameters.contains(&"where?") => {
-                // If the condition selects rows, the axes are those of x.
-                let keeps_axes = ranks[1] == 1;
-                let rest: Vec<&str> = rest
-                    .iter()
-                    .filter(|_| keeps_axes)
-                    .map(|argument| {
-                        let value = self.tree.span(argument.value);
-                        let start = argument.keyword.as_ref().map_or(value, |keyword| keyword.span);
-                        self.source.slice(start.to(value))
-                    })
-                    .collect();
-                // The minimum and maximum of no elements are their initial values.
-                let initial = match function {
-                    Function::Reduce(ReduceOp::Min) | Function::NanReduce(ReduceOp::Min) => ", initial=inf",
-                    Function::Reduce(ReduceOp::Max) | Function::NanReduce(ReduceOp::Max) => ", initial=-inf",
-                    _ => "",
-                };
-                let arguments =
-                    [&[x.as_str()], &*rest, &[&format!("where={rows}{initial}")]].concat().join(", ");
-                mistake.help(format!("pass the condition to the reduction: `{name}({arguments})`"))
-            }
-            _ => {
-                mistake.help(format!("to keep the shape, choose element by element: `where({rows}, {x}, 0)`"))
-            }
-        })
     }
 
     /// `x.shape[0]`, `x.shape[:2]`.

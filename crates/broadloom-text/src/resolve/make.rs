@@ -83,6 +83,12 @@ impl Resolver<'_> {
         };
         let step = value("step").unwrap_or(one);
         let dtype = self.dtype(call)?;
+        let [start, stop] = [("start", start), ("stop", stop)].map(|(name, value)| match value {
+            // Where only one is given, it is the end.
+            Value::Tensor(_) => self.end_of_range(call, name).map(|size| size.map_or(value, Value::Size)),
+            _ => Ok(value),
+        });
+        let (start, stop) = (start?, stop?);
         if let (Some(start), Some(stop), Some(step)) = (as_size(&start), as_size(&stop), as_size(&step)) {
             let Some(step) = step.as_constant().filter(|step| *step != 0) else {
                 return call.refuse("needs a nonzero integer `step`");
@@ -130,6 +136,12 @@ impl Resolver<'_> {
             [start, next] => (start, next),
         };
         self.spaced(length, Ok(start), step, dtype, call.span).map(Some)
+    }
+
+    /// A computed integer as an end of a range.
+    fn end_of_range(&mut self, call: &Call, name: &str) -> Outcome<Option<Dim>> {
+        let given = call.get(name).or_else(|| call.get("start"));
+        given.and_then(|id| self.computed_size(id)).transpose()
     }
 
     /// A number that is known while the program is read, even if functions computed it; any other value as it is.

@@ -144,12 +144,7 @@ impl Resolver<'_> {
 
     /// The counts of the numbers from 0 to before `minlength`, or the sums of their weights in `f64`.
     fn bincount(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
-        let Some(count) = self.given(call, "minlength") else {
-            return call.refuse(
-                "has a size that depends on the data, unless you pass it: `bincount(x, minlength=10)`, for numbers below 10",
-            );
-        };
-        let count = self.size(count)?;
+        let count = self.given(call, "minlength").map(|count| self.size(count)).transpose()?;
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
         let weights = match self.given(call, "weights") {
             Some(weights) => match self.tensor(weights, DType::F64)? {
@@ -158,7 +153,11 @@ impl Resolver<'_> {
             },
             None => None,
         };
-        self.build(call.span, |graph, site| graph.bincount(x, weights, count, site)).map(Some)
+        let counts = self.build(call.span, |graph, site| match count {
+            Some(count) => graph.bincount(x, weights, count, site),
+            None => graph.bincount_all(x, weights, 0, site),
+        });
+        counts.map(Some)
     }
 
     /// Whether both have the same shape and elements: false for different constant sizes; other sizes must be equal.

@@ -29,6 +29,15 @@ impl Resolver<'_> {
             Several::Unstack => self.unstack(call)?,
             Several::Histogram => self.histogram(call)?,
             Several::UnravelIndex => self.unravel_index(call)?,
+            Several::Nonzero => self.nonzero(call, "x")?,
+            Several::Unique | Several::UniqueCounts | Several::UniqueInverse | Several::UniqueAll => {
+                match self.unique(function, call)? {
+                    Some(parts) if parts.len() == 1 => {
+                        return Ok(parts.first().map_or(Value::Poison, |part| Value::Tensor(*part)));
+                    }
+                    parts => parts,
+                }
+            }
             Several::Grad | Several::Vjp => return self.derivatives(function, call),
             // Along a single axis, the result is one tensor.
             Several::Gradient => match self.gradient(call)? {

@@ -284,7 +284,7 @@ impl Resolver<'_> {
     }
 
     /// The number of groups, which is known for a column of text.
-    pub(super) fn segments(&self, call: &Call, ids: ExprId) -> Outcome<Dim> {
+    pub(super) fn segments(&mut self, call: &Call, ids: ExprId) -> Outcome<Dim> {
         match (call.get("segments"), self.texts.list(ids)) {
             (Some(segments), _) => self.size(segments),
             (None, Some(names)) => Ok(Dim::constant(names.len() as i64)),

@@ -162,7 +162,10 @@ const PROGRAMS: &[&str] = &[
     "input x: i32[n]\nassign x = x + 0.5",
     // Positions.
     "input x: f32[n, 3]\ninput i: i64[n]\noutput y = x[i, i[1:]]",
-    "input x: f32[n]\noutput y = x[x > 0]",
+    "input x: f32[n]\noutput y = x[x > 0] + x[x < 1]",
+    "input x: f32[n, 3]\ninput m: bool[3]\noutput y = x[m]",
+    "input x: f32[n]\noutput y = zeros(x.sum())",
+    "input x: f32[n]\noutput y = zeros((x > 0).astype(i64))",
     "input x: f32[n, 3]\noutput y = x[:, [0, 3]]",
     "input x: f32[n, 3]\noutput y = x.reshape(x.shape[2])",
     "input x: f32[n]\noutput y = argmin_with_value(x)",

@@ -187,8 +187,8 @@ fn arguments_that_mean_nothing() {
         ("rot90(x, 1, (0, 0))", "`rot90` names axis 0 twice"),
         ("swapaxes(x, 0, 2)", "`swapaxes` cannot use axis 2: the rank is 2"),
         ("full((2, 3))", "needs `fill_value`"),
-        ("repeat(x, x)", "a size"),
-        ("compress(x > 0, x)", "the size of the result would depend on the data"),
+        ("repeat(x, x)", "`counts.astype(i64)`"),
+        ("compress(x > 0, x)", "`compress` needs the condition to have rank 1, not 2"),
         ("1__0 * x", "number"),
         ("07 * x", "a number cannot begin with 0; for base 8, write `0o7`"),
     ] {

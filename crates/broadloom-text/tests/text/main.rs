@@ -12,6 +12,7 @@ mod ops;
 mod precedence;
 mod recurrences;
 mod round_trip;
+mod selected;
 mod session;
 mod several;
 mod suites;

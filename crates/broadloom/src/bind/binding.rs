@@ -6,6 +6,7 @@ use super::destination::{Destination, Destinations};
 use super::error::BindError;
 use super::facts::{ShortSizes, SmallResults, choose_variant};
 use super::outputs::{BoundOutput, bind_outputs};
+use super::phases::bind_phases;
 use super::sizes::{Given, Values, evaluate};
 use super::stages::{BoundStage, bind_stages};
 use super::threads::{Division, Launch, launches_of, set_groups, work_of};
@@ -13,6 +14,7 @@ use crate::array::Geometry;
 use crate::compiled::{Code, Inner, Kernels};
 use crate::limits::Work;
 use crate::variant::{Variant, Variants};
+use broadloom_ir::dim::DimError;
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_loops::kernel::{Buffer, BufferId, HostSymbol, Role};
 use smallvec::SmallVec;
@@ -37,6 +39,8 @@ pub(crate) struct Binding {
 pub(crate) enum BoundCode {
     Kernels(BoundKernels),
     Stages(Vec<BoundStage>),
+    /// Parts that are bound while the call runs.
+    Phases,
 }
 
 /// The kernels of a call.
@@ -89,6 +93,9 @@ pub(crate) fn bind(
 ) -> Result<Binding, BindError> {
     let Inner { graph, rules, options, .. } = inner;
     let values = rules.run(graph, inputs, given)?;
+    if let Code::Phases(phased) = &inner.code {
+        return bind_phases(phased, inner, inputs, values);
+    }
     let stretched = rules.stretched(graph, inputs, &values)?;
     let outputs = bind_outputs(inner, inputs, &destinations, &values)?;
     options.limits.check_outputs(&outputs[..graph.results().len()])?;
@@ -101,6 +108,7 @@ pub(crate) fn bind(
             bind_kernels(&request, &inputs, destinations, outputs, values)?
         }
         Code::Stages(staged) => bind_stages(staged, &inputs, &destinations, outputs, values, division)?,
+        Code::Phases(_) => return Err(BindError::Arithmetic(DimError::TooLarge)),
     };
     options.limits.check_call(binding.arena_bytes, binding.work)?;
     Ok(binding)

@@ -104,17 +104,28 @@ impl SizeRules {
                 })));
             }
         }
-        self.check_demands(graph, inputs, &values)?;
+        let numbers: Vec<usize> = (0..graph.obligations().len()).collect();
+        self.check_obligations(graph, inputs, &values, &numbers)?;
+        self.check_takes(graph, &values)?;
         Ok(values)
     }
 
-    fn check_demands(
+    /// Checks the conditions with these numbers, unless the data of the run decide a size of them.
+    pub(crate) fn check_obligations(
         &self,
         graph: &CheckedGraph,
         inputs: &[Option<&Geometry>],
         values: &Values,
+        numbers: &[usize],
     ) -> Result<(), BindError> {
-        for obligation in graph.obligations() {
+        for obligation in numbers.iter().map(|number| &graph.obligations()[*number]) {
+            let is_open = |symbol: &SymbolId| {
+                let kind = graph.symbols()[symbol.index()].kind;
+                values[symbol.index()].is_none() && kind.decided_by().is_some()
+            };
+            if obligation.demand.symbols().iter().any(is_open) {
+                continue;
+            }
             let is_solved = |symbol: &SymbolId| values[symbol.index()].is_some();
             if obligation.origin.is_none() && !obligation.demand.symbols().iter().all(is_solved) {
                 continue;
@@ -136,6 +147,10 @@ impl SizeRules {
                 })));
             }
         }
+        Ok(())
+    }
+
+    fn check_takes(&self, graph: &CheckedGraph, values: &Values) -> Result<(), BindError> {
         for take in &self.takes {
             if evaluate(&take.size, values)? == 0 {
                 let indices = count(&take.indices, values)?;

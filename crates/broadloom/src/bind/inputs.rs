@@ -339,7 +339,8 @@ impl Names<'_> {
 pub(crate) fn given(graph: &CheckedGraph, inputs: &Inputs<'_>) -> Result<Given, BindError> {
     let mut given = Given::new();
     for (name, size) in &inputs.sizes {
-        let named = |info: &&SymbolInfo| info.kind != SymbolKind::Flexible;
+        let named =
+            |info: &&SymbolInfo| info.kind != SymbolKind::Flexible && info.kind.decided_by().is_none();
         let is_it = |info: &SymbolInfo| named(&info) && *info.name == **name;
         let Some(position) = graph.symbols().iter().position(is_it) else {
             let known = || graph.symbols().iter().filter(named).map(|info| &*info.name);

@@ -41,7 +41,7 @@ impl BindError {
         self.text().at(places)
     }
 
-    fn text(&self) -> Text {
+    pub(crate) fn text(&self) -> Text {
         let mut text = Text::message(Style::Error, format!("error[{}]", self.code()), self.to_string());
         match self {
             BindError::Size(mismatch) => size(mismatch, &mut text),

@@ -112,3 +112,21 @@ fn check_output(
         }))),
     }
 }
+
+/// Checks that an array for an output has the sizes that the data have decided.
+pub(crate) fn check_decided_output(
+    inner: &Inner,
+    inputs: &[Option<&Geometry>],
+    values: &Values,
+    output: &OutputInfo,
+    geometry: &Geometry,
+) -> Result<(), BindError> {
+    let (shape, dtype) = (inner.graph.shape(output.expr), inner.graph.dtype(output.expr));
+    let bound = BoundOutput {
+        name: (*output.name).into(),
+        dtype,
+        shape: shape.iter().map(|dim| size(dim, values)).collect::<Result<_, _>>()?,
+        count: addressable(count(shape, values)?, dtype)?,
+    };
+    check_output(inner, inputs, values, output, geometry, &bound)
+}

@@ -101,6 +101,7 @@ impl SizeRules {
                 | Node::Elementwise { .. }
                 | Node::Select { .. }
                 | Node::Cast(_)
+                | Node::Compress { .. }
                 | Node::TopK { .. }
                 | Node::Sort { .. }
                 | Node::Search { .. }
@@ -118,12 +119,15 @@ impl SizeRules {
             }
         }
         takes.retain(|take| innermost[take.expr.index()].is_none());
+        // What the data of a run decide is checked by the part of the graph that knows it.
+        takes.retain(|take| !take.indices.iter().chain([&take.size]).any(|size| graph.is_decided(size)));
         // Declarations may mention sizes that nothing determines.
         let demands = graph
             .obligations()
             .iter()
             .filter(|obligation| obligation.origin.is_some() || obligation.bounds_size);
         needed.extend(demands.flat_map(|obligation| obligation.demand.symbols()));
+        needed.retain(|symbol| graph.symbols()[symbol.index()].kind.decided_by().is_none());
         let mut required = read;
         let (mut steps, mut solved) = solve(graph, &required, HashSet::new());
         let is_parameter = |symbol: &SymbolId| graph.symbols()[symbol.index()].kind == SymbolKind::Parameter;

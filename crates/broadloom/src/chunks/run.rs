@@ -533,6 +533,9 @@ fn after_rows(error: CallError, chunked: &Chunked, before: usize) -> ChunkError 
         RunError::NegativeExponent { expr, position, .. } => shift(*expr, position),
         RunError::NoSuchSegment { row, .. } => *row += before,
         RunError::InStep { .. }
+        | RunError::NegativeSize { .. }
+        | RunError::Sizes(_)
+        | RunError::MissingArray
         | RunError::Memory(_)
         | RunError::UnknownKernel(_)
         | RunError::Stopped

@@ -9,6 +9,7 @@ mod assign;
 mod axes;
 mod call;
 mod change;
+mod compress;
 mod derive;
 mod dims;
 mod elementwise;

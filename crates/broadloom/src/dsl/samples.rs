@@ -98,7 +98,12 @@ impl Tensor {
     }
 
     /// Applies `action` to this tensor and others.
-    fn with(self, operands: &[Tensor], site: Site, action: impl FnOnce(&mut ir::Graph) -> ExprId) -> Tensor {
+    pub(super) fn with(
+        self,
+        operands: &[Tensor],
+        site: Site,
+        action: impl FnOnce(&mut ir::Graph) -> ExprId,
+    ) -> Tensor {
         registry::build(registry::home(operands), operands, &[], site, |graph, _| action(graph))
     }
 

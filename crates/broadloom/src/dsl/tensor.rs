@@ -89,7 +89,7 @@ impl Tensor {
         self.inspect(|_| ()).is_none()
     }
 
-    fn inspect<R>(self, action: impl FnOnce(&mut registry::State) -> R) -> Option<R> {
+    pub(super) fn inspect<R>(self, action: impl FnOnce(&mut registry::State) -> R) -> Option<R> {
         registry::with(self.graph, |state| (!state.graph.is_poisoned(self.expr)).then(|| action(state)))?
     }
 

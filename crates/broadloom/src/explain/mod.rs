@@ -395,6 +395,9 @@ impl fmt::Display for Explanation {
         for part in &self.parts {
             part.print(f)?;
         }
+        for line in stages::between_phases(&self.inner) {
+            writeln!(f, "{line}")?;
+        }
         writeln!(f, "stored between kernels: {} bytes", self.materialized_bytes())?;
         let calls = self.scalar_calls();
         if !calls.is_empty() {

@@ -1,11 +1,13 @@
 //! The parts of graphs with loops.
 
 use super::part::{Explained, origin};
-use crate::bind::{BoundCode, BoundPart, BoundStage, BoundTimes, SymbolNames};
+use crate::bind::{BoundCode, BoundPart, BoundStage, BoundTimes, SymbolNames, type_text};
 use crate::compiled::{Code, Inner};
+use crate::phased::Phased;
 use crate::staged::{CompiledLoop, CompiledPart, CompiledStage, CompiledTimes};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
+use broadloom_ir::graph::SymbolKind;
 use std::sync::Arc;
 
 /// Returns the parts of compiled code: for a binding, with the variants that it has chosen.
@@ -35,18 +37,25 @@ fn add(
             return;
         }
         (Code::Stages(staged), _) => staged,
+        (Code::Phases(phased), _) => {
+            let several = phased.phases.iter().filter(|phase| phase.part.is_some()).count() > 1;
+            for (number, phase) in phased.phases.iter().enumerate() {
+                let Some(part) = &phase.part else { continue };
+                let heading = several.then(|| format!("phase {}", number + 1));
+                let headings: Vec<String> = headings.iter().cloned().chain(heading).collect();
+                add(parts, &part.inner, None, &headings, Some(&of_whole(origins, &part.origins)));
+            }
+            return;
+        }
     };
     let bound_of = |stage: usize| match bound {
         Some(BoundCode::Stages(stages)) => stages.get(stage),
         _ => None,
     };
     let mut part = |part: &CompiledPart, bound: Option<&BoundPart>, more: String| {
-        let of_whole: Arc<[ExprId]> = match origins {
-            None => part.origins.clone(),
-            Some(_) => part.origins.iter().map(|expr| origin(origins, *expr)).collect(),
-        };
         let headings: Vec<String> = headings.iter().cloned().chain([more]).collect();
-        add(parts, &part.inner, bound.map(|bound| &bound.binding.code), &headings, Some(&of_whole));
+        let code = bound.map(|bound| &bound.binding.code);
+        add(parts, &part.inner, code, &headings, Some(&of_whole(origins, &part.origins)));
     };
     let mut loops = 0;
     for (number, stage) in staged.stages.iter().enumerate() {
@@ -90,6 +99,40 @@ fn add(
     }
 }
 
+/// Returns the expressions of the whole graph for which those of a part of a part were made.
+fn of_whole(origins: Option<&Arc<[ExprId]>>, part: &Arc<[ExprId]>) -> Arc<[ExprId]> {
+    match origins {
+        None => part.clone(),
+        Some(_) => part.iter().map(|expr| origin(origins, *expr)).collect(),
+    }
+}
+
+/// Returns what happens between the phases of a graph whose data decide sizes, a line each.
+pub(super) fn between_phases(inner: &Inner) -> Vec<String> {
+    let Code::Phases(phased) = &inner.code else { return Vec::new() };
+    let (graph, names) = (&inner.graph, SymbolNames(&inner.graph));
+    let mut lines = Vec::new();
+    for (number, phase) in phased.phases.iter().enumerate() {
+        let number = number + 1;
+        for decided in &phase.decided {
+            let size = names.dim(&Dim::symbol(decided.symbol));
+            let call = graph.call(decided.expr);
+            let what = match graph.symbols()[decided.symbol.index()].kind {
+                SymbolKind::Count(_) => "the number of true elements of",
+                _ => "the value of",
+            };
+            lines.push(format!("after phase {number}: {size} is {what} `{call}`"));
+        }
+        for moved in &phase.moves {
+            let slot = &phased.slots[moved.slot];
+            let result = type_text(graph, slot.dtype, &slot.shape);
+            let what = if moved.operand.is_some() { "selected elements" } else { "selected positions" };
+            lines.push(format!("after phase {number}: {what} are moved to {result}"));
+        }
+    }
+    lines
+}
+
 fn steps(inner: &Inner, of: &CompiledLoop) -> String {
     match &of.steps {
         CompiledTimes::Size(length) if length.is_one() => "1 step".to_owned(),
@@ -101,7 +144,11 @@ fn steps(inner: &Inner, of: &CompiledLoop) -> String {
 
 /// Returns the bytes that loops and what they begin with store.
 pub(super) fn stored(inner: &Inner) -> Dim {
-    let Code::Stages(staged) = &inner.code else { return Dim::ZERO };
+    let staged = match &inner.code {
+        Code::Stages(staged) => staged,
+        Code::Phases(phased) => return stored_by_phases(phased),
+        Code::Kernels(_) => return Dim::ZERO,
+    };
     let bytes = |slot: usize| {
         let slot = &staged.slots[slot];
         slot.shape.elements().and_then(|count| count.scale(slot.dtype.size() as i64)).unwrap_or(Dim::ZERO)
@@ -118,5 +165,15 @@ pub(super) fn stored(inner: &Inner) -> Dim {
         let computed = turns.filter(|of| !of.is_in_place).into_iter().flat_map(|of| &of.carried);
         all.extend(computed.filter(|carried| carried.moved.is_none()).map(|carried| bytes(carried.result)));
     }
+    all.iter().fold(Dim::ZERO, |total, bytes| total.add(bytes).unwrap_or(total))
+}
+
+fn stored_by_phases(phased: &Phased) -> Dim {
+    let own = phased.slots.iter().enumerate().filter(|(slot, _)| !phased.outputs.contains(&Some(*slot)));
+    let own = own.map(|(_, slot)| {
+        slot.shape.elements().and_then(|count| count.scale(slot.dtype.size() as i64)).unwrap_or(Dim::ZERO)
+    });
+    let parts = phased.phases.iter().filter_map(|phase| phase.part.as_ref());
+    let all: Vec<Dim> = own.chain(parts.map(|part| stored(&part.inner))).collect();
     all.iter().fold(Dim::ZERO, |total, bytes| total.add(bytes).unwrap_or(total))
 }

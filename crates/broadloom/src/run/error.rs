@@ -85,6 +85,19 @@ pub enum RunError {
         /// The element: `nan`, `inf` or `-inf`.
         value: &'static str,
     },
+    /// A computed size is negative.
+    NegativeSize {
+        /// The expression in the executable's graph.
+        expr: ExprId,
+        /// The place where the expression was made.
+        site: Site,
+        /// The function that was called.
+        call: Box<str>,
+        /// The size.
+        size: i64,
+    },
+    /// Sizes that the data have decided do not fit.
+    Sizes(DecidedSizes),
     /// A step of a loop failed.
     InStep {
         /// The number of steps before it.
@@ -102,7 +115,28 @@ pub enum RunError {
     Memory(#[from] OutOfMemory),
     /// The code does not belong to the schedule: a bug in Broadloom.
     UnknownKernel(#[from] UnknownKernel),
+    /// An array that a phase of the run leaves for a later one is not there: a bug in Broadloom.
+    MissingArray,
 }
+
+/// Why sizes that the data of a run have decided do not fit: what a call says of sizes that it knows before it runs.
+#[derive(Debug, Clone)]
+pub struct DecidedSizes(Box<BindError>);
+
+impl DecidedSizes {
+    /// Returns the error.
+    pub fn error(&self) -> &BindError {
+        &self.0
+    }
+}
+
+impl PartialEq for DecidedSizes {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.to_string() == other.0.to_string()
+    }
+}
+
+impl Eq for DecidedSizes {}
 
 /// The expression that caused an error, its place and its function.
 type Origin<'e> = (&'e mut ExprId, &'e mut Site, &'e mut Box<str>);
@@ -126,6 +160,9 @@ impl RunError {
             RunError::Memory(_) => "R004",
             RunError::UnknownKernel(_) => "R005",
             RunError::NoBin { .. } => "R006",
+            RunError::NegativeSize { .. } => "R009",
+            RunError::MissingArray => "R010",
+            RunError::Sizes(sizes) => sizes.0.code(),
             RunError::InStep { error, .. } => error.code(),
             RunError::Stopped => "R007",
             RunError::DeadlinePassed => "R008",
@@ -148,6 +185,8 @@ impl RunError {
         let mut text = Text::message(Style::Error, format!("error[{}]", self.code()), self.to_string());
         let (site, reason) = match self.of_step() {
             RunError::InStep { .. } => return text,
+            RunError::Sizes(sizes) => return sizes.0.text(),
+            RunError::NegativeSize { site, .. } => (site, "a size is 0 or more".to_owned()),
             RunError::IndexOutOfRange { site, size, .. } => {
                 (site, format!("valid indices are 0 to {}, or -{size} to -1 from the end", size - 1))
             }
@@ -162,6 +201,7 @@ impl RunError {
             }
             RunError::Memory(_)
             | RunError::UnknownKernel(_)
+            | RunError::MissingArray
             | RunError::Stopped
             | RunError::DeadlinePassed => return text,
         };
@@ -185,6 +225,7 @@ impl RunError {
             RunError::Stopped
             | RunError::DeadlinePassed
             | RunError::Memory(_)
+            | RunError::MissingArray
             | RunError::UnknownKernel(_) => self,
             error => RunError::InStep { step, call: call.into(), error: Box::new(error) },
         }
@@ -202,13 +243,33 @@ impl RunError {
             RunError::IndexOutOfRange { expr, site, call, .. }
             | RunError::NoSuchSegment { expr, site, call, .. }
             | RunError::NegativeExponent { expr, site, call, .. }
+            | RunError::NegativeSize { expr, site, call, .. }
             | RunError::NoBin { expr, site, call, .. } => Some((expr, site, call)),
             RunError::InStep { error, .. } => error.origin_mut(),
             RunError::Memory(_)
             | RunError::UnknownKernel(_)
+            | RunError::MissingArray
+            | RunError::Sizes(_)
             | RunError::Stopped
             | RunError::DeadlinePassed => None,
         }
+    }
+
+    /// Returns the error of sizes that are known since the run has begun.
+    pub(super) fn of_size(error: BindError) -> RunError {
+        RunError::Sizes(DecidedSizes(Box::new(error)))
+    }
+
+    /// Returns the error of a call within a run.
+    pub(super) fn of_call(error: CallError) -> RunError {
+        match error {
+            CallError::Bind(error) => RunError::of_size(error),
+            CallError::Run(error) => error,
+        }
+    }
+
+    pub(super) fn negative_size(graph: &CheckedGraph, expr: ExprId, size: i64) -> RunError {
+        RunError::NegativeSize { expr, site: graph.site(expr), call: graph.call(expr).into(), size }
     }
 
     pub(super) fn new(graph: &CheckedGraph, binding: &Binding, failure: &FailureAt) -> RunError {
@@ -280,6 +341,11 @@ impl fmt::Display for RunError {
                 "`{call}`: the element{} is {value}, so the range of the data has no bins",
                 at(position)
             ),
+            RunError::NegativeSize { call, size, .. } => {
+                write!(f, "`{call}`: the computed size is {size}, which is negative")
+            }
+            RunError::Sizes(sizes) => write!(f, "{}", sizes.0),
+            RunError::MissingArray => f.write_str("an array of an earlier phase is missing"),
             RunError::InStep { step, call, error } => write!(f, "in step {step} of `{call}`: {error}"),
             RunError::Stopped => f.write_str("the run was stopped"),
             RunError::DeadlinePassed => {

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "machine code is called with pointers that the binding proves valid")]
 
 use super::stages::run_stages;
-use super::{RunError, RunOptions};
+use super::{Outputs, RunError, RunOptions};
 use crate::array::{AnyArray, ArrayViewMut, copy_from_array, copy_to_array};
 use crate::bind::{Base, Binding, BoundCode, BoundKernels, Call, Launch, Ordered};
 use crate::cache::lock;
@@ -42,6 +42,14 @@ pub(super) fn run_borrowed(
     outputs: &[ArrayViewMut<'_>],
 ) -> Result<(), RunError> {
     run(inner, binding, inputs, options, |output| outputs[output].pointer())
+}
+
+/// Copies results to arrays of the caller, which have their dtypes and sizes.
+pub(super) fn copy_results(results: Outputs, targets: &[ArrayViewMut<'_>]) {
+    for (array, target) in results.into_arrays().zip(targets) {
+        // SAFETY: the sizes were compared, and the elements of an owned array are dense in row-major order.
+        unsafe { copy_to_array(array.as_ptr(), target.pointer(), target.geometry()) };
+    }
 }
 
 /// Runs a bound graph. `array` returns the arrays of the outputs that are not assigned to inputs.
@@ -88,6 +96,8 @@ pub(super) fn run_bound(
     match &binding.code {
         BoundCode::Kernels(kernels) => run_kernels(inner, binding, kernels, options, &mut pointer)?,
         BoundCode::Stages(stages) => run_stages(stages, options, &mut pointer, arena)?,
+        // Whoever runs such a graph runs its parts.
+        BoundCode::Phases => return Err(RunError::MissingArray),
     }
     for copy in &binding.copies {
         let (source, target) = (pointer(Base::Arena(copy.start)), pointer(copy.target));

@@ -1,9 +1,11 @@
 //! Running kernels.
 
+mod compress;
 mod error;
 mod launch;
 mod outputs;
 mod overlap;
+mod phases;
 mod stages;
 mod stop;
 
@@ -14,7 +16,7 @@ pub use stop::{RunOptions, StopFlag};
 use crate::array::AnyArray;
 use crate::bind::{BindError, Binding, BoundOutput, Given, Inputs, Ordered, given, type_text};
 use crate::cache::lock;
-use crate::compiled::Inner;
+use crate::compiled::{Code, Inner};
 use crate::explain::Explanation;
 use crate::limits::{OutputSize, Work};
 use broadloom_ir::graph::Site;
@@ -119,11 +121,7 @@ impl<'a> Bound<'a> {
     }
 
     fn run_stoppable(&self, options: &RunOptions, outputs: &mut Outputs) -> Result<(), CallError> {
-        let Bound { inner, inputs, given, .. } = self;
-        let destinations = destinations(&inner.graph, inputs, None)?;
-        let binding = inner.bind(inputs, given, &destinations, options.stops())?;
-        run(inner, &binding, inputs, options, outputs)?;
-        Ok(())
+        run_ordered(&self.inner, &self.inputs, &self.given, options, outputs)
     }
 
     /// Computes the outputs into arrays of the caller, like [`Executable::run_into`](crate::Executable::run_into).
@@ -275,10 +273,7 @@ pub(crate) fn run_inputs(
 ) -> Result<(), CallError> {
     let given = given(&inner.graph, inputs)?;
     let inputs = inputs.order(&inner.graph, &inner.rules.required)?;
-    let destinations = destinations(&inner.graph, inputs, None)?;
-    let binding = inner.bind(inputs, &given, &destinations, options.stops())?;
-    run(inner, &binding, inputs, options, outputs)?;
-    Ok(())
+    run_ordered(inner, inputs, &given, options, outputs)
 }
 
 /// Computes the outputs of given arrays into arrays of the caller.
@@ -303,11 +298,28 @@ fn run(
     outputs: &mut Outputs,
 ) -> Result<(), RunError> {
     options.check()?;
+    if let Code::Phases(phased) = &inner.code {
+        return phases::run_phases(inner, phased, binding, inputs, options, None, outputs);
+    }
     let arrays = &mut outputs.arrays;
     for bound in &binding.outputs[..inner.graph.results().len()] {
         arrays.push((bound.name.clone(), AnyArray::unwritten(bound.dtype, bound.count, &bound.shape)?));
     }
     launch::run_allocated(inner, binding, inputs, options, arrays)
+}
+
+/// Computes the outputs of arrays in the order of the graph's inputs.
+fn run_ordered(
+    inner: &Inner,
+    inputs: &Ordered<'_>,
+    given: &Given,
+    options: &RunOptions,
+    outputs: &mut Outputs,
+) -> Result<(), CallError> {
+    let destinations = destinations(&inner.graph, inputs, None)?;
+    let binding = inner.bind(inputs, given, &destinations, options.stops())?;
+    run(inner, &binding, inputs, options, outputs)?;
+    Ok(())
 }
 
 fn run_into(
@@ -319,6 +331,14 @@ fn run_into(
 ) -> Result<(), CallError> {
     let outputs = outputs.order(&inner.graph)?;
     let destinations = destinations(&inner.graph, inputs, Some(outputs))?;
+    if let Code::Phases(phased) = &inner.code {
+        // Their sizes are known after they have been computed.
+        let binding = inner.bind(inputs, given, &destinations, options.stops())?;
+        let mut made = Outputs::none();
+        phases::run_phases(inner, phased, &binding, inputs, options, Some(outputs), &mut made)?;
+        launch::copy_results(made, outputs);
+        return Ok(());
+    }
     let binding = inner.bind(inputs, given, &destinations, options.stops())?;
     launch::run_borrowed(inner, &binding, inputs, options, outputs)?;
     Ok(())

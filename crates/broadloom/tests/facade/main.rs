@@ -1,6 +1,7 @@
 //! The facade: one program for all suites that do not need a process of their own, because each program has a code generator in it.
 
 mod called;
+mod compress;
 mod derivatives;
 mod dsl;
 mod dtypes;

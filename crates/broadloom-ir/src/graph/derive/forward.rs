@@ -146,6 +146,13 @@ impl Derivation<'_> {
                 Some(tangent) => self.graph.try_take(tangent, indices, axis as i64, site)?,
                 None => return Ok(None),
             },
+            Node::Compress { operand, mask, axis } => match of(operand) {
+                Some(operand) => {
+                    let node = Node::Compress { operand, mask, axis };
+                    self.graph.insert(node, work, shape, Vec::new(), site)?
+                }
+                None => return Ok(None),
+            },
             Node::Concat { operands, axis } => {
                 let parts = operands.iter().map(|operand| self.or_zeros(*operand, tangents));
                 let parts: Vec<ExprId> = parts.collect::<Result<_, _>>()?;

@@ -90,6 +90,25 @@ impl Derivation<'_> {
         self.graph.try_permute(unfolded, &places.order[1], self.site)
     }
 
+    /// Returns zeros with the elements along an axis that a mask has selected where they were.
+    pub(super) fn put_back(
+        &mut self,
+        selected: ExprId,
+        mask: ExprId,
+        axis: usize,
+        shape: &Shape,
+    ) -> Result<ExprId, Problem> {
+        let order: Vec<usize> =
+            std::iter::once(axis).chain((0..shape.rank()).filter(|of| *of != axis)).collect();
+        let indices = self.graph.try_flatnonzero(mask, self.site)?;
+        let values = self.graph.try_permute(selected, &signed(&order), self.site)?;
+        let (dtype, rows) = (self.graph.dtype(values), order.iter().map(|of| shape[*of].clone()).collect());
+        let base = self.zeros(Shape::clone(&rows), dtype)?;
+        let node = Node::Scatter { op: None, base, indices, values };
+        let whole = self.graph.insert(node, dtype, rows, Vec::new(), self.site)?;
+        self.graph.try_permute(whole, &inverse(&order), self.site)
+    }
+
     /// Returns zeros with a region replaced. The conditions of the region are those of the view that it reverses.
     pub(super) fn in_zeros(
         &mut self,

@@ -241,6 +241,12 @@ impl Reverse<'_, '_> {
             }
             Node::View { view, operand } => self.derive_view(&view, operand, &shape, given),
             Node::Take { table, indices, axis } => self.derive_take(table, indices, axis, &shape, given),
+            Node::Compress { operand, mask, axis } => {
+                let value = self.whole(given, &shape)?;
+                let sizes = self.derivation.graph.written(operand).clone();
+                let sent = self.derivation.put_back(value, mask, axis, &sizes)?;
+                self.send_whole(operand, sent, given.steep)
+            }
             Node::Concat { operands, axis } => {
                 let value = self.whole(given, &shape)?;
                 let mut start = Dim::ZERO;

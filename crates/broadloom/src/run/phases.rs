@@ -1,0 +1,169 @@
+//! Runs graphs whose data decide sizes: the parts of the phases, and between them the moves of selected elements.
+
+use super::compress::{Selected, compress, count, whole_number};
+use super::{Outputs, RunError, RunOptions, run_ordered};
+use crate::array::{AnyArray, Argument, ArrayView, ArrayViewMut, Geometry, IntoArrayView};
+use crate::bind::{Binding, Given, Ordered, Values, check_decided_output};
+use crate::compiled::Inner;
+use crate::phased::{CompiledPhase, PhasePart, Phased};
+use broadloom_ir::SymbolId;
+use broadloom_ir::phases::{Decided, Destination, Source};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Computes the outputs into new arrays, which it puts into `outputs`. Where these will be copied to `targets`, it checks that
+/// they fit before it writes to an input.
+pub(super) fn run_phases(
+    inner: &Inner,
+    phased: &Phased,
+    binding: &Binding,
+    inputs: &Ordered<'_>,
+    options: &RunOptions,
+    targets: Option<&[ArrayViewMut<'_>]>,
+    outputs: &mut Outputs,
+) -> Result<(), RunError> {
+    let mut running = Running {
+        inner,
+        inputs,
+        options,
+        values: binding.values.clone(),
+        slots: vec![None; phased.slots.len()],
+        results: vec![None; inner.graph.results().len()],
+    };
+    let (mut number, count) = (0, phased.phases.len());
+    for phase in &phased.phases {
+        options.check()?;
+        running.check_conditions(&phased.conditions, number)?;
+        number += 1;
+        if number == count
+            && let Some(targets) = targets
+        {
+            running.check_targets(targets)?;
+        }
+        running.run(phase)?;
+        for (slot, info) in running.slots.iter_mut().zip(&phased.slots) {
+            if info.last < number {
+                *slot = None;
+            }
+        }
+    }
+    running.check_conditions(&phased.conditions, count)?;
+    running.finish(phased, outputs);
+    Ok(())
+}
+
+struct Running<'r, 'a> {
+    inner: &'r Inner,
+    inputs: &'r Ordered<'a>,
+    options: &'r RunOptions,
+    /// The sizes that are known.
+    values: Values,
+    slots: Vec<Option<AnyArray>>,
+    results: Vec<Option<AnyArray>>,
+}
+
+impl Running<'_, '_> {
+    /// Checks the conditions on sizes that are known since a phase has ended. The call has checked the first ones.
+    fn check_conditions(&self, conditions: &[Vec<usize>], phase: usize) -> Result<(), RunError> {
+        let Some(numbers) = conditions.get(phase).filter(|numbers| phase > 0 && !numbers.is_empty()) else {
+            return Ok(());
+        };
+        let geometries = self.geometries();
+        let Inner { graph, rules, .. } = self.inner;
+        rules.check_obligations(graph, &geometries, &self.values, numbers).map_err(RunError::of_size)
+    }
+
+    fn geometries(&self) -> SmallVec<[Option<&Geometry>; 4]> {
+        self.inputs.iter().map(|input| input.as_ref().map(|input| input.view.geometry())).collect()
+    }
+
+    fn check_targets(&self, targets: &[ArrayViewMut<'_>]) -> Result<(), RunError> {
+        let geometries = self.geometries();
+        for (output, target) in self.inner.graph.results().iter().zip(targets) {
+            check_decided_output(self.inner, &geometries, &self.values, output, target.geometry())
+                .map_err(RunError::of_size)?;
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, phase: &CompiledPhase) -> Result<(), RunError> {
+        if let Some(part) = &phase.part {
+            self.run_part(part)?;
+        }
+        for decided in &phase.decided {
+            self.decide(decided)?;
+        }
+        for moved in &phase.moves {
+            let selected = Selected {
+                mask: self.view(moved.mask)?,
+                operand: moved.operand.map(|operand| self.view(operand)).transpose()?,
+                axis: moved.axis,
+            };
+            let made = compress(&selected, &self.inner.options, self.options)?;
+            self.slots[moved.slot] = Some(made);
+        }
+        Ok(())
+    }
+
+    fn run_part(&mut self, part: &PhasePart) -> Result<(), RunError> {
+        let inputs = part.inputs.iter().map(|source| match source {
+            Source::Array(input) => self.inputs.get(input.index()).cloned().flatten(),
+            Source::Slot(_) => {
+                let view = self.view(*source).ok()?;
+                Some(Argument { view, is_exclusive: false })
+            }
+        });
+        let inputs: Ordered<'_> = inputs.collect();
+        let known = self.values.iter().enumerate();
+        let given: Given =
+            known.filter_map(|(symbol, value)| Some((SymbolId::new(symbol), (*value)?))).collect();
+        let mut made = Outputs::none();
+        let result = run_ordered(&part.inner, &inputs, &given, self.options, &mut made);
+        drop(inputs);
+        result.map_err(|error| RunError::of_call(error.of_part(&part.origins)))?;
+        for (destination, array) in part.outputs.iter().zip(made.into_arrays()) {
+            match destination {
+                Destination::Output(number) => self.results[*number] = Some(array),
+                Destination::Slot(slot) => self.slots[*slot] = Some(array),
+            }
+        }
+        Ok(())
+    }
+
+    fn decide(&mut self, decided: &Decided) -> Result<(), RunError> {
+        let view = self.view(decided.by)?;
+        let size = if decided.counts { count(&view)? } else { whole_number(&view) };
+        if size < 0 {
+            return Err(RunError::negative_size(&self.inner.graph, decided.expr, size));
+        }
+        self.values[decided.symbol.index()] = Some(size);
+        Ok(())
+    }
+
+    /// Returns an array that is there.
+    fn view(&self, source: Source) -> Result<ArrayView<'_>, RunError> {
+        let view = match source {
+            Source::Array(input) => {
+                self.inputs.get(input.index()).and_then(Option::as_ref).map(|input| input.view.clone())
+            }
+            Source::Slot(slot) => self.slots[slot].as_ref().map(IntoArrayView::into_array_view),
+        };
+        view.ok_or(RunError::MissingArray)
+    }
+
+    /// Hands out the results.
+    fn finish(mut self, phased: &Phased, outputs: &mut Outputs) {
+        for (number, output) in self.inner.graph.results().iter().enumerate() {
+            let array = match phased.outputs[number] {
+                Some(slot) => {
+                    let again = phased.outputs[number + 1..].contains(&Some(slot));
+                    if again { self.slots[slot].clone() } else { self.slots[slot].take() }
+                }
+                None => self.results[number].take(),
+            };
+            if let Some(array) = array {
+                outputs.arrays.push((Arc::from(&*output.name), array));
+            }
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Elements that masks select and sizes that computed numbers decide, compiled. The interpreter is the oracle: for lengths around
+//! words and blocks of masks, shares of true elements, dtypes, layouts and threads.
+
+use crate::support::harness::{Input, Kernels, Layout};
+use crate::support::numbers::{recurring, with_zeros};
+use broadloom::prelude::*;
+use broadloom::{BindError, CallError, CallLimits, Inputs, RunError, RunOptions, StopFlag, Threads};
+use std::time::Duration;
+
+/// Lengths: none, one, within a word of a mask, across words, and across its blocks of 16,384.
+const LENGTHS: [usize; 7] = [0, 1, 7, 17, 65, 16_384, 33_003];
+/// Fewer of them.
+const SHORT: [usize; 5] = [0, 1, 17, 65, 1000];
+
+const APART: Layout = Layout { apart: 2, gap: 3, backwards: true, ..Layout::DENSE };
+
+/// One thread, and several that share all work.
+fn ways() -> Vec<CompileOptions> {
+    let of = |threads| CompileOptions { threads, parallel_threshold: 0, ..CompileOptions::default() };
+    vec![of(Threads::Calling), of(Threads::count(2).unwrap()), of(Threads::count(5).unwrap())]
+}
+
+/// Masks that select no elements, few, about half, nearly all, and all.
+fn masks(x: Tensor) -> Vec<Tensor> {
+    vec![x.gt(100), x.gt(3), x.gt(0), x.gt(-3), x.lt(100)]
+}
+
+fn check_lengths<T: Element>(what: &str, lengths: &[usize], expression: impl Fn(Tensor) -> Vec<Tensor>) {
+    let kernels = Kernels::of(&ways(), |g| expression(g.input::<T>("x", shape![g.symbol("n")])));
+    for &length in lengths {
+        let input = [Input::<T>::new(&[length], recurring(length, false))];
+        kernels.check_laid_out(what, &input, &[Layout::DENSE, APART]);
+    }
+}
+
+#[test]
+fn elements_of_every_size_are_moved() {
+    let selected = |x: Tensor| masks(x).into_iter().map(|mask| x.masked(mask)).collect::<Vec<_>>();
+    check_lengths::<i8>("selected", &LENGTHS, selected);
+    check_lengths::<i16>("selected", &SHORT, selected);
+    check_lengths::<f32>("selected", &LENGTHS, selected);
+    check_lengths::<f64>("selected", &SHORT, selected);
+    check_lengths::<f64>("positions", &LENGTHS, |x| masks(x).into_iter().map(Tensor::flatnonzero).collect());
+}
+
+#[test]
+fn what_follows_is_computed_of_selected_elements() {
+    check_lengths::<f64>("what follows", &SHORT, |x| {
+        let (kept, again) = (x.masked(x.gt(0)), x.masked(x.gt(0)));
+        let twice = kept.masked(kept.lt(3));
+        vec![kept.exp() + again, kept.sort(0), twice * 2, kept.cumsum(0), kept - kept.mean(0)]
+    });
+    check_lengths::<f32>("reductions", &SHORT, |x| {
+        let kept = x.masked(x.gt(0));
+        let pairs = (kept.unsqueeze(1) - x.masked(x.gt(3))).square().sum(1);
+        vec![kept.sum(0), kept.mean(0), kept.var(0), kept.square().sum(0), (kept * x.sum(0)).sum(0), pairs]
+    });
+    // Of no elements there is no greatest one, whoever asks.
+    check_lengths::<f32>("extremes", &SHORT, |x| vec![x.masked(x.gt(3)).max(0), x.masked(x.gt(3)).argmin(0)]);
+}
+
+#[test]
+fn rows_columns_and_blocks_are_selected() {
+    let kernels = Kernels::of(&ways(), |g| {
+        let [n, m, k] = g.symbols(["n", "m", "k"]);
+        let x = g.input::<f32>("x", shape![n, m, k]);
+        let rows = x.sum([1, 2]).gt(0);
+        let columns = x.sum([0, 2]).gt(0);
+        vec![
+            x.masked(rows),
+            x.compress(columns, 1),
+            x.compress(x.sum([0, 1]).gt(0), 2),
+            x.masked(x.sum(2).gt(0)),
+            x.masked(x.gt(1)),
+            x.masked(rows).compress(columns, 1).sum(0),
+            x.argwhere(),
+        ]
+    });
+    const TURNED: Layout = Layout { order: &[2, 0, 1], apart: 2, ..Layout::DENSE };
+    for shape in [[0, 3, 2], [3, 0, 2], [1, 1, 1], [5, 4, 3], [17, 3, 65], [300, 7, 9], [2, 20_000, 1]] {
+        let elements = with_zeros::<f32>(shape.iter().product(), 5);
+        kernels.check_laid_out("blocks", &[Input::new(&shape, elements)], &[Layout::DENSE, TURNED]);
+    }
+}
+
+#[test]
+fn distinct_elements_and_sets() {
+    fn check<T: Element>() {
+        let kernels = Kernels::of(&ways(), |g| {
+            let (x, y) = (g.input::<T>("x", shape![g.symbol("n")]), g.input::<T>("y", shape![g.symbol("m")]));
+            let ((values, counts), (_, inverse), (_, first)) =
+                (x.unique_counts(), x.unique_inverse(), x.unique_indices());
+            vec![
+                values,
+                counts,
+                inverse,
+                first,
+                x.union1d(y),
+                x.intersect1d(y),
+                x.setdiff1d(y),
+                x.setxor1d(y),
+            ]
+        });
+        for (n, m) in [(0, 0), (0, 5), (1, 1), (97, 40), (5000, 3)] {
+            let inputs =
+                [Input::<T>::new(&[n], recurring(n, n > 1)), Input::new(&[m], with_zeros::<T>(m, 3))];
+            kernels.check("distinct", &inputs);
+        }
+    }
+    check::<i32>();
+    check::<f64>();
+}
+
+#[test]
+fn computed_numbers_are_sizes() {
+    let kernels = Kernels::of(&ways(), |g| {
+        let x = g.input::<i64>("x", shape![g.symbol("n")]);
+        let positive = x.maximum(0);
+        let groups = (positive.sum(0) + 1).to_size();
+        vec![
+            x.repeat_counted(positive, 0),
+            x.segment_count(groups),
+            g.iota(groups * 2),
+            g.iota(groups).masked(g.iota(groups).gt(2)),
+        ]
+    });
+    for length in [0, 1, 17, 1000] {
+        let x: Vec<i64> = (0..length as i64).map(|at| at * 7 % 5 - at * 7 % 3).map(|x| x.max(0)).collect();
+        kernels.check("sizes", &[Input::new(&[length], x)]);
+    }
+}
+
+#[test]
+fn reductions_store_nothing() {
+    let g = Graph::new();
+    let (x, y) = (g.input::<f32>("x", shape![g.symbol("n")]), g.input::<f32>("y", shape![g.symbol("n")]));
+    let mask = x.gt(0);
+    let kernel = ((x * 2 + y).masked(mask).sum(0) / mask.sum(0)).compile().unwrap();
+    let explanation = kernel.explain();
+    // Only partial sums of groups of elements.
+    assert!(!explanation.materialized_bytes().to_string().contains('n'), "{explanation}");
+}
+
+#[test]
+fn explanations_say_what_is_moved() {
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![g.symbol("n"), 3]);
+    let kernel = (x.masked(x.sum(1).gt(0)) * 2).compile().unwrap();
+    let text = kernel.explain().to_string();
+    assert!(text.contains("after phase 1: @k is the number of true elements of `greater`"), "{text}");
+    assert!(text.contains("after phase 1: selected elements are moved to f32[@k, 3]"), "{text}");
+    assert_eq!(kernel.outputs()[0].to_string(), "out: f32[@k, 3]");
+}
+
+/// A kernel of selected elements, and of none of them a greatest one.
+fn greatest() -> Executable {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n")]);
+    x.masked(x.gt(0)).max(0).compile().unwrap()
+}
+
+#[test]
+fn sizes_that_do_not_fit_are_errors_of_the_run() {
+    let kernel = greatest();
+    let result: f64 = kernel.run(&[1.0, -2.0, 3.0]).unwrap().try_into().unwrap();
+    assert_eq!(result, 3.0);
+    for _ in 0..2 {
+        match kernel.run(&[-1.0, -2.0]) {
+            Err(CallError::Run(RunError::Sizes(sizes))) => {
+                let BindError::Obligation(missed) = sizes.error() else { panic!("{sizes:?}") };
+                assert_eq!((missed.needs.as_str(), missed.have.as_str()), ("@k >= 1", "@k is 0"));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let g = Graph::new();
+    let n = g.input::<i64>("n", shape![]);
+    let kernel = g.iota(n.to_size()).compile().unwrap();
+    let one = |n: i64| kernel.run(n).and_then(|result| Ok(Vec::<i64>::try_from(result).unwrap().len()));
+    assert_eq!(one(3).unwrap(), 3);
+    assert!(matches!(one(-3), Err(CallError::Run(RunError::NegativeSize { size: -3, .. }))));
+    let absurd = one(i64::MAX / 4).unwrap_err().to_string();
+    assert!(absurd.contains("is too large"), "{absurd}");
+}
+
+/// Limits apply to what is known when a phase begins, before it asks for memory.
+#[test]
+fn limits_hold_in_each_phase() {
+    let g = Graph::new();
+    let n = g.input::<i64>("n", shape![]);
+    let limits = CallLimits { output_bytes: 1 << 20, ..CallLimits::default() };
+    let options = CompileOptions { limits, ..CompileOptions::default() };
+    let kernel = g.iota(n.to_size()).compile_with(&options).unwrap();
+    assert!(kernel.run(1000i64).is_ok());
+    match kernel.run(1i64 << 30) {
+        Err(CallError::Run(RunError::Sizes(sizes))) => {
+            assert!(matches!(sizes.error(), BindError::Limit { .. }), "{sizes:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// An input is written after everything that could fail.
+#[test]
+fn inputs_stay_as_they_were_where_sizes_do_not_fit() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n")]);
+    let kept = x.masked(x.gt(0));
+    x.assign(x + kept.max(0));
+    let kernel = g.compile([("kept", kept.sort(0))]).unwrap();
+    let mut fits = [1.0, -2.0, 3.0];
+    let kept: Vec<f64> = kernel.run(&mut fits).unwrap().try_into().unwrap();
+    assert_eq!((fits, kept), ([4.0, 1.0, 6.0], vec![1.0, 3.0]));
+    let mut other = [-1.0, -2.0];
+    assert!(kernel.run(&mut other).is_err());
+    assert_eq!(other, [-1.0, -2.0]);
+    // An array for the result that is too short is found before, too.
+    let (mut x, mut short) = ([1.0, -2.0, 3.0], [0.0; 1]);
+    assert!(matches!(kernel.run_into(&mut x, &mut short), Err(CallError::Run(RunError::Sizes(_)))));
+    assert_eq!((x, short), ([1.0, -2.0, 3.0], [0.0]));
+    let mut room = [0.0; 2];
+    kernel.run_into(&mut x, &mut room).unwrap();
+    assert_eq!((x, room), ([4.0, 1.0, 6.0], [1.0, 3.0]));
+}
+
+#[test]
+fn bound_arrays_run_again_and_report_the_largest_sizes() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n")]);
+    let kernel = x.masked(x.gt(0)).compile().unwrap();
+    let data = [1.0, -2.0, 3.0];
+    let bound = kernel.bind(&data).unwrap();
+    assert_eq!((bound.outputs()[0].shape.as_slice(), bound.outputs()[0].bytes), ([3].as_slice(), 24));
+    for _ in 0..3 {
+        let kept: Vec<f64> = bound.run().unwrap().try_into().unwrap();
+        assert_eq!(kept, [1.0, 3.0]);
+    }
+    let stopped = StopFlag::new();
+    stopped.stop();
+    let options = RunOptions::new().stopped_by(&stopped).within(Duration::from_secs(100));
+    assert!(matches!(bound.run_with(&options), Err(CallError::Run(RunError::Stopped))));
+    // Nobody gives a size that data decide.
+    let named = kernel.run(Inputs::new().named("x", &data).with_size("@k", 2));
+    assert!(matches!(named, Err(CallError::Bind(BindError::UnknownSize { .. }))), "{named:?}");
+    assert!(kernel.in_chunks("n").is_err());
+}
+
+#[test]
+fn several_threads_run_one_kernel() {
+    let kernel = greatest();
+    std::thread::scope(|scope| {
+        for thread in 1..5 {
+            let kernel = &kernel;
+            scope.spawn(move || {
+                for step in 0..200 {
+                    let x: Vec<f64> = (0..1000).map(|at| f64::from((at * thread + step) % 97 - 40)).collect();
+                    let want = x.iter().copied().fold(0.0, f64::max);
+                    let found: f64 = kernel.run(&x).unwrap().try_into().unwrap();
+                    assert_eq!(found, want);
+                }
+            });
+        }
+    });
+}
