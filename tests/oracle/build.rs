@@ -91,6 +91,11 @@ fn dtype_of(x: Tensor) -> DType {
     x.dtype().expect("a recipe makes no mistakes")
 }
 
+/// Whether the data of a run decide a size.
+pub fn is_decided(dim: Dim) -> bool {
+    dim.to_string().contains('@')
+}
+
 fn is(dim: Dim, constant: i64) -> bool {
     dim.as_constant() == Some(constant)
 }
@@ -181,11 +186,14 @@ impl Builder {
         self.tensors.push(tensor);
     }
 
-    /// A new input.
+    /// A new input; along axes whose sizes the data decide, its only element stretches.
     pub fn input(&mut self, dtype: DType, shape: impl Into<Shape>) -> Tensor {
-        let input = self.graph.input_dyn(&format!("x{}", self.inputs.len() + 1), dtype, shape);
+        let shape: Shape = shape.into();
+        let known = shape.iter().map(|dim| if is_decided(*dim) { Dim::from(1) } else { *dim });
+        let known: Vec<Dim> = known.collect();
+        let input = self.graph.input_dyn(&format!("x{}", self.inputs.len() + 1), dtype, known);
         self.inputs.push(input);
-        input
+        if shape.iter().any(|dim| is_decided(*dim)) { input.broadcast_to(shape) } else { input }
     }
 
     /// A dtype; floats are more frequent.
@@ -257,12 +265,13 @@ impl Builder {
             }
             _ => {
                 let dropped = draw.next(shape.rank() + 1);
+                let decided = shape.iter().any(|dim| is_decided(*dim));
                 let line = shape[if draw.next(2) == 0 { 0 } else { dropped }..].iter().map(|dim| {
                     match draw.next(10) {
                         0..=2 => Dim::from(1),
                         // The use with `x` says which size it is.
-                        3 if !is(*dim, 1) => Dim::INFERRED,
-                        4 => dim.or_one(),
+                        3 if !is(*dim, 1) && !decided => Dim::INFERRED,
+                        4 if !decided => dim.or_one(),
                         _ => *dim,
                     }
                 });
@@ -538,7 +547,7 @@ impl Builder {
     }
 
     /// `x`, something made of it, or another tensor, of a shape.
-    fn like(&mut self, x: Tensor, shape: &Shape, draw: &mut Draw) -> Tensor {
+    pub fn like(&mut self, x: Tensor, shape: &Shape, draw: &mut Draw) -> Tensor {
         let same = |y: &Tensor| y.shape() == *shape;
         let other = self.pick(draw);
         match draw.next(4) {

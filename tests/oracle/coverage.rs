@@ -84,7 +84,7 @@ fn expressions(graph: &CheckedGraph, forms: &mut BTreeSet<String>) {
             }
             Node::Input(_) | Node::Constant(_) | Node::Poison => continue,
             // They have a test of their own.
-            Node::Step { .. } | Node::Loop { .. } => continue,
+            Node::Step { .. } | Node::Loop { .. } | Node::Compress { .. } => continue,
         };
         forms.insert(form);
     }

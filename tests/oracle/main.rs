@@ -21,6 +21,7 @@ mod known;
 mod loops;
 mod recipe;
 mod repeat;
+mod selected;
 mod substitute;
 mod table;
 
@@ -150,6 +151,25 @@ fn loops_compute_what_the_interpreter_does() {
     }
     let derived = derived.into_inner();
     assert!(5 * derived >= cases, "{derived} of {cases} graphs are derived");
+}
+
+/// Masks select elements, and computed numbers are sizes, among all else.
+#[test]
+fn sizes_that_data_decide_are_those_of_the_interpreter() {
+    let mut config = config();
+    config.rng_seed = RngSeed::Fixed(46);
+    let (cases, decided) = (config.cases, RefCell::new(0));
+    let result = TestRunner::new(config).run(&recipe::recipe(), |recipe| {
+        let built = selected::build(&recipe);
+        let graph = built.graph.finish(built.named_outputs());
+        *decided.borrow_mut() += u32::from(graph.is_ok_and(|graph| graph.has_decided_sizes()));
+        check::check_in_one_way(&built, &recipe.sizes, recipe.seed).map_err(TestCaseError::fail)
+    });
+    if let Err(TestError::Fail(reason, recipe)) = result {
+        panic!("{}\n{recipe:?}", reason.message());
+    }
+    let decided = decided.into_inner();
+    assert!(3 * decided >= cases, "{decided} of {cases} graphs have sizes that the data decide");
 }
 
 #[test]

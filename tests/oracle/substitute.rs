@@ -121,6 +121,7 @@ pub fn substitute(graph: &CheckedGraph, values: &dyn Fn(broadloom_ir::SymbolId) 
                 let taken = size(&rows_of_table(&tables).expect("it was accepted"));
                 segmented(&fresh, (*op, identity), (*compensated, taken), [operands[0], operands[1]], &shape)
             }
+            Node::Compress { axis, .. } => operands[0].compress(operands[1], *axis),
             Node::Step { .. } | Node::Loop { .. } => unreachable!("a recipe has no loops"),
             Node::Poison => unreachable!("a checked graph has no mistakes"),
         };

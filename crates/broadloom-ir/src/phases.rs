@@ -335,7 +335,8 @@ impl<'g> Cutter<'g> {
             return Ok(None);
         }
         let computed: BTreeSet<ExprId> = roots.iter().map(|(expr, _)| *expr).collect();
-        let source = |expr: ExprId| self.source(expr).filter(|_| !computed.contains(&expr));
+        let is_given = |expr: ExprId| matches!(graph.node(expr), Node::Input(_)) || !computed.contains(&expr);
+        let source = |expr: ExprId| self.source(expr).filter(|_| is_given(expr));
         let exprs = roots.iter().map(|(expr, _)| *expr);
         let exprs =
             exprs.chain(assigned.iter().map(|(expr, ..)| *expr)).chain(counts.iter().map(|(expr, _)| *expr));

@@ -246,10 +246,11 @@ impl Graph {
         site: Site,
     ) -> Result<Option<ExprId>, Problem> {
         let node = self.node(expr).clone();
-        if let Node::Compress { operand, axis: own, .. } = node
+        if let Node::Compress { operand, axis: own, mask: by } = node
             && own == axis
         {
-            return Ok(Some(operand));
+            // If not, it selects from what another mask has selected.
+            return Ok((by == mask).then_some(operand));
         }
         let mut images: HashMap<ExprId, ExprId> = HashMap::new();
         for part in parts.iter().flatten() {
