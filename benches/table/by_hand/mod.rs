@@ -135,5 +135,6 @@ pub mod peak;
 pub mod reductions;
 pub mod rows;
 pub mod scans;
+pub mod selections;
 pub mod updates;
 pub mod vectors;

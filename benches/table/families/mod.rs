@@ -15,6 +15,7 @@ mod products;
 mod reductions;
 mod rows;
 mod scans;
+mod selections;
 mod updates;
 
 use crate::harness::Suite;
@@ -29,6 +30,7 @@ pub fn run(suite: &mut Suite) {
     suite.family("rows", rows::entries);
     suite.family("running results", scans::entries);
     suite.family("updates", updates::entries);
+    suite.family("selections", selections::entries);
     suite.family("loops", loops::entries);
     suite.family("nearest code", nearest_code::entries);
     suite.family("pairs", pairs::entries);

@@ -80,6 +80,17 @@ macro_rules! define_storage {
                 }
             }
 
+            /// Gives back memory beyond the elements, if it is much.
+            pub(crate) fn shrink(&mut self) {
+                match self {
+                    $(Storage::$variant(vec) => {
+                        if vec.capacity() / 2 > vec.len() {
+                            vec.shrink_to_fit();
+                        }
+                    })*
+                }
+            }
+
             pub(crate) fn dtype(&self) -> DType {
                 match self { $(Storage::$variant(_) => DType::$variant,)* }
             }

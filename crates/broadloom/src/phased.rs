@@ -1,11 +1,17 @@
 //! Graphs whose data decide sizes: parts that are compiled on their own, and run one after the other.
 
+use crate::bind::Given;
 use crate::compile::compile;
 use crate::compiled::Inner;
-use crate::options::CompileOptions;
+use crate::options::{CompileOptions, Threads};
+use crate::run::RunError;
 use crate::variant::CompileError;
-use broadloom_ir::ExprId;
-use broadloom_ir::phases::{Decided, Destination, Move, Phase, Phases, Slot, Source};
+use broadloom_ir::chunks;
+use broadloom_ir::dim::Dim;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::phases::{Decided, Destination, Move, Part, Phase, Phases, Slot, Source};
+use broadloom_ir::shape::Shape;
+use broadloom_ir::{ExprId, SymbolId};
 use std::sync::Arc;
 
 /// The compiled phases of a graph.
@@ -18,8 +24,20 @@ pub(crate) struct Phased {
     pub(crate) conditions: Vec<Vec<usize>>,
 }
 
+/// How the part of a phase is run for some rows at a time: each row depends on its own rows alone, none can fail, and only the
+/// moves of the phase read what it makes.
+pub(crate) struct Strips {
+    /// The size of the rows' axis.
+    pub(crate) rows: SymbolId,
+    /// For each input of the part, whether its leading axis are the rows.
+    pub(crate) streamed: Vec<bool>,
+    /// The bytes that a row reads and makes.
+    pub(crate) row_bytes: usize,
+}
+
 /// A compiled phase.
 pub(crate) struct CompiledPhase {
+    pub(crate) strips: Option<Strips>,
     pub(crate) part: Option<PhasePart>,
     pub(crate) decided: Vec<Decided>,
     pub(crate) moves: Vec<Move>,
@@ -34,19 +52,98 @@ pub(crate) struct PhasePart {
     pub(crate) outputs: Vec<Destination>,
 }
 
+impl PhasePart {
+    /// Returns the dtype and the shape of the array that the part makes for a slot.
+    pub(crate) fn of_slot(&self, slot: usize, given: &Given) -> Result<(DType, Vec<usize>), RunError> {
+        let number = self.outputs.iter().position(|output| *output == Destination::Slot(slot));
+        let output = number.and_then(|number| self.inner.graph.outputs().get(number));
+        let output = output.ok_or(RunError::MissingArray)?;
+        let value = |symbol: SymbolId| given.iter().find(|(of, _)| *of == symbol).map(|(_, value)| *value);
+        let size = |dim: &Dim| dim.evaluate(&value).ok().and_then(|size| usize::try_from(size).ok());
+        let shape = self.inner.graph.shape(output.expr).iter().map(size).collect::<Option<Vec<usize>>>();
+        Ok((self.inner.graph.dtype(output.expr), shape.ok_or(RunError::MissingArray)?))
+    }
+}
+
+/// Returns how a phase runs in strips of rows, if it can, and the part for a strip: what the number of all rows satisfies, that
+/// of a strip need not.
+fn strips(phase: &Phase, number: usize, slots: &[Slot]) -> Option<(Strips, Part)> {
+    let part = phase.part.as_ref()?;
+    let graph = &part.graph;
+    let is_of_part = |slot: usize| part.outputs.contains(&Destination::Slot(slot));
+    let is_read_here = |output: &Destination| match output {
+        Destination::Output(_) => false,
+        Destination::Slot(slot) => slots[*slot].last == number,
+    };
+    let is_there = |source: Source| match source {
+        Source::Array(_) => true,
+        Source::Slot(slot) => is_of_part(slot),
+    };
+    let is_moved =
+        |moved: &Move| moved.axis == 0 && is_there(moved.mask) && moved.operand.is_none_or(is_there);
+    let is_counted =
+        |decided: &Decided| decided.counts && phase.moves.iter().any(|moved| moved.mask == decided.by);
+    let can_fail = graph.exprs().any(|expr| graph.node(expr).can_fail(|operand| graph.dtype(operand)));
+    if phase.moves.is_empty()
+        || can_fail
+        || graph.has_loops()
+        || !part.outputs.iter().all(is_read_here)
+        || !part.inputs.iter().all(|source| matches!(source, Source::Array(_)))
+        || !phase.moves.iter().all(is_moved)
+        || !phase.decided.iter().all(is_counted)
+    {
+        return None;
+    }
+    let rows = graph.outputs().iter().map(|output| graph.shape(output.expr).first()?.as_symbol());
+    let rows: Vec<SymbolId> = rows.collect::<Option<_>>()?;
+    let &rows = rows.first().filter(|first| rows.iter().all(|symbol| symbol == *first))?;
+    let mut split = chunks::split(graph, rows).ok()?;
+    let is_one_pass = split.passes.len() == 1 && split.multiple == chunks::Multiple::One;
+    let pass = split.passes.pop().filter(|_| is_one_pass)?;
+    let each = pass.each.filter(|_| pass.begin.is_none() && pass.merge.is_none() && pass.rest.is_none())?;
+    let (mut inputs, mut streamed) = (Vec::new(), Vec::new());
+    for source in &each.inputs {
+        let chunks::Source::Array(input) = source else { return None };
+        inputs.push(part.inputs[input.index()]);
+        streamed.push(split.streamed[input.index()]);
+    }
+    let outputs = each.outputs.iter().map(|destination| match destination {
+        chunks::Destination::Rows(number) => Some(part.outputs[*number]),
+        _ => None,
+    });
+    let outputs = outputs.collect::<Option<Vec<Destination>>>()?;
+    let origins = each.origins.iter().map(|expr| part.origins[expr.index()]).collect();
+    let bytes = |dtype: DType, shape: &Shape| {
+        let mut of_row = shape.iter().skip(1).map(|dim| dim.as_constant());
+        of_row.try_fold(dtype.size(), |bytes, size| bytes.checked_mul(usize::try_from(size?).ok()?))
+    };
+    let graph = each.graph;
+    let read = graph.inputs().iter().zip(&streamed).filter(|(_, is_streamed)| **is_streamed);
+    let read = read.map(|(input, _)| bytes(input.dtype, &input.shape));
+    let made = graph.outputs().iter().map(|output| bytes(graph.dtype(output.expr), graph.shape(output.expr)));
+    let row_bytes = read.chain(made).map(|bytes| bytes.unwrap_or(1 << 10)).sum();
+    Some((Strips { rows, streamed, row_bytes }, Part { graph, origins, inputs, outputs }))
+}
+
 /// Compiles the phases of a graph.
 pub(crate) fn compile_phases(phases: Phases, options: &CompileOptions) -> Result<Phased, CompileError> {
     let Phases { phases, slots, outputs, conditions } = phases;
-    let compiled = phases.into_iter().map(|Phase { part, decided, moves }| {
+    let compiled = phases.into_iter().enumerate().map(|(number, phase)| {
+        let (strips, of_strip) = strips(&phase, number, &slots).unzip();
+        let Phase { part, decided, moves } = phase;
+        let part = of_strip.or(part);
+        // Threads share strips instead of kernels.
+        let threads = if strips.is_some() { Threads::Calling } else { options.threads.clone() };
+        let of_part = CompileOptions { threads, ..options.clone() };
         let part = part.map(|part| {
             Ok::<PhasePart, CompileError>(PhasePart {
-                inner: Arc::new(compile(&part.graph, options)?),
+                inner: Arc::new(compile(&part.graph, &of_part)?),
                 origins: part.origins.into(),
                 inputs: part.inputs,
                 outputs: part.outputs,
             })
         });
-        Ok(CompiledPhase { part: part.transpose()?, decided, moves })
+        Ok(CompiledPhase { strips, part: part.transpose()?, decided, moves })
     });
     let phases = compiled.collect::<Result<_, CompileError>>()?;
     Ok(Phased { phases, slots, outputs, conditions })

@@ -354,14 +354,17 @@ impl Graph {
         let others: Vec<Dim> = shape[rank..].to_vec();
         let rows: Shape = std::iter::once(count).chain(others.iter().cloned()).collect();
         let values = self.try_broadcast_to(values, rows, site)?;
-        if let Some(whole) = self.whole((values, 0), site)? {
+        let leading = Dim::product(&shape[..rank]).map_err(Problem::Size)?;
+        // If not, the tensor is itself what a mask has selected.
+        if let Some(whole) = self.whole((values, 0), site)?
+            && self.written(whole)[0] == leading
+        {
             let sizes: Vec<Option<Dim>> = shape.iter().cloned().map(Some).collect();
             let whole = self.try_reshape(whole, &sizes, site)?;
             let after: Vec<i64> = (rank..shape.rank()).map(|axis| axis as i64).collect();
             let chosen = self.try_expand_dims(mask, &after, site)?;
             return self.try_select([chosen, whole, base], site).map(Some);
         }
-        let leading = Dim::product(&shape[..rank]).map_err(Problem::Size)?;
         let table: Vec<Option<Dim>> = std::iter::once(leading).chain(others).map(Some).collect();
         let table = self.try_reshape(base, &table, site)?;
         let indices = self.try_flatnonzero(flat, site)?;

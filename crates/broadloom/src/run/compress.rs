@@ -9,6 +9,8 @@
 //! what it does not find any more is 0.
 #![allow(unsafe_code, reason = "elements of any dtype are moved by their number of bytes")]
 
+pub(super) mod lanes;
+
 use super::launch::Shares;
 use super::{RunError, RunOptions};
 use crate::array::{AnyArray, ArrayView, copy_from_array};
@@ -16,6 +18,7 @@ use crate::cache::lock;
 use crate::memory::{OutOfMemory, Storage};
 use crate::options::CompileOptions;
 use broadloom_ir::dtype::DType;
+use broadloom_jit::CpuLevel;
 use std::sync::Mutex;
 
 /// The elements that are moved.
@@ -55,7 +58,12 @@ pub(super) fn compress(
     let blocks: Vec<&[u8]> = mask.chunks(BLOCK).collect();
     let mut counts = vec![0_usize; blocks.len()];
     let threads = &compiled.threads;
-    let is_shared = mask.len() >= compiled.parallel_threshold && threads.are_of_this_process();
+    let bytes = mask.len()
+        + selected
+            .operand
+            .as_ref()
+            .map_or(mask.len() * 8, |operand| operand.geometry().count() * operand.dtype().size());
+    let is_shared = bytes >= compiled.parallel_threshold && threads.are_of_this_process();
     let most = if is_shared { threads.available() } else { 1 };
     {
         let counts: Vec<Mutex<&mut usize>> = counts.iter_mut().map(Mutex::new).collect();
@@ -67,6 +75,7 @@ pub(super) fn compress(
         starts.push(total);
         total += count;
     }
+    let level = compiled.level.unwrap_or_else(CpuLevel::detect);
     let operand = selected.operand.as_ref().map(Dense::of).transpose()?;
     let (dtype, mut shape) = match &selected.operand {
         Some(operand) => (operand.dtype(), operand.shape()),
@@ -90,16 +99,18 @@ pub(super) fn compress(
             let (row, block) = (number / blocks.len(), number % blocks.len());
             let (first, count) = (block * BLOCK, counts[block]);
             let to = target.at((row * total + starts[block]) * width);
-            match &operand {
+            let moved = match &operand {
                 Some(operand) => {
                     let from = operand.start.wrapping_add((row * mask.len() + first) * width);
                     // SAFETY: the operand has a row of this many bytes for each element of the mask, from `first` on;
                     // the result has room for all that were counted, and each block has a place of its own.
-                    unsafe { move_rows(blocks[block], from, width, to, count) };
+                    unsafe { lanes::move_rows(level, blocks[block], from, width, to, count) }
                 }
                 // SAFETY: as above, with positions as elements.
-                None => unsafe { write_positions(blocks[block], first as i64, to.cast(), count) },
-            }
+                None => unsafe { lanes::write_positions(blocks[block], first as i64, to.cast(), count) },
+            };
+            // SAFETY: there is room for all that were counted.
+            unsafe { to.add(moved * width).write_bytes(0, (count - moved) * width) };
         });
         stopped.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)?;
     }
@@ -130,8 +141,8 @@ impl Target {
 }
 
 /// The elements of an array, dense in row-major order: where they are, or copied.
-struct Dense<'a> {
-    start: *const u8,
+pub(super) struct Dense<'a> {
+    pub(super) start: *const u8,
     bytes: usize,
     /// The copy.
     _copy: Option<Vec<u64>>,
@@ -142,7 +153,7 @@ struct Dense<'a> {
 unsafe impl Sync for Dense<'_> {}
 
 impl<'a> Dense<'a> {
-    fn of(array: &ArrayView<'a>) -> Result<Dense<'a>, RunError> {
+    pub(super) fn of(array: &ArrayView<'a>) -> Result<Dense<'a>, RunError> {
         let geometry = array.geometry();
         let bytes = geometry.count() * geometry.dtype.size();
         if geometry.is_dense() {
@@ -161,7 +172,7 @@ impl<'a> Dense<'a> {
         Ok(Dense { start: copy.as_ptr().cast(), bytes, _copy: Some(copy), _array: std::marker::PhantomData })
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &[u8] {
         if self.bytes == 0 {
             return &[];
         }
@@ -174,85 +185,4 @@ impl<'a> Dense<'a> {
 fn count_block(mask: &[u8]) -> usize {
     // Sums of bytes are fast as long as they fit bytes.
     mask.chunks(255).map(|part| usize::from(part.iter().map(|byte| u8::from(*byte != 0)).sum::<u8>())).sum()
-}
-
-/// Moves the selected ones of rows of `width` bytes.
-///
-/// # Safety
-/// At `from` there is a row for each element of the mask, and at `to` room for `count` rows.
-unsafe fn move_rows(mask: &[u8], from: *const u8, width: usize, to: *mut u8, count: usize) {
-    // SAFETY: by the contract of the caller.
-    unsafe {
-        match width {
-            1 => move_elements::<u8>(mask, from.cast(), to.cast(), count),
-            2 => move_elements::<u16>(mask, from.cast(), to.cast(), count),
-            4 => move_elements::<u32>(mask, from.cast(), to.cast(), count),
-            8 => move_elements::<u64>(mask, from.cast(), to.cast(), count),
-            _ => {
-                let mut moved = 0;
-                for (index, _) in mask.iter().enumerate().filter(|(_, byte)| **byte != 0) {
-                    if moved == count {
-                        return;
-                    }
-                    std::ptr::copy_nonoverlapping(from.add(index * width), to.add(moved * width), width);
-                    moved += 1;
-                }
-                to.add(moved * width).write_bytes(0, (count - moved) * width);
-            }
-        }
-    }
-}
-
-/// Moves the selected elements.
-///
-/// # Safety
-/// At `from` there is an element for each of the mask, and at `to` room for `count`. Neither has to be aligned.
-unsafe fn move_elements<T: Copy>(mask: &[u8], from: *const T, to: *mut T, count: usize) {
-    let found = select(mask, count, |index, place| {
-        // SAFETY: `index` is below the length of the mask, and `place` below `count`.
-        unsafe { to.add(place).write_unaligned(from.add(index).read_unaligned()) };
-    });
-    // SAFETY: there is room for `count` elements.
-    unsafe { to.add(found).cast::<u8>().write_bytes(0, (count - found) * size_of::<T>()) };
-}
-
-/// Writes the positions of the true elements of a mask, the first of which is at `first`.
-///
-/// # Safety
-/// At `to` there is room for `count` elements.
-unsafe fn write_positions(mask: &[u8], first: i64, to: *mut i64, count: usize) {
-    let found = select(mask, count, |index, place| {
-        // SAFETY: `place` is below `count`.
-        unsafe { to.add(place).write_unaligned(first + index as i64) };
-    });
-    // SAFETY: there is room for `count` elements.
-    unsafe { to.add(found).cast::<u8>().write_bytes(0, (count - found) * size_of::<i64>()) };
-}
-
-/// Calls `write` with a position in the mask, and a place below `count` for each: the last call for a place has the position
-/// of the true element that belongs there. Returns how many there are, up to `count`.
-#[inline(always)]
-fn select(mask: &[u8], count: usize, write: impl Fn(usize, usize)) -> usize {
-    let (mut place, mut index) = (0, 0);
-    for word in mask.chunks_exact(8) {
-        if place + 8 > count {
-            break;
-        }
-        // Without branches, as masks have no pattern: each element is written where the next true one belongs.
-        if word != [0; 8] {
-            for (step, byte) in word.iter().enumerate() {
-                write(index + step, place);
-                place += usize::from(*byte != 0);
-            }
-        }
-        index += 8;
-    }
-    for (index, byte) in mask.iter().enumerate().skip(index) {
-        if place == count {
-            break;
-        }
-        write(index, place);
-        place += usize::from(*byte != 0);
-    }
-    place
 }

@@ -8,6 +8,7 @@ mod overlap;
 mod phases;
 mod stages;
 mod stop;
+mod strips;
 
 pub use error::{CallError, RunError};
 pub use outputs::{IntoOutputs, Outputs, OutputsMut};

@@ -1,11 +1,12 @@
 //! Runs graphs whose data decide sizes: the parts of the phases, and between them the moves of selected elements.
 
 use super::compress::{Selected, compress, count, whole_number};
+use super::strips::Stripped;
 use super::{Outputs, RunError, RunOptions, run_ordered};
 use crate::array::{AnyArray, Argument, ArrayView, ArrayViewMut, Geometry, IntoArrayView};
 use crate::bind::{Binding, Given, Ordered, Values, check_decided_output};
 use crate::compiled::Inner;
-use crate::phased::{CompiledPhase, PhasePart, Phased};
+use crate::phased::{CompiledPhase, PhasePart, Phased, Strips};
 use broadloom_ir::SymbolId;
 use broadloom_ir::phases::{Decided, Destination, Source};
 use smallvec::SmallVec;
@@ -87,6 +88,9 @@ impl Running<'_, '_> {
     }
 
     fn run(&mut self, phase: &CompiledPhase) -> Result<(), RunError> {
+        if let (Some(strips), Some(part)) = (&phase.strips, &phase.part) {
+            return self.run_strips(phase, part, strips);
+        }
         if let Some(part) = &phase.part {
             self.run_part(part)?;
         }
@@ -105,6 +109,39 @@ impl Running<'_, '_> {
         Ok(())
     }
 
+    fn run_strips(
+        &mut self,
+        phase: &CompiledPhase,
+        part: &PhasePart,
+        strips: &Strips,
+    ) -> Result<(), RunError> {
+        let rows = self.values[strips.rows.index()].and_then(|rows| usize::try_from(rows).ok());
+        let stripped = Stripped {
+            whole: self.inner,
+            phase,
+            part,
+            strips,
+            inputs: self.inputs,
+            given: &self.given(),
+            options: self.options,
+            rows: rows.ok_or(RunError::MissingArray)?,
+        };
+        let made = stripped.run()?;
+        for (moved, (array, count)) in phase.moves.iter().zip(made) {
+            self.slots[moved.slot] = Some(array);
+            for decided in phase.decided.iter().filter(|decided| decided.by == moved.mask) {
+                self.values[decided.symbol.index()] = Some(count as i64);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the sizes that are known.
+    fn given(&self) -> Given {
+        let known = self.values.iter().enumerate();
+        known.filter_map(|(symbol, value)| Some((SymbolId::new(symbol), (*value)?))).collect()
+    }
+
     fn run_part(&mut self, part: &PhasePart) -> Result<(), RunError> {
         let inputs = part.inputs.iter().map(|source| match source {
             Source::Array(input) => self.inputs.get(input.index()).cloned().flatten(),
@@ -114,9 +151,7 @@ impl Running<'_, '_> {
             }
         });
         let inputs: Ordered<'_> = inputs.collect();
-        let known = self.values.iter().enumerate();
-        let given: Given =
-            known.filter_map(|(symbol, value)| Some((SymbolId::new(symbol), (*value)?))).collect();
+        let given = self.given();
         let mut made = Outputs::none();
         let result = run_ordered(&part.inner, &inputs, &given, self.options, &mut made);
         drop(inputs);

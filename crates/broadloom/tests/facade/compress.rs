@@ -148,7 +148,7 @@ fn explanations_say_what_is_moved() {
     let kernel = (x.masked(x.sum(1).gt(0)) * 2).compile().unwrap();
     let text = kernel.explain().to_string();
     assert!(text.contains("after phase 1: @k is the number of true elements of `greater`"), "{text}");
-    assert!(text.contains("after phase 1: selected elements are moved to f32[@k, 3]"), "{text}");
+    assert!(text.contains("in phase 1, strip by strip: selected elements are moved to f32[@k, 3]"), "{text}");
     assert_eq!(kernel.outputs()[0].to_string(), "out: f32[@k, 3]");
 }
 
