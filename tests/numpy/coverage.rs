@@ -26,6 +26,7 @@ impl Covered {
             Node::Cast(operand) => format!("cast of {} to {}", graph.dtype(*operand), graph.dtype(output)),
             Node::Select { .. } => format!("select of {}", graph.dtype(output)),
             Node::Take { .. } => format!("take of {}", graph.dtype(output)),
+            Node::Compress { .. } => format!("compress of {}", graph.dtype(output)),
             Node::Concat { .. } => format!("concat of {}", graph.dtype(output)),
             Node::Set { .. } => format!("set of {}", graph.dtype(output)),
             Node::TopK { topk, operand } => format!("{} of {}", topk.name(), graph.dtype(*operand)),

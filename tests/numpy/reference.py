@@ -17,6 +17,7 @@ import meaning
 import notebook
 import reduced
 import sampled
+import selected
 import special
 import structure
 import suites
@@ -41,6 +42,7 @@ def main():
     special.write(cases)
     suites.write(cases)
     changes.write(cases)
+    selected.write(cases)
     cases.close()
     # A difference that decides nothing is one that is no more.
     stale = [name for name in meaning.DIFFERENCES if not meaning.applied[name]]
