@@ -4,7 +4,7 @@ use crate::by_hand::selections::{distinct, positions, selected};
 use crate::harness::contest::{Loop, agreeing, array, compiled, numbers, pool};
 use crate::harness::{Asked, Suite};
 use broadloom::prelude::*;
-use broadloom::{AnyArray, Threads};
+use broadloom::{AnyArray, Array, Threads};
 use std::rc::Rc;
 
 pub fn entries(suite: &mut Suite) {
@@ -28,7 +28,7 @@ fn summary<T: Copy + Into<f64>>(kept: &[T], out: &mut [f64]) {
 /// Runs a kernel of one input into a new array.
 fn ours(kernel: Executable, x: Rc<Array<f32>>) -> Loop<f64> {
     Box::new(move |out| {
-        let result: AnyArray = kernel.run(&x).expect("the array fits").try_into().expect("one result");
+        let result: AnyArray = kernel.run(&*x).expect("the array fits").try_into().expect("one result");
         match result.as_slice::<f32>() {
             Some(kept) => summary(kept, out),
             None => {

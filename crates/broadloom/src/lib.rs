@@ -78,7 +78,9 @@ pub use reexports::{
     DimError, Element, ExprId, KernelId, LowerError, Norm, Op, Overlap, Pairs, Planned, QuantileMethod,
     Reason, Refusal, Scalar, Site, SymbolId, Tolerance, UnknownKernel,
 };
-pub use run::{Bound, CallError, IntoOutputs, Outputs, OutputsMut, RunError, RunOptions, StopFlag};
+pub use run::{
+    Bound, CallError, DecidedSizes, IntoOutputs, Outputs, OutputsMut, RunError, RunOptions, StopFlag,
+};
 pub use variant::CompileError;
 
 pub use broadloom_ir::diagnostics;

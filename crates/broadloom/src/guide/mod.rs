@@ -4,11 +4,12 @@
 //! 2. [Shapes](shapes): sizes as numbers and as symbols, and the errors of shapes.
 //! 3. [Coming from NumPy or ndarray](spellings): tables of spellings.
 //! 4. [Loops](loops): steps in time, iteration until it is enough, recurrences along an axis.
-//! 5. [Performance](performance): what `explain` shows, and what to change.
-//! 6. [Threads](threads): who computes, the same bits for any number of threads, and `fork`.
-//! 7. [Chunks](chunks): more rows than fit in memory.
-//! 8. [Errors](errors): kinds, codes, and how to print them.
-//! 9. [Embedding](embedding): expressions from people whom you do not trust.
+//! 5. [Selections](selections): `x[x > 0]`, `unique`, and other sizes that the data decide.
+//! 6. [Performance](performance): what `explain` shows, and what to change.
+//! 7. [Threads](threads): who computes, the same bits for any number of threads, and `fork`.
+//! 8. [Chunks](chunks): more rows than fit in memory.
+//! 9. [Errors](errors): kinds, codes, and how to print them.
+//! 10. [Embedding](embedding): expressions from people whom you do not trust.
 
 #[doc = include_str!("first_expression.md")]
 pub mod first_expression {}
@@ -21,6 +22,9 @@ pub mod spellings {}
 
 #[doc = include_str!("loops.md")]
 pub mod loops {}
+
+#[doc = include_str!("selections.md")]
+pub mod selections {}
 
 #[doc = include_str!("performance.md")]
 pub mod performance {}

@@ -120,6 +120,19 @@ pub enum RunError {
 }
 
 /// Why sizes that the data of a run have decided do not fit: what a call says of sizes that it knows before it runs.
+///
+/// ```
+/// use broadloom::{CallError, RunError, prelude::*};
+///
+/// let g = Graph::new();
+/// let x = g.input::<f64>("x", shape![g.symbol("n")]);
+/// let kernel = x.masked(x.gt(0)).max(0).compile()?;
+/// match kernel.run(&[-1.0]) {
+///     Err(CallError::Run(RunError::Sizes(sizes))) => assert_eq!(sizes.error().code(), "S005"),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct DecidedSizes(Box<BindError>);
 

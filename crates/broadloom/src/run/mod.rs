@@ -10,7 +10,7 @@ mod stages;
 mod stop;
 mod strips;
 
-pub use error::{CallError, RunError};
+pub use error::{CallError, DecidedSizes, RunError};
 pub use outputs::{IntoOutputs, Outputs, OutputsMut};
 pub use stop::{RunOptions, StopFlag};
 
