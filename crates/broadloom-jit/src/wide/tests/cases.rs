@@ -21,12 +21,35 @@ pub(super) enum From {
     Constant(i64),
 }
 
+/// The pairs of operands that a case takes by default: cases that differ little share them, so that together they take all.
+/// With `BROADLOOM_DEEP`, each takes all.
+#[derive(Clone, Copy)]
+pub(super) struct Share {
+    pub part: u32,
+    pub parts: u32,
+}
+
+impl Share {
+    pub const ALL: Share = Share { part: 0, parts: 1 };
+
+    /// Without a pattern, because corners have one: each part has equal operands, for example.
+    fn has(self, number: usize) -> bool {
+        ((number as u32).wrapping_mul(2_654_435_761) >> 16) % self.parts == self.part
+    }
+}
+
+/// A place where nothing was stored.
+const UNTOUCHED: [u8; PLACE] = [0x3c; PLACE];
+
 /// A function of some operands that stores one result.
 struct Case {
     name: String,
     func: Function,
     operands: Vec<Type>,
+    /// The number of operands that are read: a constant in the place of the last one is part of the code.
+    read: usize,
     result: Type,
+    share: Share,
     /// The divisor is neither zero nor -1.
     divides: bool,
 }
@@ -107,6 +130,17 @@ impl Cases {
         from: From,
         emit: impl FnOnce(&mut FunctionBuilder<'_>, &[Value]) -> Value,
     ) {
+        self.add_with(Share::ALL, name, operands, from, emit);
+    }
+
+    fn add_with(
+        &mut self,
+        share: Share,
+        name: &str,
+        operands: &[Type],
+        from: From,
+        emit: impl FnOnce(&mut FunctionBuilder<'_>, &[Value]) -> Value,
+    ) {
         let (func, result) = function(&*self.machine.isa, self.machine.width, operands, from, emit);
         let name = format!("{name} of {operands:?}, {from:?}");
         let callable = match self.machine.wide(&func) {
@@ -114,7 +148,9 @@ impl Cases {
             Err(unsupported) => panic!("{name}: {unsupported:?}"),
         };
         let divides = name.starts_with("udiv") || name.starts_with("sdiv") || name.starts_with("urem");
-        self.all.push((Case { name, func, operands: operands.to_vec(), result, divides }, callable));
+        let read = operands.len() - usize::from(matches!(from, From::Constant(_)));
+        self.all
+            .push((Case { name, func, operands: operands.to_vec(), read, result, share, divides }, callable));
     }
 
     /// Operands from memory and from registers.
@@ -124,8 +160,19 @@ impl Cases {
         operands: &[Type],
         emit: impl Fn(&mut FunctionBuilder<'_>, &[Value]) -> Value,
     ) {
+        self.shared(Share::ALL, name, operands, emit);
+    }
+
+    /// Operands from memory and from registers, of which the case takes a share.
+    pub(super) fn shared(
+        &mut self,
+        share: Share,
+        name: &str,
+        operands: &[Type],
+        emit: impl Fn(&mut FunctionBuilder<'_>, &[Value]) -> Value,
+    ) {
         for from in [From::Memory, From::Register] {
-            self.add(name, operands, from, &emit);
+            self.add_with(share, name, operands, from, &emit);
         }
     }
 
@@ -143,11 +190,12 @@ impl Cases {
     /// Runs all of them on all corners.
     fn run(mut self) {
         self.machine.finish();
+        let is_deep = std::env::var_os("BROADLOOM_DEEP").is_some();
         for (case, callable) in &self.all {
             let corners: Vec<Vec<u128>> = case.operands.iter().map(|ty| corners(*ty)).collect();
-            let pairs: usize = corners.iter().take(2).map(Vec::len).product();
+            let pairs: usize = corners.iter().take(case.read.min(2)).map(Vec::len).product();
             let lanes = case.operands.iter().map(|ty| ty.lane_count() as usize).max().unwrap_or(1);
-            for start in (0..pairs).step_by(lanes) {
+            for start in (0..pairs).step_by(lanes).filter(|start| is_deep || case.share.has(*start)) {
                 let mut source = vec![0xa6; SOURCE];
                 for (at, ty) in case.operands.iter().enumerate() {
                     let operand = Bits::of(*ty, |lane| {
@@ -179,11 +227,11 @@ impl Cases {
 impl Case {
     fn check(&self, source: &[u8], machine: &Machine, callable: Callable) {
         let run = |call: &dyn Fn([u64; PARAMS])| {
-            let mut target = vec![0x3c_u8; SCRATCH + 2 * PLACE];
+            let mut target = vec![UNTOUCHED[0]; SCRATCH + 2 * PLACE];
             call([source.as_ptr() as u64, target.as_mut_ptr() as u64, 0, 0, 0, 0]);
             let (result, rest) = target[SCRATCH..].split_at(PLACE);
             let size = self.result.bytes() as usize;
-            assert!(result[size..].iter().chain(rest).all(|byte| *byte == 0x3c), "{}", self.name);
+            assert!(result[size..] == UNTOUCHED[size..] && *rest == UNTOUCHED, "{}", self.name);
             Bits(result.try_into().expect("bytes of a result"))
         };
         // SAFETY: the function stays within the arrays.

@@ -1,6 +1,6 @@
 //! Every instruction alone, on operands around the limits of their types, with garbage in the unused bits.
 
-use super::cases::{Cases, From, binary, bitcast};
+use super::cases::{Cases, From, Share, binary, bitcast};
 use super::numbers::*;
 use crate::wide::Width;
 use broadloom_math::counts_bits;
@@ -124,10 +124,12 @@ fn scalar_conditions() {
             cases.loaded_and_held(&format!("condition {which}"), &[ty; 2], |builder, args| {
                 compare(builder, which, args[0], args[1])
             });
-            for chosen in
-                [types::I8, types::I32, types::I64, types::F32, types::F64, cases.vector_of(types::I16)]
-            {
-                cases.loaded_and_held(
+            let scalars = [types::I8, types::I32, types::I64, types::F32, types::F64];
+            let scalars = (0..).zip(scalars).map(|(part, chosen)| (Share { part, parts: 5 }, chosen));
+            let vector = (Share::ALL, cases.vector_of(types::I16));
+            for (share, chosen) in scalars.chain([vector]) {
+                cases.shared(
+                    share,
                     &format!("choice {which}"),
                     &[ty, ty, chosen, chosen],
                     |builder, args| {
@@ -146,8 +148,9 @@ fn scalar_conditions() {
                     },
                 );
             }
-            for turned in [false, true] {
-                cases.loaded_and_held(&format!("branch {which}"), &[ty; 2], |builder, args| {
+            for (part, turned) in [(0, false), (1, true)] {
+                let share = Share { part, parts: 2 };
+                cases.shared(share, &format!("branch {which}"), &[ty; 2], |builder, args| {
                     let [yes, no, after] = [0; 3].map(|_| builder.create_block());
                     let result = builder.append_block_param(after, types::I32);
                     let holds = compare(builder, which, args[0], args[1]);
