@@ -434,7 +434,7 @@ def test_extremes_of_chosen_elements(dtype, name):
         (lambda x, m: getattr(x[m], name)(), row, none),
         (lambda x, m: getattr(np, name)(x[m] + x[m]), row, none),
         (lambda x, m: getattr(x[:, m], name)(), np.array([False, True, True, False]), np.zeros(4, bool)),
-        (lambda x, m: getattr(x[m], name)(), x > 3, np.zeros((3, 4), bool)),
+        (lambda x, m: getattr(x[m], name)(), np.arange(12).reshape(3, 4) > 3, np.zeros((3, 4), bool)),
     ]
     for function, some, nothing in functions:
         compiled = bl.jit(function)

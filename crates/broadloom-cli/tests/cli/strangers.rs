@@ -231,7 +231,7 @@ fn zeros_before_integers_are_told() {
     folder.write("x.csv", "x\n007\n7\n");
     assert_eq!(folder.output(&["eval", "x == \"007\"", "x=x.csv:x:text"]), "[ True False]\n");
     folder.output(&["eval", "x=x", "x=x.csv:x:text", "-o", "y.csv"]);
-    assert_eq!(folder.read("y.csv"), "x\n007\n7\n");
+    assert_eq!(folder.read("y.csv"), b"x\n007\n7\n");
 }
 
 /// Numbers beyond the range of f64, but not those that are written as infinite or zero.
