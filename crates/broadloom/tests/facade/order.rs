@@ -190,6 +190,7 @@ fn a_median_of_nothing_is_refused_when_the_size_is_known() {
         "`median` is not defined for zero elements: an axis that it needs is empty"
     );
     // Axes go to the end for a sort: no axis of that order is named.
+    let g = Graph::new();
     let x = g.input::<f32>("x", shape![g.symbol("k"), 3]);
     let empty = || broadloom::ArrayView::new(&[0.0f32; 0], &[0, 3]).unwrap();
     for (kernel, name) in [
