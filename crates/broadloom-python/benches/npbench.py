@@ -33,6 +33,7 @@ Python {python}, NumPy {numpy}, Broadloom {version}, on {date}; do not edit.
 Times are in milliseconds. The first call traces and compiles the program; the other columns are the best of up to 7 later calls.
 numba compiles NPBench's own version of the program, which may be written in another way, for one thread. The load of the machine
 (processes that run or wait) was {before:.1f} at the start and {after:.1f} at the end: above 1, other work makes the times longer.
+TIMEOUT is a program that took more than 150 s.
 """
 
 

@@ -192,7 +192,8 @@ fn a_median_of_nothing_is_refused_when_the_size_is_known() {
     // Axes go to the end for a sort: no axis of that order is named.
     let empty = || broadloom::ArrayView::new(&[0.0f32; 0], &[0, 3]).unwrap();
     let of = |graph: &Graph| graph.input::<f32>("x", shape![graph.symbol("k"), 3]);
-    let functions: [(&str, fn(&Tensor) -> Tensor); 3] = [
+    type Function = fn(&Tensor) -> Tensor;
+    let functions: [(&str, Function); 3] = [
         ("quantile", |x| x.quantile(0.3, 0)),
         ("nanquantile", |x| x.nanquantile(0.3, 0)),
         ("nanmedian", |x| x.nanmedian(0)),
