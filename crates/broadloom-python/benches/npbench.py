@@ -31,7 +31,9 @@ are right.** Written by `{command}` in `crates/broadloom-python` in one run, on 
 Python {python}, NumPy {numpy}, Broadloom {version}, on {date}; do not edit.
 
 Times are in milliseconds. The first call traces and compiles the program; the other columns are the best of up to 7 later calls.
-numba compiles NPBench's own version of the program, which may be written in another way, for one thread.
+numba compiles NPBench's own version of the program, which may be written in another way, for one thread. The load of the machine
+(processes that run or wait) was {before:.1f} at the start and {after:.1f} at the end: above 1, other work makes the times longer.
+TIMEOUT is a program that took more than 150 s.
 """
 
 
@@ -44,7 +46,7 @@ def main():
     parser.add_argument("--preset", default="S")
     options = parser.parse_args()
     command = [sys.executable, "run.py", "--preset", options.preset, *(["--numba"] if options.numba else []), ".", *options.names]
-    rows = []
+    rows, before = [], os.getloadavg()[0]
     with subprocess.Popen(command, cwd=options.folder, stdout=subprocess.PIPE, text=True) as run:
         for line in run.stdout:
             print(line, end="", flush=True)
@@ -52,7 +54,7 @@ def main():
             if row is not None:
                 rows.append(row)
     if options.write:
-        PAGE.write_text(page(rows, options))
+        PAGE.write_text(page(rows, options, before))
 
 
 def read(line):
@@ -69,8 +71,8 @@ def read(line):
     return [name, state, first, ours, numpy, numba, factor]
 
 
-def page(rows, options):
-    """The text of the page."""
+def page(rows, options, before):
+    """The text of the page; `before` is the load of the machine at the start."""
     head = INTRODUCTION.format(
         count=len(rows),
         preset=options.preset,
@@ -82,6 +84,8 @@ def page(rows, options):
         numpy=np.__version__,
         version=bl.__version__,
         date=datetime.date.today(),
+        before=before,
+        after=os.getloadavg()[0],
     )
     cells = ["program", "result", "first call", "later calls", "NumPy", "numba", "NumPy / Broadloom"]
     lines = [cells, ["---"] * len(cells), *([cell.replace("|", "\\|") for cell in row] for row in rows)]

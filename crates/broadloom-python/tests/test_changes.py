@@ -426,6 +426,51 @@ def test_masks():
     check(masked_view, A, m)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float16, np.int8, np.uint64, np.bool_])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extremes_of_chosen_elements(dtype, name):
+    x, row, none = np.arange(12).reshape(3, 4).astype(dtype), np.array([False, True, False]), np.zeros(3, bool)
+    functions = [
+        (lambda x, m: getattr(x[m], name)(), row, none),
+        (lambda x, m: getattr(np, name)(x[m] + x[m]), row, none),
+        (lambda x, m: getattr(x[:, m], name)(), np.array([False, True, True, False]), np.zeros(4, bool)),
+        (lambda x, m: getattr(x[m], name)(), np.arange(12).reshape(3, 4) > 3, np.zeros((3, 4), bool)),
+    ]
+    for function, some, nothing in functions:
+        compiled = bl.jit(function)
+        found, expected = compiled(x, some), function(x, some)
+        assert found == expected and found.dtype == expected.dtype
+        with pytest.raises(ValueError):
+            function(x, nothing)
+        with pytest.raises(ValueError, match="has no elements here"):
+            compiled(x, nothing)
+    # Rows that are chosen may have no elements.
+    with pytest.raises(ValueError, match="has no elements here"):
+        bl.jit(functions[0][0])(x[:, :0], row)
+    given = lambda x, m: getattr(x[m], name)(initial=1)
+    for mask in row, none:
+        assert bl.jit(given)(x, mask) == given(x, mask)
+
+
+def test_the_extreme_of_no_elements_points_at_its_line():
+    def largest(x, m):
+        y = x * 2
+        return y[m].max()
+
+    with pytest.raises(bl.Error, match=r"return y\[m\].max\(\)") as raised:
+        bl.jit(largest)(np.arange(3.0), np.zeros(3, bool))
+    assert "`x[mask].max(initial=0)`" in str(raised.value)
+
+    def in_steps(x, m):
+        best = 0.0
+        for t in range(100):
+            best += x[m & (x > t)].max()
+        return best
+
+    with pytest.raises(bl.Error, match="has no elements here"):
+        bl.jit(in_steps)(np.arange(3.0), np.ones(3, bool))
+
+
 def masks_of_inner_axes(x, m, r):
     column = np.arange(5.0)[:, None]
     x[:, m] = column

@@ -195,6 +195,11 @@ impl Parser<'_> {
             }
             "for" if is_named => self.loop_over_rows()?,
             "loop" if is_named => self.loop_with()?,
+            "break" | "continue" | "if" | "return"
+                if self.loops > 0 && self.peek_at(1) != Some(Token::Equal) =>
+            {
+                return self.refuse_jump(&keyword);
+            }
             "while" if self.peek_at(1) != Some(Token::Equal) && self.peek_at(1).is_some() => {
                 return self.loop_while(start, first);
             }
@@ -254,6 +259,11 @@ impl Parser<'_> {
                 (Broken::Symbols, rest.iter().filter_map(name).collect())
             }
             (Some("assume"), _) => (Broken::Fact, Vec::new()),
+            (Some("while"), _)
+                if self.loops > 0 && !tokens.iter().any(|token| self.source.slice(token.span) == "with") =>
+            {
+                (Broken::Condition, Vec::new())
+            }
             (Some("for" | "while" | "loop"), _) => {
                 self.loops += 1;
                 // Some of these are the names of what the loop carries; those of others have a meaning.

@@ -285,6 +285,7 @@ impl<'a> Resolver<'a> {
                 begun?;
             }
             Action::Broken { of: Broken::Loop, .. } => self.begin_broken_loop(statement.span),
+            Action::Broken { of: Broken::Condition, .. } => self.broken_condition(),
             Action::While(condition) => self.condition(*condition, statement.span)?,
             Action::Next { name, value } => self.next_value(name, *value)?,
             Action::Stack { name, value } => self.stacked_value(name, *value)?,
@@ -313,9 +314,16 @@ impl<'a> Resolver<'a> {
                 let value = self.definition(*value)?;
                 self.names.insert(name.text.clone(), value);
             }
-            Action::Output { name, value } => self.output(name.clone(), *value)?,
+            Action::Output { name, value } => {
+                if !self.is_misplaced("an output", Some(name), name.span) {
+                    self.output(name.clone(), *value)?;
+                }
+            }
             Action::Result(value) => {
                 let span = self.tree.span(*value);
+                if self.is_misplaced("an expression without a name", None, span) {
+                    return Ok(None);
+                }
                 if self.outputs.iter().any(|(other, _)| &*other.text == RESULT) {
                     let what = "an expression without a name becomes `result`, which already exists";
                     let mistake = Mistake::new(Problem::Program { what }, span);
@@ -323,7 +331,11 @@ impl<'a> Resolver<'a> {
                 }
                 self.output(Name { text: RESULT.into(), span }, *value)?;
             }
-            Action::Assign { name, value } => self.assign(name, *value, statement.span)?,
+            Action::Assign { name, value } => {
+                if !self.is_misplaced("`assign`", Some(name), name.span) {
+                    self.assign(name, *value, statement.span)?;
+                }
+            }
             Action::Broken { .. } => {}
         }
         Ok(None)

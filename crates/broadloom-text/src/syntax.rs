@@ -195,6 +195,8 @@ pub(crate) enum Broken {
     Fact,
     /// The beginning of a loop.
     Loop,
+    /// The condition of a loop, as a statement in it.
+    Condition,
     Other,
 }
 

@@ -205,6 +205,35 @@ fn integers_that_f64_rounds_are_told() {
     says(&folder.run(&["eval", "x", "x=exact.csv"]).stderr, &["9007199254740993 is rounded to f64"]);
 }
 
+/// Identifiers such as 007 look like integers: what they lose is told, and `:text` keeps it.
+#[test]
+fn zeros_before_integers_are_told() {
+    let folder = Folder::new();
+    for (cells, expected, told) in [
+        ("007\n10", "[ 7 10]\n", Some("row 1 (line 2): 007 is read without its leading zeros")),
+        ("10\n-01\n02", "[10 -1  2]\n", Some("row 2 (line 3): -01 is read without")),
+        ("1.5\n00", "[1.5 0. ]\n", Some("row 2 (line 3): 00 is read without")),
+        ("NA\n02134", "[  nan 2134.]\n", Some("row 2 (line 3): 02134 is read without")),
+        ("0\n-0\n10", "[ 0  0 10]\n", None),
+        ("0.5\n00.5\n0e3", "[0.5 0.5 0. ]\n", None),
+    ] {
+        folder.write("x.csv", format!("x\n{cells}\n"));
+        let first = folder.run(&["eval", "x", "x.csv"]);
+        assert_eq!(first.stdout, expected, "{cells}");
+        let whole = folder.run(&["eval", "m", "m=x.csv"]);
+        for (done, name) in [(first, "x"), (whole, "m")] {
+            match told {
+                Some(told) => says(&done.stderr, &[told, &format!("'{name}=x.csv:x:text'")]),
+                None => assert_eq!(done.stderr, "", "{cells}"),
+            }
+        }
+    }
+    folder.write("x.csv", "x\n007\n7\n");
+    assert_eq!(folder.output(&["eval", "x == \"007\"", "x=x.csv:x:text"]), "[ True False]\n");
+    folder.output(&["eval", "x=x", "x=x.csv:x:text", "-o", "y.csv"]);
+    assert_eq!(folder.read("y.csv"), b"x\n007\n7\n");
+}
+
 /// Numbers beyond the range of f64, but not those that are written as infinite or zero.
 #[test]
 fn numbers_beyond_f64_are_told() {

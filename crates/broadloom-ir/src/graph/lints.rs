@@ -64,7 +64,13 @@ impl Graph {
     pub(super) fn warn_of_square(&mut self, op: &str, operands: &[ExprId], result: ExprId, site: Site) {
         let dtype = self.dtype(result);
         let is_known = matches!(self.node(result), Node::Constant(_) | Node::Poison);
-        if dtype.class() == Class::Int && dtype.size() <= NARROW && !is_known {
+        // Squares of 0 and 1 fit.
+        let is_truth = |operand: &ExprId| match self.node(self.viewed(*operand)) {
+            Node::Cast(converted) => self.dtype(*converted) == DType::Bool,
+            _ => self.dtype(*operand) == DType::Bool,
+        };
+        let is_narrow = dtype.class() == Class::Int && dtype.size() <= NARROW;
+        if is_narrow && !is_known && !operands.iter().all(is_truth) {
             self.warn(Problem::Wraps { dtype, of: Wrapped::Square }, op, operands, site);
         }
     }

@@ -45,16 +45,26 @@ fn squares_of_small_integers() {
             graph.elementwise(Op::Multiply, &[x, x], HERE);
         });
         assert_eq!(product, expected, "{dtype}");
-        if dtype != DType::Bool {
-            for power in [Literal::Int(2), Literal::Int(3)] {
-                let powered = warned(|graph| {
-                    let x = input(graph, "x", dtype, &[4]);
-                    graph.power_literal(x, power, HERE);
-                });
-                assert_eq!(powered, expected, "{dtype}");
-            }
+        // `square` of bool computes in i8, where 0 and 1 fit.
+        let squared = warned(|graph| {
+            let x = input(graph, "x", dtype, &[4]);
+            graph.elementwise(Op::Square, &[x], HERE);
+        });
+        assert_eq!(squared, expected, "{dtype}");
+        for power in [Literal::Int(2), Literal::Int(3)] {
+            let powered = warned(|graph| {
+                let x = input(graph, "x", dtype, &[4]);
+                graph.power_literal(x, power, HERE);
+            });
+            assert_eq!(powered, expected, "{dtype}");
         }
     }
+    let of_truth_values = warned(|graph| {
+        let x = input(graph, "x", DType::Bool, &[4]);
+        let numbers = graph.cast(x, DType::U8, HERE);
+        graph.elementwise(Op::Multiply, &[numbers, numbers], HERE);
+    });
+    assert_eq!(of_truth_values, Vec::<String>::new());
     let others = warned(|graph| {
         let (x, y) = (input(graph, "x", DType::U8, &[4]), input(graph, "y", DType::U8, &[4]));
         graph.elementwise(Op::Multiply, &[x, y], HERE);

@@ -5,6 +5,7 @@ import numpy as np
 from typing_extensions import disjoint_base
 
 VERSION: str
+NOTHING_CHOSEN: int
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

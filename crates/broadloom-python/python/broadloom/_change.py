@@ -9,7 +9,7 @@ import operator
 import numpy as np
 
 from ._attempt import check_change, root_of
-from ._broadloom import Value
+from ._broadloom import NOTHING_CHOSEN, Value
 from ._errors import DTypeError, ProgramError, ShapeError, TracingError
 from ._index import (
     at, cast, check_cast, converted, has_axis, has_dots, has_lazy, has_moving, is_array, is_basic, is_known, is_mask, positions, rank,
@@ -413,18 +413,21 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
         if function is np.take and len(args) == 2 and isinstance(args[0], Value) and kwargs in ({}, {"axis": 0}):
             table = args[0] if kwargs else np.ravel(args[0])
             return chosen_by_masked(table, args[1])
-        if function not in _REDUCTIONS or not args or args[0] is not self or kwargs.get("axis") is not None:
+        if function not in _REDUCTIONS or not args or args[0] is not self:
             raise ProgramError(_MASKED)
         return self._reduced(function, *args[1:], **kwargs)
 
     def _reduced(self, function, axis=None, **kwargs):
-        if axis is not None or kwargs:
+        if axis is not None or kwargs.keys() - {"initial"}:
             raise ProgramError(_MASKED)
-        if function in (np.max, np.min):
-            lowest = np.finfo(self.dtype) if self.dtype.kind == "f" else np.iinfo(self.dtype)
-            limit = lowest.min if function is np.max else lowest.max
-            kwargs["initial"] = (-np.inf if function is np.max else np.inf) if self.dtype.kind == "f" else int(limit)
-        return function(self.elements, where=_wide(self.mask, self.elements.ndim - self.mask.ndim), **kwargs)
+        mask = _wide(self.mask, self.elements.ndim - self.mask.ndim)
+        if function not in (np.max, np.min) or "initial" in kwargs:
+            return function(self.elements, where=mask, **kwargs)
+        reduced = function(self.elements, where=mask, initial=_worst(function, self.dtype))
+        # Of no elements there is none, so that something is taken where nothing is.
+        found = np.any(np.broadcast_to(mask, self.elements.shape))
+        nothing = self._trace.call("zeros", ((1,),), {"dtype": reduced.dtype})
+        return np.where(found, reduced, nothing[np.where(found, 0, NOTHING_CHOSEN)])
 
     @property
     def size(self):
@@ -510,6 +513,16 @@ def write_chosen_by_masked(array, index, value, method="set"):
     spare = trace.call("zeros", ((1, *part.shape[1:]),), {"dtype": part.dtype})
     longer = trace.call("concatenate", ((part, spare),), {"axis": 0})
     part[...] = at(longer, longer._items(tuple(along)), value, method)[:rows]
+
+
+def _worst(function, dtype):
+    """The value that each other one replaces as the largest or the smallest."""
+    if dtype.kind == "b":
+        return function is np.min
+    if dtype.kind == "f":
+        return -np.inf if function is np.max else np.inf
+    limits = np.iinfo(dtype)
+    return int(limits.min if function is np.max else limits.max)
 
 
 _OF_ELEMENTS = {np.clip, np.round, np.around, np.nan_to_num, np.where, np.fix, np.sinc}

@@ -34,6 +34,7 @@ impl Parser<'_> {
         };
         let steps = self.steps(&function, names, &arrays, start)?;
         let carried = self.carried()?;
+        self.refuse_colon()?;
         self.loops += 1;
         Ok(Action::Loop(Header { steps, carried }))
     }
@@ -90,6 +91,7 @@ impl Parser<'_> {
             return self.unexpected("`with`, as in `loop with u = x`");
         }
         let carried = self.carried()?;
+        self.refuse_colon()?;
         self.loops += 1;
         Ok(Action::Loop(Header { steps: StepsOf::While, carried }))
     }
@@ -101,6 +103,7 @@ impl Parser<'_> {
         let condition = self.expression()?;
         let of_condition = self.tree.exprs.len();
         let carried = self.carried()?;
+        self.refuse_colon()?;
         if carried.is_empty() && self.loops > 0 {
             self.require_end()?;
             self.end_statement(Action::While(condition), start, first);
@@ -121,5 +124,34 @@ impl Parser<'_> {
         let exprs = first as u32..of_condition as u32;
         self.tree.statements.push(Statement { action: Action::While(condition), span, exprs });
         Ok(())
+    }
+    /// Refuses the colon that ends the first line of a loop in Python.
+    fn refuse_colon(&self) -> Parsed<()> {
+        if self.peek() != Some(Token::Colon) {
+            return Ok(());
+        }
+        let problem = Problem::Habit { what: "the first line of a loop ends without a colon".into() };
+        let mistake =
+            Mistake::new(problem, self.span()).help("remove the `:`, and write `end` after the steps");
+        Err(Box::new(mistake))
+    }
+
+    /// Refuses statements of Python that leave a loop or choose among its statements.
+    pub(super) fn refuse_jump<T>(&self, keyword: &str) -> Parsed<T> {
+        let (what, help) = match keyword {
+            "if" => (
+                "`if` does not choose statements: each step runs all of them",
+                "choose a value: `next u = where(u > 1, u / 2, u)`",
+            ),
+            "continue" => (
+                "`continue` does not skip statements: each step runs all of them",
+                "keep a value where nothing is to change: `next u = where(u > 1, u / 2, u)`",
+            ),
+            _ => (
+                "a loop has no `break` and no `return`: it ends after its steps, or by its condition",
+                "state when it goes on: `while u > 1 with u = x`",
+            ),
+        };
+        Err(Box::new(Mistake::new(Problem::Habit { what: what.into() }, self.span()).help(help)))
     }
 }

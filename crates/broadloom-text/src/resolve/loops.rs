@@ -27,6 +27,8 @@ pub(super) struct OpenSteps {
     stacked: Vec<(Name, ExprId)>,
     /// What determines the steps; `None` as long as a condition has not been met.
     steps: Option<Repeat>,
+    /// Statements that make results. They are mistakes if the loop ends: otherwise its end is what is missing.
+    misplaced: Vec<Mistake>,
     pub(super) span: Span,
 }
 
@@ -98,7 +100,19 @@ impl Resolver<'_> {
             arrays.iter().map(|(name, _)| Box::from(*name)).chain(counter.map(|name| name.text.clone()));
         let (others, carried, stacked) = (others.collect(), names, Vec::new());
         let (open, tree, names) = (Some(open), self.tree.clone(), before);
-        self.loops.push(OpenSteps { open, tree, statement, names, others, carried, stacked, steps, span });
+        let misplaced = Vec::new();
+        self.loops.push(OpenSteps {
+            open,
+            tree,
+            statement,
+            names,
+            others,
+            carried,
+            stacked,
+            steps,
+            misplaced,
+            span,
+        });
         Ok(())
     }
 
@@ -115,8 +129,17 @@ impl Resolver<'_> {
             carried,
             stacked,
             steps,
+            misplaced: Vec::new(),
             span,
         });
+    }
+
+    /// Takes a condition that could not be read as the one of the innermost loop, so that only it is reported.
+    pub(super) fn broken_condition(&mut self) {
+        let poison = self.graph.poison();
+        if let Some(innermost) = self.loops.last_mut() {
+            innermost.steps.get_or_insert(Repeat::While(poison));
+        }
     }
 
     /// The number of steps: a size, or a number that is known when the graph runs.
@@ -144,11 +167,59 @@ impl Resolver<'_> {
     /// The condition of the innermost loop.
     pub(super) fn condition(&mut self, id: Id, span: Span) -> Outcome<()> {
         let poison = self.graph.poison();
-        // A wrong condition is one all the same: only it is reported.
-        self.innermost("a condition belongs to a loop", span)?.steps = Some(Repeat::While(poison));
-        let condition = self.tensor(id, DType::Bool)?.unwrap_or(poison);
-        self.innermost("a condition belongs to a loop", span)?.steps = Some(Repeat::While(condition));
-        Ok(())
+        let innermost = self.innermost("a condition belongs to a loop", span)?;
+        let (what, help) = match innermost.steps {
+            // A wrong condition is one all the same: only it is reported.
+            None => {
+                innermost.steps = Some(Repeat::While(poison));
+                let condition = self.tensor(id, DType::Bool)?.unwrap_or(poison);
+                self.require_one_truth(condition, id)?;
+                self.innermost("a condition belongs to a loop", span)?.steps = Some(Repeat::While(condition));
+                return Ok(());
+            }
+            Some(Repeat::While(_)) => {
+                ("the loop has a condition already", "join the conditions: `while (t < 10) & (u > 1)`")
+            }
+            Some(Repeat::Times(_) | Repeat::Along(_)) => (
+                "the steps of `for` are counted, so the loop has no condition",
+                "count in the condition: `loop with t = 0, u = x`, `while (t < 10) & (u > 1)`, `next t = t + 1`",
+            ),
+        };
+        Err(Box::new(Mistake::new(Problem::Program { what }, span).help(help)))
+    }
+
+    /// Requires that a condition has one value, not one for each element.
+    fn require_one_truth(&self, condition: ExprId, id: Id) -> Outcome<()> {
+        if self.graph.is_poisoned(condition) || self.graph.shape(condition).rank() == 0 {
+            return Ok(());
+        }
+        let span = self.tree.span(id);
+        let written = self.source.slice(span);
+        let what = "the condition of a loop is one truth value, not one for each element";
+        let mistake = Mistake::new(Problem::Program { what }, span)
+            .help(format!("to go on while it holds for some element, write `any({written})`"))
+            .help(format!("to go on while it holds for all elements, write `all({written})`"));
+        Err(Box::new(mistake))
+    }
+
+    /// Whether a statement that makes a result is inside of a loop, whose steps are repeated: that is a mistake, and the name, if
+    /// it has one, stands for nothing.
+    pub(super) fn is_misplaced(&mut self, statement: &str, name: Option<&Name>, span: Span) -> bool {
+        let Some(innermost) = self.loops.last_mut() else { return false };
+        let what = format!("{statement} is inside of a loop, whose statements are repeated");
+        let written = name.map_or("values", |name| &*name.text);
+        let help = match innermost.carried.iter().any(|carried| &*carried.name.text == written) {
+            true => format!("for the next value of `{written}`, write `next {written} = ..`"),
+            false => format!("to keep the value of each step, write `stack {written} = ..`"),
+        };
+        let mistake = Mistake::new(Problem::Habit { what: what.into() }, span)
+            .help("write it after the `end` of the loop")
+            .help(help);
+        innermost.misplaced.push(mistake);
+        if let Some(name) = name {
+            self.names.entry(name.text.clone()).or_insert(Value::Poison);
+        }
+        true
     }
 
     /// The value of a carried one after a step.
@@ -167,7 +238,10 @@ impl Resolver<'_> {
             return Err(Box::new(Mistake::new(problem, name.span).help(help)));
         };
         if innermost.carried[number].next.is_some() {
-            return mistake(Problem::Taken { name: name.text.clone() }, name.span);
+            let what = format!("gives `{}` two values in one step", name.text);
+            let problem = Problem::Argument { function: "next".into(), what: what.into() };
+            let help = format!("name the first one, and use it: `let v = ..; next {} = v + 1`", name.text);
+            return Err(Box::new(Mistake::new(problem, name.span).help(help)));
         }
         let next = self.tensor(id, self.graph.dtype(before[number]))?.unwrap_or_else(|| self.graph.poison());
         if let Some(innermost) = self.loops.last_mut() {
@@ -217,7 +291,8 @@ impl Resolver<'_> {
         let Some(ended) = self.loops.pop() else {
             return mistake(Problem::Program { what: "`end` belongs to a loop" }, span);
         };
-        let OpenSteps { open, tree, statement, names, others, carried, stacked, steps, span } = ended;
+        let OpenSteps { open, tree, statement, names, others, carried, stacked, steps, misplaced, span } =
+            ended;
         let Some(open) = open else {
             self.names.extend(names);
             let stacked = stacked.into_iter().map(|(name, _)| (name.text, Value::Poison));
@@ -245,6 +320,7 @@ impl Resolver<'_> {
             self.dtypes_of_numbers.entry(statement).or_default().extend(grown);
             return Ok(Some(statement));
         }
+        self.mistakes.extend(misplaced);
         if self.loops.is_empty() {
             // Loops around this one, which are tried again, begin with what is known of it.
             self.dtypes_of_numbers.clear();

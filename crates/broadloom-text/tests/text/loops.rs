@@ -135,10 +135,7 @@ fn mistakes_in_loops_are_explained() {
             "input x: f64[n]; for t in range(2.5) with u = x; end; output y = u",
             "needs an integer number of steps, not f64",
         ),
-        (
-            "input x: f64[n]; while u > 1 with u = x; next u = u / 2; end; output y = u",
-            "`while` needs the condition to have rank 0, not 1",
-        ),
+        ("input x: f64[n]; while u > 1 with u = x; next u = u / 2; end; output y = u", "write `any(u > 1)`"),
         ("input x: f64[n]; loop with u = x; next u = u / 2; end; output y = u", "`loop` has no condition"),
         (
             "input x: f64[n]; for t in range(3) with u = x; next v = u; end; output y = u",
@@ -146,7 +143,7 @@ fn mistakes_in_loops_are_explained() {
         ),
         (
             "input x: f64[n]; for t in range(3) with u = x; next u = u; next u = u; end; output y = u",
-            "the name `u` is already taken",
+            "`next` gives `u` two values in one step",
         ),
         (
             "input x: f64[n]; for t in range(3) with u = x; next u = u + 1; output y = u",
@@ -185,6 +182,47 @@ fn mistakes_in_loops_are_explained() {
         let found = mistakes(text);
         assert!(found.contains(wanted), "{text}\n{found}\n{wanted}");
     }
+}
+
+/// Habits of Python, and statements in the wrong place: each is one message, at the statement, with what to type.
+#[test]
+fn what_a_loop_does_not_have_is_told_where_it_stands() {
+    let header = "for t in range(3) with u = x";
+    let cases = [
+        (format!("{header}; break; end"), "break", "state when it goes on: `while u > 1 with u = x`"),
+        (format!("{header}; return u; end"), "return", "no `return`"),
+        (format!("{header}; continue; end"), "continue", "each step runs all of them"),
+        (format!("{header}; if u > 2; end"), "if", "`next u = where(u > 1, u / 2, u)`"),
+        (format!("{header}:; next u = u; end"), ":", "remove the `:`"),
+        (format!("{header}: next u = u; end"), ":", "remove the `:`"),
+        ("for t in range(3):\n let k = t\nend".to_owned(), ":", "write `end` after the steps"),
+        ("while sum(u) > 1 with u = x:; next u = u / 2; end".to_owned(), ":", "remove the `:`"),
+        ("loop with u = x:; while sum(u) > 1; end".to_owned(), ":", "remove the `:`"),
+        ("loop with u = x; while sum(u) > 1:; end".to_owned(), ":", "remove the `:`"),
+        (format!("{header}; output r = u; end"), "r", "to keep the value of each step, write `stack r = ..`"),
+        (format!("{header}; u = u * 2; end"), "u", "for the next value of `u`, write `next u = ..`"),
+        (format!("{header}; assign x = u; end"), "x", "write it after the `end` of the loop"),
+        (format!("{header}; u * 2; end"), "u * 2", "an expression without a name is inside of a loop"),
+        ("while u > 1 with u = x; next u = u / 2; end".to_owned(), "u > 1", "write `all(u > 1)`"),
+        ("loop with u = x; while u > 1; next u = u / 2; end".to_owned(), "u > 1", "write `any(u > 1)`"),
+        (format!("{header}; while sum(u) > 1; end"), "while sum(u) > 1", "`loop with t = 0, u = x`"),
+        (
+            "while sum(u) > 1 with u = x; while sum(u) < 9; next u = u / 2; end".to_owned(),
+            "while sum(u) < 9",
+            "join the conditions",
+        ),
+    ];
+    for (text, marked, wanted) in cases {
+        let found = mistakes(&format!("input x: f64[n]\n{text}\noutput y = x"));
+        assert!(found.contains(wanted), "{text}\n{found}\n{wanted}");
+        assert_eq!(found.matches("error[").count(), 1, "{text}\n{found}");
+        // The line below the text marks these characters.
+        let carets = found.lines().find(|line| line.contains('^')).map(str::trim).unwrap_or_default();
+        let carets = carets.trim_start_matches('|').trim();
+        assert_eq!(carets.len(), marked.len(), "{text}\n{found}");
+    }
+    // Inputs may have such names.
+    graph("input break: f64[n]; for t in range(3) with u = 1.0; next u = u; end; output y = break");
 }
 
 /// One mistake in the first line of a loop is one message.

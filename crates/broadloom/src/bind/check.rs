@@ -160,6 +160,7 @@ impl SizeRules {
                         site: take.site,
                         call: graph.call(take.expr).into(),
                         axis: take.axis,
+                        is_own: take.is_own,
                         indices,
                     })));
                 }

@@ -241,6 +241,8 @@ pub struct EmptyTable {
     pub call: Box<str>,
     /// The axis; `None` for segments.
     pub axis: Option<usize>,
+    /// Whether the array is one that the function has made itself, so that the axis is not one of its operands.
+    pub is_own: bool,
     /// The number of indices.
     pub indices: i64,
 }

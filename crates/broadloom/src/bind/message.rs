@@ -153,8 +153,11 @@ impl fmt::Display for BindError {
                 write!(f, "{have}, but {} needs {needs}", missed.subject())
             }
             BindError::EmptyTable(table) => {
-                let EmptyTable { axis, indices, call, .. } = &**table;
+                let EmptyTable { axis, indices, call, is_own, .. } = &**table;
                 match axis {
+                    Some(_) if *is_own => {
+                        write!(f, "`{call}` is not defined for zero elements: an axis that it needs is empty")
+                    }
                     Some(axis) => {
                         let noun = if *indices == 1 { "index" } else { "indices" };
                         write!(f, "`{call}` has {indices} {noun} into axis {axis}, which is empty")

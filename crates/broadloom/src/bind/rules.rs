@@ -45,6 +45,8 @@ pub(super) struct Take {
     pub(super) size: Dim,
     pub(super) indices: Shape,
     pub(super) axis: Option<usize>,
+    /// Whether the function that takes has made the array itself, as `median` sorts before it takes.
+    pub(super) is_own: bool,
     pub(super) expr: ExprId,
     pub(super) site: Site,
 }
@@ -74,6 +76,7 @@ impl SizeRules {
                     size: graph.shape(*table)[*axis].clone(),
                     indices: graph.shape(*indices).clone(),
                     axis: Some(*axis),
+                    is_own: graph.call(*table) == graph.call(expr) && graph.site(*table) == graph.site(expr),
                     expr,
                     site: graph.site(expr),
                 }),
@@ -85,6 +88,7 @@ impl SizeRules {
                         Node::View { view: View::Permute(axes), .. } => axes.first().copied().unwrap_or(0),
                         _ => 0,
                     }),
+                    is_own: false,
                     expr,
                     site: graph.site(expr),
                 }),
@@ -92,6 +96,7 @@ impl SizeRules {
                     size: graph.shape(expr)[1].clone(),
                     indices: graph.shape(*ids).clone(),
                     axis: None,
+                    is_own: false,
                     expr,
                     site: graph.site(expr),
                 }),

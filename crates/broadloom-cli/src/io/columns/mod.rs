@@ -276,12 +276,18 @@ fn kind(field: &Field) -> Kind {
             found: kind.to_string(),
             help: format!("choose a column with 1 to {WIDEST} elements in a row"),
         },
-        Ok(ColumnType { dtype, row }) => Kind::Numbers { dtype, row, class: dtype.class(), rounded: None },
+        Ok(ColumnType { dtype, row }) => {
+            Kind::Numbers { dtype, row, class: dtype.class(), rounded: None, padded: None }
+        }
         Err(error) => match (found, error) {
             // All of it is null, and nulls are nan.
-            (DataType::Null, _) => {
-                Kind::Numbers { dtype: DType::F64, row: Vec::new(), class: Class::Float, rounded: None }
-            }
+            (DataType::Null, _) => Kind::Numbers {
+                dtype: DType::F64,
+                row: Vec::new(),
+                class: Class::Float,
+                rounded: None,
+                padded: None,
+            },
             (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, _) => Kind::Text,
             (DataType::Date32 | DataType::Date64 | DataType::Timestamp(..), _) => Kind::Dates,
             (_, ColumnError::Unsupported { help, .. }) => Kind::Foreign { found: found.to_string(), help },

@@ -186,9 +186,11 @@ impl Table {
     }
 
     fn column(self: &Rc<Table>, name: &str, column: usize) -> Result<Opened, Failure> {
-        let (dtype, row, class, rounded) = match &self.kinds[column] {
+        let (dtype, row, class, rounded, padded) = match &self.kinds[column] {
             Kind::Text => return self.texts(name, column),
-            Kind::Numbers { dtype, row, class, rounded } => (*dtype, row.clone(), *class, rounded),
+            Kind::Numbers { dtype, row, class, rounded, padded } => {
+                (*dtype, row.clone(), *class, rounded, padded)
+            }
             Kind::Dates | Kind::Mixed { .. } | Kind::Dressed(_) | Kind::Foreign { .. } => {
                 return Err(self.refusal(name, column));
             }
@@ -200,6 +202,7 @@ impl Table {
         let part =
             Part { columns: Rc::from([column]), reads: Reads::Numbers, dtype: read_as, row, names: None };
         let mut opened = self.opened(name, part, &profile::numbers(class, read_as));
+        opened.warnings.extend(self.drops_zeros(name, column, padded.as_ref()));
         if read_as == DType::F64 {
             opened.warnings.extend(self.rounds(name, column, dtype, rounded.as_ref())?);
         }
@@ -234,10 +237,7 @@ impl Table {
         let (place, what, help) = match &self.origin {
             Origin::Text(_) => {
                 let Some((found, becomes)) = found else { return Ok(None) };
-                let as_text = format!(
-                    "if it is a name and not a count, read the column as text: '{name}={file}:{title}:text'"
-                );
-                (self.place(found), format!("{} is {becomes}", found.text), as_text)
+                (self.place(found), format!("{} is {becomes}", found.text), self.as_text(name, column))
             }
             Origin::Columns(columns) => {
                 let Some((row, integer)) = columns.first_rounded(column, dtype)? else { return Ok(None) };
@@ -246,6 +246,20 @@ impl Table {
             }
         };
         Ok(Some([format!("{file}: column {title:?}, {place}: {what}"), help]))
+    }
+
+    /// The warning that the first number with zeros before it loses them, if there is one.
+    fn drops_zeros(&self, name: &str, column: usize, padded: Option<&Found>) -> Option<[String; 2]> {
+        let (file, title, padded) = (self.content.path().display(), &self.names[column], padded?);
+        let what = format!("{} is read without its leading zeros", padded.text);
+        let warning = format!("{file}: column {title:?}, {}: {what}", self.place(padded));
+        Some([warning, self.as_text(name, column)])
+    }
+
+    /// How to read a column that only looks like numbers.
+    fn as_text(&self, name: &str, column: usize) -> String {
+        let (file, title) = (self.content.path().display(), &self.names[column]);
+        format!("if it is a name and not a count, read the column as text: '{name}={file}:{title}:text'")
     }
 
     /// Where a cell of a text is.
@@ -299,9 +313,10 @@ impl Table {
         }
         let (mut described, mut warnings) = (Vec::new(), Vec::new());
         for (at, column) in columns.iter().enumerate() {
-            if let Kind::Numbers { class, dtype, rounded, .. } = &self.kinds[*column] {
+            if let Kind::Numbers { class, dtype, rounded, padded, .. } = &self.kinds[*column] {
                 let read = profile::numbers(*class, *dtype);
                 described.push(self.describe(&format!("{name}[:, {at}]"), *column, &read));
+                warnings.extend(self.drops_zeros(name, *column, padded.as_ref()));
                 warnings.extend(self.rounds(name, *column, *dtype, rounded.as_ref())?);
             }
         }

@@ -29,6 +29,8 @@ pub struct Profile {
     pub text: Option<Found>,
     /// A number that f64 does not hold, and what becomes of it.
     pub rounded: Option<(Found, &'static str)>,
+    /// An integer with zeros before it, as codes and identifiers have them: the number has none.
+    pub padded: Option<Found>,
     has_floats: bool,
     has_missing: bool,
 }
@@ -56,12 +58,21 @@ impl Profile {
         if let (None, Some(becomes)) = (&self.rounded, rounded(cell, text)) {
             self.rounded = Some((found(), becomes));
         }
+        if self.padded.is_none() && is_padded(text) {
+            self.padded = Some(found());
+        }
     }
 
     /// The dtype of a column of numbers.
     pub fn dtype(&self) -> DType {
         if self.has_floats || self.has_missing { DType::F64 } else { DType::I64 }
     }
+}
+
+/// Whether a cell is an integer with zeros before it.
+fn is_padded(text: &str) -> bool {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// What becomes of a number that f64 does not hold: an integer, or one beyond its range.
@@ -96,6 +107,8 @@ pub enum Kind {
         class: Class,
         /// A number that f64 does not hold, and what becomes of it.
         rounded: Option<(Found, &'static str)>,
+        /// An integer that is written with zeros before it.
+        padded: Option<Found>,
     },
     Text,
     /// Dates that the file keeps as such, not as text.
@@ -125,11 +138,11 @@ impl From<Profile> for Kind {
             Profile { truth: Some(other), number: Some(number), .. } => Kind::Mixed { number, other },
             Profile { truth: Some(_), .. } => {
                 let dtype = if has_missing { DType::F64 } else { DType::Bool };
-                Kind::Numbers { dtype, row: Vec::new(), class: Class::Bool, rounded: None }
+                Kind::Numbers { dtype, row: Vec::new(), class: Class::Bool, rounded: None, padded: None }
             }
-            Profile { has_floats, rounded, .. } => {
+            Profile { has_floats, rounded, padded, .. } => {
                 let class = if has_floats { Class::Float } else { Class::Int };
-                Kind::Numbers { dtype, row: Vec::new(), class, rounded }
+                Kind::Numbers { dtype, row: Vec::new(), class, rounded, padded }
             }
         }
     }
