@@ -258,6 +258,9 @@ pub(crate) const MAX_BLOCKED_LOADS: usize = 4;
 /// time with calls: `remainder` the least, sums of `asinh` and `atan` of `f32` the most.
 pub(crate) const MAX_INLINED_OPERATIONS: usize = 128;
 
+/// The most operations of all functions that one loop computes instead of calling them.
+pub(crate) const MAX_INLINED_OPERATIONS_OF_LOOP: usize = 1024;
+
 // Contractions: reductions whose operands two axes move in part.
 
 /// The fewest bytes of the strip of a contraction, for each step of the reduction axis: the operands that the other
@@ -359,7 +362,11 @@ pub(crate) const MAX_NEST_ENTRIES: usize = 4 * MAX_KERNEL_VALUES;
 /// The most reductions of a kernel: each takes half a kilobyte of the stack.
 pub(crate) const MAX_KERNEL_REDUCTIONS: usize = 128;
 
-/// Ops of the longest graph that is not cut into sections before kernels are made: each op is a value.
+/// The most ops on tensors of one size that are planned one by one. More of them are a section: all that is read of them
+/// elsewhere is computed by one kernel.
+pub(crate) const MIN_SECTIONED_OPS: usize = 256;
+
+/// Ops of the longest section that is not cut before kernels are made: each op is a value.
 pub(crate) const MAX_UNCUT_OPS: usize = MAX_KERNEL_VALUES;
 
 /// Ops of a section.
