@@ -57,10 +57,10 @@ impl Graph {
     /// between operands share it, and a tie with a constant is 0. Elements that a selection leaves out have no part in it,
     /// whatever their values are.
     pub fn grad(&mut self, loss: ExprId, by: &[ExprId], site: Site) -> Vec<ExprId> {
-        self.gradient("grad", loss, by, site)
+        self.slopes_of("grad", loss, by, site)
     }
 
-    fn gradient(&mut self, name: &'static str, loss: ExprId, by: &[ExprId], site: Site) -> Vec<ExprId> {
+    fn slopes_of(&mut self, name: &str, loss: ExprId, by: &[ExprId], site: Site) -> Vec<ExprId> {
         let result = match self.written(loss).rank() {
             0 => self.try_vjp(loss, None, by, site),
             _ => Err(Problem::Argument(
@@ -83,18 +83,18 @@ impl Graph {
     /// Returns the change of `y` per change of tensors: the derivative of `y` along a direction, which gives for each tensor
     /// its tangent. A tangent broadcasts to its tensor.
     pub fn jvp(&mut self, y: ExprId, along: &[(ExprId, ExprId)], site: Site) -> ExprId {
-        self.change("jvp", y, along, site)
+        self.change_of("jvp", y, along, site)
     }
 
     /// Returns the changes of the [derivatives](Graph::grad) of a loss by tensors along a direction, which gives for each its
     /// tangent: the products of the Hessian matrix and the direction.
     pub fn hvp(&mut self, loss: ExprId, along: &[(ExprId, ExprId)], site: Site) -> Vec<ExprId> {
         let by: Vec<ExprId> = along.iter().map(|(by, _)| *by).collect();
-        let slopes = self.gradient("hvp", loss, &by, site);
-        slopes.into_iter().map(|slope| self.change("hvp", slope, along, site)).collect()
+        let slopes = self.slopes_of("hvp", loss, &by, site);
+        slopes.into_iter().map(|slope| self.change_of("hvp", slope, along, site)).collect()
     }
 
-    fn change(&mut self, name: &'static str, y: ExprId, along: &[(ExprId, ExprId)], site: Site) -> ExprId {
+    fn change_of(&mut self, name: &str, y: ExprId, along: &[(ExprId, ExprId)], site: Site) -> ExprId {
         for &(by, tangent) in along {
             if let Err(problem) = self.check_stretch(tangent, by, site) {
                 return self.settle(Err(problem), name, &[tangent], site);
