@@ -364,7 +364,7 @@ pub(crate) const MAX_KERNEL_REDUCTIONS: usize = 128;
 
 /// The most ops on tensors of one size that are planned one by one. More of them are a section: all that is read of them
 /// elsewhere is computed by one kernel.
-pub(crate) const MIN_SECTIONED_OPS: usize = 256;
+pub(crate) const MIN_SECTIONED_OPS: usize = 64;
 
 /// Ops of the longest section that is not cut before kernels are made: each op is a value.
 pub(crate) const MAX_UNCUT_OPS: usize = MAX_KERNEL_VALUES;
