@@ -42,9 +42,12 @@ pub fn entries(suite: &mut Suite) {
     suite.growing("1,000 sines under a sum, with the derivative", 0.15, &[125, 250, 500, 1000], |steps| {
         move || compile(&derived(steps, |y| y.sin()))
     });
-    suite.growing("squares and sines 20 deep under a sum, with the derivative", 0.15, &[5, 10, 20], |steps| {
-        move || compile(&derived(steps, |y| y * y + y.sin()))
-    });
+    suite.growing(
+        "squares and sines 20 deep under a sum, with the derivative",
+        0.15,
+        &[5, 10, 20],
+        |steps| move || compile(&derived(steps, |y| y * y + y.sin())),
+    );
     verified(suite, "nearest code", nearest_code());
     verified(suite, "1,000 operations, each of two of the last twenty", braid(1000));
     verified(suite, "400 column sums of exp", column_sums(400));

@@ -57,9 +57,7 @@ impl Tensor {
     #[track_caller]
     pub fn vjp<const N: usize>(self, cotangent: Tensor, by: [Tensor; N]) -> [Tensor; N] {
         let site = Site::caller();
-        self.derivatives(by, &[cotangent], site, |graph, by| {
-            graph.vjp(self.expr, cotangent.expr, by, site)
-        })
+        self.derivatives(by, &[cotangent], site, |graph, by| graph.vjp(self.expr, cotangent.expr, by, site))
     }
 
     /// Returns the derivative of this tensor along a direction: its change per change of tensors, each with its tangent, which

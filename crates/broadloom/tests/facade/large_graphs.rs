@@ -224,7 +224,10 @@ fn a_long_chain_of_functions_and_its_derivative() {
         };
         for (x, slope) in xs.iter().zip(slope) {
             let expected = slope_at(f64::from(*x));
-            assert!((f64::from(slope) - expected).abs() <= 1e-4 * expected.abs().max(1.0), "{x}: {slope} {expected}");
+            assert!(
+                (f64::from(slope) - expected).abs() <= 1e-4 * expected.abs().max(1.0),
+                "{x}: {slope} {expected}"
+            );
         }
     }
     // Quadratic time would take 16 times as long for four times the steps.

@@ -281,12 +281,18 @@ impl Derivation<'_> {
         let weights = self.graph.try_flip(value, Some(&along), self.site)?;
         let zero = self.zero_row(x, axis)?;
         let site = self.site;
-        let sums =
-            self.graph.try_steps("grad", &[turned, weights], axis, &[zero], site, |graph, carried, rows| {
+        let sums = self.graph.try_steps(
+            "grad",
+            &[turned, weights],
+            axis,
+            &[zero],
+            site,
+            |graph, carried, rows| {
                 let sum = graph.try_elementwise(Op::Add, &[rows[1], carried[0]], site)?;
                 let next = graph.try_elementwise(Op::Multiply, &[sum, rows[0]], site)?;
                 Ok((vec![next], sum))
-            })?;
+            },
+        )?;
         let sums = self.graph.try_flip(sums, Some(&along), self.site)?;
         self.op(Op::Multiply, &[before, sums])
     }
