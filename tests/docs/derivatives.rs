@@ -40,7 +40,8 @@ the derivative of `where(x > 0, log(x), 0)` at 0 is 0.
 | `max` and `min` over axes, of segments | shared equally by all that tie; if the extreme is NaN, NaN for the elements that are NaN |
 | `cummax`, `cummin`, `topk`, `sort`, `median`, `quantile` | to the elements that they choose; of equal ones the first |
 | `pow` | `x**0` by `x` is 0; `0**y` by `y` is 0 for `y >= 0` |
-| `prod`, `cumprod`, products at positions | the product of the others, also with zeros |
+| `prod`, `cumprod` | the product of the others, also with zeros, and so are derivatives of derivatives |
+| products of segments and at positions | the product of the others, also with zeros. It is a quotient, and so are derivatives of derivatives: these are 0 beside zeros |
 | `floor`, `round`, comparisons, casts to integers, positions, counts | 0 |
 | `atan2` at the origin | 0 |
 | `logsumexp` of nothing but minus infinities | 0 |
@@ -85,9 +86,14 @@ const TAIL: &str = "| `logsumexp(x)` | `exp(x - r)` |
 | `sort`, `topk` | put back to where the elements came from |
 | `segment_sum`, `segment_mean` | taken by the ids |
 | `cumsum` | a running sum from the end |
+| `cumprod` | running sums of products from the end, divided by the element; derivatives of these step by step |
 | `concat` | its slices |
 | `x.at[..].set(v)` | zero in the region for `x`, the region for `v`; of equal positions the last |
 | sums of products | sums of products |
+| `for`, scans, recurrences | the steps from the last to the first. What a loop carries before each step is kept: as many arrays as there are steps. Loops whose steps the data count derive only forwards |
+
+Windows of more than 16 elements whose cotangents differ take time in the square of their length, those of up to 16 in their
+length, and means and sums of windows of any length one pass.
 
 Sums within a derivative have the order of a walk from the loss, so that statements which the loss does not read change no bit.
 

@@ -35,6 +35,19 @@ pub fn entries(suite: &mut Suite) {
         move || compile(&column_sums(steps))
     });
     suite.growing("80 softmaxes over axis 0", 0.6, &[20, 40, 80], |steps| move || compile(&softmaxes(steps)));
+    suite.growing("4,000 sines, each of the last", 0.6, &[1000, 2000, 4000], |steps| {
+        move || compile(&sines(steps))
+    });
+    // These are derived as well each time.
+    suite.growing("1,000 sines under a sum, with the derivative", 0.15, &[125, 250, 500, 1000], |steps| {
+        move || compile(&derived(steps, |y| y.sin()))
+    });
+    suite.growing(
+        "squares and sines 20 deep under a sum, with the derivative",
+        0.15,
+        &[5, 10, 20],
+        |steps| move || compile(&derived(steps, |y| y * y + y.sin())),
+    );
     verified(suite, "nearest code", nearest_code());
     verified(suite, "1,000 operations, each of two of the last twenty", braid(1000));
     verified(suite, "400 column sums of exp", column_sums(400));
@@ -82,6 +95,20 @@ fn chain(steps: usize) -> CheckedGraph {
     let g = Graph::new();
     let x = g.input::<f32>("x", shape![g.symbol("n")]);
     alone((0..steps).fold(x, |last, index| mixed(index, last, x)))
+}
+
+fn sines(steps: usize) -> CheckedGraph {
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    alone((0..steps).fold(x, |last, _| last.sin()))
+}
+
+/// The sum of a function applied again and again, and its derivative.
+fn derived(steps: usize, function: impl Fn(Tensor) -> Tensor) -> CheckedGraph {
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    let (value, [slope]) = (0..steps).fold(x, |y, _| function(y)).sum(0).value_and_grad([x]);
+    g.finish([("value", value), ("slope", slope)]).expect("the graph has no mistakes")
 }
 
 fn braid(steps: usize) -> CheckedGraph {

@@ -26,6 +26,10 @@ pub(crate) const MAX_WIDE_STATEMENTS: usize = 64;
 /// The shortest loop of which a first part is as long as aligns the vectors of the rest.
 pub(crate) const MIN_ALIGNED: i64 = 4096;
 
+/// The most arrays of a kernel whose base pointers are read once, at its beginning. More of them are spilled anyway, and compiling
+/// a kernel in which hundreds of values live to the end takes quadratic time.
+pub(crate) const MAX_HELD_BASES: usize = 64;
+
 // Contractions.
 
 /// The number of steps computed at once where only accumulators need registers, and where other values need some too:

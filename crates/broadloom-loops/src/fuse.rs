@@ -182,6 +182,12 @@ impl Fusion<'_> {
                     attempt => refused = Some(attempt),
                 }
             }
+            if refused.is_some()
+                && let Some(section) = self.plan.section(last)
+            {
+                self.plan.dissolve(section);
+                continue;
+            }
             match refused {
                 Some(Attempt::Large(_)) if roots.len() > 1 => {
                     most_roots = roots.len() / 2;

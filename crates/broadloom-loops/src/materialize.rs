@@ -120,9 +120,21 @@ impl Materialization {
         }
     }
 
-    /// Returns the section of a long graph that computes a tensor; tensors of one section share a kernel.
+    /// Returns the section of many ops that computes a tensor, if it is in one; tensors of one section share a kernel.
     pub fn section(&self, node: FlatId) -> Option<usize> {
-        self.sections.as_ref().map(|sections| sections.section(node))
+        self.sections.as_ref().and_then(|sections| sections.section(node))
+    }
+
+    /// Returns the phase of a tensor, which is not less than that of any it is computed from; 0 without sections.
+    pub fn phase(&self, node: FlatId) -> usize {
+        self.sections.as_ref().map_or(0, |sections| sections.phase(node))
+    }
+
+    /// Lets the tensors of a section have kernels of their own: one for all of them would be too large.
+    pub fn dissolve(&mut self, section: usize) {
+        if let Some(sections) = &mut self.sections {
+            sections.dissolve(section);
+        }
     }
 
     /// Returns the plan for people: the computed tensors, in order.

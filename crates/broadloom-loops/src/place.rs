@@ -79,6 +79,8 @@ pub(crate) struct Placement<'n, 'a> {
     pub stored_calls: HashMap<ValueId, usize>,
     /// The functions that are computed in the loops that read them.
     inlined: HashSet<ValueId>,
+    /// The loops that call all of their functions, because their code would be very long otherwise.
+    calling: HashSet<AxisId>,
     /// The reductions over dense rows.
     dense: HashSet<AxisId>,
     /// The contractions, by the loop around them that has a row per step.
@@ -100,6 +102,7 @@ impl<'n, 'a> Placement<'n, 'a> {
             kept: HashMap::new(),
             stored_calls: HashMap::new(),
             inlined: HashSet::new(),
+            calling: HashSet::new(),
             dense: HashSet::new(),
             contractions: BTreeMap::new(),
             rows_of_contractions: Vec::new(),
@@ -129,6 +132,7 @@ impl<'n, 'a> Placement<'n, 'a> {
         placement.keep_rows();
         placement.find_contractions();
         placement.turn_lanes();
+        placement.calling = placement.find_calling();
         placement.inlined = placement.find_inlined();
         placement.find_stored_calls();
         placement

@@ -258,6 +258,11 @@ pub(crate) const MAX_BLOCKED_LOADS: usize = 4;
 /// time with calls: `remainder` the least, sums of `asinh` and `atan` of `f32` the most.
 pub(crate) const MAX_INLINED_OPERATIONS: usize = 128;
 
+/// The most operations of all functions that one loop computes instead of calling them. 40 `sin` of `f32`, each of the last, took
+/// as long with calls, 80 took 0.2 of the time (AVX-512, a loaded machine): their constants and code no longer find place. Compiling
+/// 1,000 of them took 0.1 of the time.
+pub(crate) const MAX_INLINED_OPERATIONS_OF_LOOP: usize = 1024;
+
 // Contractions: reductions whose operands two axes move in part.
 
 /// The fewest bytes of the strip of a contraction, for each step of the reduction axis: the operands that the other
@@ -359,7 +364,12 @@ pub(crate) const MAX_NEST_ENTRIES: usize = 4 * MAX_KERNEL_VALUES;
 /// The most reductions of a kernel: each takes half a kilobyte of the stack.
 pub(crate) const MAX_KERNEL_REDUCTIONS: usize = 128;
 
-/// Ops of the longest graph that is not cut into sections before kernels are made: each op is a value.
+/// The most ops on tensors of one size that are planned one by one. More of them are a section: all that is read of them
+/// elsewhere is computed by one kernel. The sum of `y*y + sin(y)`, 20 deep, with its derivative stores 2 arrays instead of 20 so;
+/// 200 sines store 2 instead of 100.
+pub(crate) const MIN_SECTIONED_OPS: usize = 64;
+
+/// Ops of the longest section that is not cut before kernels are made: each op is a value.
 pub(crate) const MAX_UNCUT_OPS: usize = MAX_KERNEL_VALUES;
 
 /// Ops of a section.

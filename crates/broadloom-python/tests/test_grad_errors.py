@@ -102,7 +102,10 @@ def test_tangents():
     text = fails(lambda: bl.jvp(lambda p: p["a"], ({"a": X},), ({"b": X},)), bl.DTypeError)
     assert "`p['a']`" in text and "`p['b']`" in text
     assert "has 1 axes, and the tangent of `x` 0 axes" in fails(lambda: bl.jvp(double, (X,), (1.0,)), bl.ShapeError)
-    assert "jvp" in fails(lambda: bl.jvp(double, (X,), (np.ones(2),)), bl.ShapeError)
+    loss = lambda x: (x**3).sum()  # noqa: E731
+    for call, function in ((bl.jvp, double), (bl.hvp, loss)):
+        text = fails(lambda call=call, function=function: call(function, (X,), (np.ones(2),)), bl.ShapeError)
+        assert f"`{call.__name__}` takes the tangent of `x`" in text and "has the shape (3,), and the tangent of `x` (2,)" in text
     assert fails(lambda: bl.jvp(double, (np.ones(100),), (np.ones(200),)), bl.ShapeError)
     assert "`jvp` differentiates floats with respect to floats, not bool" in fails(lambda: bl.jvp(lambda x: x > 1, (X,), (X,)), bl.DTypeError)
 

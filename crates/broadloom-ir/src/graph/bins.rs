@@ -3,6 +3,7 @@
 //! The position of an element is found by comparing it with each number if they are few, and by binary search
 //! otherwise.
 
+use super::derive::Rule;
 use super::elementwise::mixes_u64;
 use super::reduction::Empty;
 use super::{CheckedGraph, Graph, Literal, Node, SegmentOp, Site, SliceSpec};
@@ -464,6 +465,9 @@ impl Graph {
         let is_infinite = self.try_elementwise(Op::Isinf, &[x], site)?;
         let [zero] = self.numbers_like(x, [0.0], site)?;
         let part = self.try_select([is_infinite, zero, part], site)?;
-        Ok([self.try_elementwise(Op::Copysign, &[part, x], site)?, whole])
+        let signed = self.try_elementwise(Op::Copysign, &[part, x], site)?;
+        // The sign of a zero is not a kink: the part of an integer grows with it.
+        self.derives_by(signed, Rule::As(part));
+        Ok([signed, whole])
     }
 }

@@ -54,7 +54,7 @@ impl EwmOf {
 }
 
 /// What a step makes of carried values and a row: the next values, and the result.
-type Stepped = Result<(Vec<ExprId>, ExprId), Problem>;
+pub(super) type Stepped = Result<(Vec<ExprId>, ExprId), Problem>;
 
 impl Graph {
     /// Returns exponentially weighted statistics along an axis: element `i` weighs the elements `0..=i`, each `1 - alpha` times as
@@ -409,7 +409,7 @@ impl Graph {
     }
 
     /// Takes steps along an axis of tensors of equal shapes, and returns the results of the steps along this axis.
-    fn try_steps(
+    pub(super) fn try_steps(
         &mut self,
         call: &'static str,
         tensors: &[ExprId],

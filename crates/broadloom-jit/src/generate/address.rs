@@ -1,6 +1,6 @@
 //! Computes the addresses of accesses and rows at the current position, and loads and stores there.
 
-use super::{Generator, TreeLanes};
+use super::{Base, Generator, TreeLanes};
 use crate::emit::{LaneStride, Val};
 use crate::thresholds::LINE;
 use broadloom_ir::dtype::DType;
@@ -77,7 +77,11 @@ impl Generator<'_, '_, '_> {
         }
         let size = self.kernel.accesses[access.index()].dtype.size();
         // The verifier checks that such accesses have a buffer.
-        let base = self.bases[access.index()].unwrap_or(self.scratch);
+        let base = match self.bases[access.index()] {
+            Some(Base::Held(base)) => base,
+            Some(Base::Read(offset)) => self.argument(offset),
+            None => self.scratch,
+        };
         self.moved(base, access, size)
     }
 

@@ -46,6 +46,7 @@ mod tree;
 use crate::emit::{Emitter, Host, Val};
 use crate::failure::REPORT;
 use crate::notes::{Note, Notes};
+use crate::thresholds::MAX_HELD_BASES;
 use broadloom_ir::dtype::{Class, DType};
 use broadloom_ir::ops::Op;
 use broadloom_loops::kernel::*;
@@ -92,6 +93,7 @@ pub(crate) fn generate(
         kernel,
         call_conv,
         params: Vec::new(),
+        args,
         bases: Vec::new(),
         range: (first, last),
         scratch,
@@ -105,7 +107,7 @@ pub(crate) fn generate(
         vector: None,
         refused: None,
     };
-    generator.load_arguments(args);
+    generator.load_arguments();
     generator.remember_rows();
     generator.body(&kernel.body);
     let refused = generator.refused;
@@ -123,13 +125,23 @@ struct TreeLanes {
     shift: ir::Value,
 }
 
+/// Where the base pointer of an access is.
+#[derive(Clone, Copy)]
+enum Base {
+    /// In a register, from the beginning of the kernel.
+    Held(ir::Value),
+    /// Among the arguments, so many bytes after the first: read where it is used, because there are more than registers.
+    Read(i32),
+}
+
 struct Generator<'a, 'f, 'k> {
     emit: Emitter<'a, 'f>,
     kernel: &'k Kernel,
     call_conv: CallConv,
     params: Vec<ir::Value>,
+    args: ir::Value,
     /// The base pointer of every access that has a buffer.
-    bases: Vec<Option<ir::Value>>,
+    bases: Vec<Option<Base>>,
     /// The steps to run of the axes that threads share.
     range: (ir::Value, ir::Value),
     scratch: ir::Value,
@@ -157,22 +169,31 @@ impl<'f> Generator<'_, 'f, '_> {
         self.emit.builder.ins()
     }
 
-    fn load_arguments(&mut self, args: ir::Value) {
-        let flags = MemFlagsData::trusted().with_readonly();
+    fn load_arguments(&mut self) {
         let mut offset = 0;
-        let mut next = |generator: &mut Self| {
-            let value = generator.ins().load(types::I64, flags, args, offset);
+        let mut next = || {
             offset += 8;
-            value
+            offset - 8
         };
         for _ in &self.kernel.params {
-            let param = next(self);
+            let param = self.argument(next());
             self.params.push(param);
         }
-        for access in &self.kernel.accesses {
-            let base = access.buffer.map(|_| next(self));
+        let kernel = self.kernel;
+        let is_held = kernel.accesses.len() <= MAX_HELD_BASES;
+        for access in &kernel.accesses {
+            let base = access.buffer.map(|_| match next() {
+                offset if is_held => Base::Held(self.argument(offset)),
+                offset => Base::Read(offset),
+            });
             self.bases.push(base);
         }
+    }
+
+    /// Reads an argument, which lies so many bytes after the first.
+    fn argument(&mut self, offset: i32) -> ir::Value {
+        let (args, flags) = (self.args, MemFlagsData::trusted().with_readonly());
+        self.ins().load(types::I64, flags, args, offset)
     }
 
     fn constant(&mut self, value: i64) -> ir::Value {

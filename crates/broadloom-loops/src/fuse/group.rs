@@ -57,7 +57,8 @@ impl Fusion<'_> {
     pub(super) fn next(&self, pending: &BTreeSet<FlatId>) -> Option<FlatId> {
         let segmented =
             |node: FlatId| matches!(self.flat.node(node).kind, Kind::Segment { .. } | Kind::TopK { .. });
-        let last = *pending.last()?;
+        // What reads a section has a later phase.
+        let last = *pending.iter().max_by_key(|node| (self.plan.phase(**node), **node))?;
         if !segmented(last) {
             return Some(last);
         }
@@ -85,8 +86,11 @@ impl Fusion<'_> {
             return Ok(roots);
         }
         if let Some(section) = self.plan.section(last) {
-            let here = |node: &&FlatId| **node != last && self.plan.section(**node) == Some(section);
-            roots.extend(pending.iter().rev().filter(here));
+            // All readers of what is stored of a section have their kernels.
+            let stored = self.stored.keys().chain(pending).copied();
+            let here = stored.filter(|node| *node != last && self.plan.section(*node) == Some(section));
+            let here: BTreeSet<FlatId> = here.collect();
+            roots.extend(here.into_iter().rev());
             return Ok(roots);
         }
         let pieces = self.pieces(last)?;

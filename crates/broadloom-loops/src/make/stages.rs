@@ -40,9 +40,11 @@ impl Maker<'_, '_, '_> {
         let items = items.as_slice();
         let (stages, last) = self.stages(level, items);
         let crossing = self.crossing(level, items, &stages, wanted, last);
+        let mut by_stage: Vec<Vec<Item>> = vec![Vec::new(); last + 1];
+        items.iter().for_each(|item| by_stage[stages[item]].push(*item));
+        let in_last = by_stage.pop().unwrap_or_default();
         let mut before = Vec::new();
-        for stage in 0..last {
-            let here: Vec<Item> = items.iter().copied().filter(|item| stages[item] == stage).collect();
+        for here in by_stage {
             let (row_items, mut plain): (Vec<Item>, Vec<Item>) =
                 here.into_iter().partition(|item| self.is_row_item(*item, level));
             // Loads are made where they are read, if they are read in this stage at all.
@@ -108,14 +110,13 @@ impl Maker<'_, '_, '_> {
                 self.row_item(item, strip, &mut before)?;
             }
         }
-        let here: Vec<Item> = items.iter().copied().filter(|item| stages[item] == last).collect();
         let (body, made, lanes) = self.scoped(|maker| {
             let mut body = Vec::new();
-            for &item in &here {
+            for &item in &in_last {
                 maker.item(item, &mut body)?;
             }
             let made = finish(maker, &mut body);
-            Ok((body, made, maker.stage_lanes(strip, level, &here, &[])))
+            Ok((body, made, maker.stage_lanes(strip, level, &in_last, &[])))
         })?;
         Ok((before, body, lanes, made))
     }

@@ -1,75 +1,130 @@
-//! Cuts long elementwise graphs into sections, one kernel each, so that compiling them takes linear time.
+//! Cuts many elementwise ops on tensors of one size into sections, one kernel each: all that others read of a section is computed
+//! together, and compiling takes linear time.
 //!
 //! ```text
 //! op op op op │ op op op op │ op op op op      cut where the fewest values cross: each is stored once
 //! ```
 //!
 //! A kernel with thousands of ops has more live values than registers, and after storing one value, most of the
-//! rest would still be recomputed.
+//! rest would still be recomputed. Without sections, each op of a long chain under a sum would be computed twice, for the sum and
+//! for its derivative, or stored.
+//!
+//! The tensors of a section have one size and one phase: as many views, reductions and changes of size lie between them and the
+//! arrays of the caller. Anything else that reads a section has a later phase, so no kernel waits for one that waits for it.
 
 use crate::flat::{Flat, FlatId, Kind};
-use crate::thresholds::{MAX_UNCUT_OPS, OPS_OF_SECTION};
+use crate::thresholds::{MAX_UNCUT_OPS, MIN_SECTIONED_OPS, OPS_OF_SECTION};
+use broadloom_ir::dim::Dim;
+use std::collections::BTreeMap;
 
 /// The places where a graph is cut.
 #[derive(Debug)]
 pub(crate) struct Sections {
-    /// The first node of each section after the first, in order.
-    starts: Vec<usize>,
-    /// For each node, the last node that reads it.
-    last_use: Vec<usize>,
+    /// For each node, the most views, reductions and changes of size on the way from the arrays of the caller.
+    phases: Vec<usize>,
+    /// The section of each node that has one.
+    sections: Vec<Option<usize>>,
+    /// Whether a later section of the same size and phase reads a node.
+    crosses: Vec<bool>,
 }
 
 impl Sections {
-    /// Returns the sections of a graph that is long and consists only of ops on tensors of one shape.
+    /// Returns the sections of a graph that has many ops on tensors of one size.
     pub fn of(flat: &Flat) -> Option<Sections> {
+        let count = flat.nodes.len();
         let is_leaf = |kind: &Kind| matches!(kind, Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_));
-        let ops: Vec<usize> =
-            (0..flat.nodes.len()).filter(|index| !is_leaf(&flat.nodes[*index].kind)).collect();
-        if ops.len() <= MAX_UNCUT_OPS {
-            return None;
-        }
-        let shape = &flat.nodes[ops[0]].shape;
-        let is_plain = |index: &usize| {
-            let node = &flat.nodes[*index];
-            matches!(node.kind, Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_)) && node.shape == *shape
-        };
-        if !ops.iter().all(is_plain) {
-            return None;
-        }
-        let mut last_use: Vec<usize> = (0..flat.nodes.len()).collect();
+        let is_op = |kind: &Kind| matches!(kind, Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_));
+        let (mut phases, mut is_array) = (vec![0; count], vec![false; count]);
+        let mut groups: BTreeMap<usize, Vec<(&[Dim], Vec<usize>)>> = BTreeMap::new();
         for (index, node) in flat.nodes.iter().enumerate() {
-            for operand in node.kind.operands() {
-                last_use[operand.index()] = index;
+            let operands = node.kind.operands();
+            let is_view = matches!(node.kind, Kind::Reindex { .. } | Kind::Slice { .. });
+            is_array[index] =
+                is_leaf(&node.kind) || is_view && operands.iter().all(|operand| is_array[operand.index()]);
+            if is_array[index] {
+                continue;
+            }
+            let phase = |operand: &FlatId| {
+                let at = operand.index();
+                let is_same = is_op(&node.kind) && flat.nodes[at].shape == node.shape;
+                phases[at] + usize::from(!is_same && !is_array[at])
+            };
+            phases[index] = operands.iter().map(phase).max().unwrap_or(0);
+            if is_op(&node.kind) {
+                let shapes = groups.entry(phases[index]).or_default();
+                match shapes.iter_mut().find(|(shape, _)| **shape == *node.shape) {
+                    Some((_, ops)) => ops.push(index),
+                    None => shapes.push((&node.shape, vec![index])),
+                }
             }
         }
-        // The number of values that cross the place before each node.
-        let mut crossing = vec![0i64; flat.nodes.len() + 1];
-        for &index in ops.iter().filter(|index| last_use[**index] > **index) {
-            crossing[index + 1] += 1;
-            crossing[last_use[index] + 1] -= 1;
+        let mut all = Sections { phases, sections: vec![None; count], crosses: vec![false; count] };
+        let mut next = 0;
+        for (_, ops) in groups.into_values().flatten().filter(|(_, ops)| ops.len() > MIN_SECTIONED_OPS) {
+            all.cut(flat, &ops, &mut next);
+        }
+        (next > 0).then_some(all)
+    }
+
+    /// Cuts ops of one size and phase into sections, whose numbers begin with `next`.
+    fn cut(&mut self, flat: &Flat, ops: &[usize], next: &mut usize) {
+        let place: BTreeMap<usize, usize> = ops.iter().enumerate().map(|(place, op)| (*op, place)).collect();
+        let mut last_use: Vec<usize> = (0..ops.len()).collect();
+        for (at, op) in ops.iter().enumerate() {
+            for operand in flat.nodes[*op].kind.operands() {
+                if let Some(read) = place.get(&operand.index()) {
+                    last_use[*read] = at;
+                }
+            }
+        }
+        // The number of values that cross the place before each op.
+        let mut crossing = vec![0i64; ops.len() + 1];
+        for at in (0..ops.len()).filter(|at| last_use[*at] > *at) {
+            crossing[at + 1] += 1;
+            crossing[last_use[at] + 1] -= 1;
         }
         let mut alive = 0;
         for change in &mut crossing {
             alive += *change;
             *change = alive;
         }
-        let (mut starts, mut from) = (Vec::new(), 0);
-        while ops.len() - from > OPS_OF_SECTION.end {
+        let mut starts = vec![0];
+        while ops.len() > MAX_UNCUT_OPS && ops.len() - starts[starts.len() - 1] > OPS_OF_SECTION.end {
+            let from = starts[starts.len() - 1];
             let places = from + OPS_OF_SECTION.start..=from + OPS_OF_SECTION.end;
-            let place = places.min_by_key(|place| (crossing[ops[*place]], std::cmp::Reverse(*place)))?;
-            starts.push(ops[place]);
-            from = place;
+            let Some(place) = places.min_by_key(|place| (crossing[*place], std::cmp::Reverse(*place))) else {
+                break;
+            };
+            starts.push(place);
         }
-        Some(Sections { starts, last_use })
+        let section = |at: usize| starts.partition_point(|start| *start <= at) - 1;
+        for (at, op) in ops.iter().enumerate() {
+            self.sections[*op] = Some(*next + section(at));
+            self.crosses[*op] = section(last_use[at]) > section(at);
+        }
+        *next += starts.len();
     }
 
-    /// Returns the section of a node.
-    pub fn section(&self, id: FlatId) -> usize {
-        self.starts.partition_point(|start| *start <= id.index())
+    /// Returns the section of a node, if it is in one.
+    pub fn section(&self, id: FlatId) -> Option<usize> {
+        // Copies of arrays are added later.
+        self.sections.get(id.index()).copied().flatten()
     }
 
-    /// Returns whether a node is read in a later section.
+    /// Returns the phase of a node.
+    pub fn phase(&self, id: FlatId) -> usize {
+        self.phases.get(id.index()).copied().unwrap_or(0)
+    }
+
+    /// Returns whether a later section reads a node.
     pub fn crosses(&self, id: FlatId) -> bool {
-        self.section(FlatId::new(self.last_use[id.index()])) > self.section(id)
+        self.crosses.get(id.index()).is_some_and(|crosses| *crosses)
+    }
+
+    /// Leaves the nodes of a section to themselves.
+    pub fn dissolve(&mut self, section: usize) {
+        for of in self.sections.iter_mut().filter(|of| **of == Some(section)) {
+            *of = None;
+        }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{Form, Placement};
 use crate::kernel::{AxisId, Def, ValueId};
-use crate::thresholds::{LONG_ROW, MAX_INLINED_OPERATIONS};
+use crate::thresholds::{LONG_ROW, MAX_INLINED_OPERATIONS, MAX_INLINED_OPERATIONS_OF_LOOP};
 use broadloom_math::trace;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 impl Placement<'_, '_> {
     /// Finds the functions that the loops around them compute themselves: no strip, no call, and no scratch rows for
@@ -12,6 +12,18 @@ impl Placement<'_, '_> {
     pub(super) fn find_inlined(&self) -> HashSet<ValueId> {
         let is_part = |call: &ValueId| self.position(*call).is_some_and(|axis| self.inlines_along(axis));
         self.live_values().filter(|call| self.may_inline(*call) && is_part(call)).collect()
+    }
+
+    /// Finds the loops of which all functions are called.
+    pub(super) fn find_calling(&self) -> HashSet<AxisId> {
+        let mut operations: HashMap<AxisId, usize> = HashMap::new();
+        for call in self.live_values().filter(|call| self.may_inline(*call)) {
+            if let Some(axis) = self.position(call) {
+                *operations.entry(axis).or_default() += self.operations(call).unwrap_or(0);
+            }
+        }
+        operations.retain(|_, count| *count > MAX_INLINED_OPERATIONS_OF_LOOP);
+        operations.into_keys().collect()
     }
 
     /// Returns whether a loop of its own over strips computes the function of a call. The loops inside its level have the
@@ -31,6 +43,7 @@ impl Placement<'_, '_> {
         self.target().inlines()
             && self.is_vector()
             && self.is_call(call)
+            && self.position(call).is_some_and(|axis| !self.calling.contains(&axis))
             && self.kept.values().all(|kept| kept.call != call)
             && self.operations(call).is_some_and(|count| count <= MAX_INLINED_OPERATIONS)
     }

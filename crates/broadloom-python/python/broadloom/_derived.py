@@ -186,15 +186,19 @@ class Pushforward(Derived):
         for path, argument in self.paths(primals):
             _check_floats(self.options[0], path, argument)
 
+    def pairs(self, primals, tangents):
+        """Arrays and numbers of the arguments, each with its tangent."""
+        return [
+            pair
+            for (path, primal), tangent in zip(self.paths(primals), tangents, strict=True)
+            for pair in _pairs(self.options[0], path, primal, f"the tangent of `{path}`", tangent)
+        ]
+
     def traced(self, trace, primals, tangents):
         call, has_value = self.options
         variables = Variables(call, trace)
         given = [variables.of(argument, path) for path, argument in self.paths(primals)]
-        directions = [
-            0.0 if direction is None else direction
-            for (path, primal), tangent in zip(self.paths(primals), tangents, strict=True)
-            for _, direction in _pairs(call, path, primal, f"the tangent of `{path}`", tangent)
-        ]
+        directions = [0.0 if direction is None else direction for _, direction in self.pairs(primals, tangents)]
         value = self.function(*given)
 
         def change(y, path):
@@ -270,6 +274,13 @@ def _pairs(call, path, structure, what, other):
         if own is not None and item is not None and axes != of_item:
             raise ShapeError(
                 f"`{call}` takes {what} in the shape of what it belongs to: `{place}` has {axes} axes, and {what} {of_item} axes"
+            )
+        shape, of_item = getattr(own, "shape", ()), getattr(item, "shape", ())
+        # Sizes that are not known yet are compared when they are.
+        sizes = zip(shape, of_item, strict=False)
+        if item is not None and any(type(size) is type(other) is int and other not in (size, 1) for size, other in sizes):
+            raise ShapeError(
+                f"`{call}` takes {what} in the shape of what it belongs to: `{place}` has the shape {shape}, and {what} {of_item}"
             )
     return [(own, item) for (_, own), (_, item) in zip(left, right, strict=True) if own is not None]
 

@@ -89,7 +89,7 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     (array([1., 9.]), array([2., 3.]))
     """
     _check_callable("jvp", function)
-    _check_direction("jvp", primals, tangents)
+    _check_direction("jvp", function, primals, tangents)
     return derived(Pushforward, function, ("jvp", True))(primals, tangents)
 
 
@@ -103,7 +103,7 @@ def hvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     (array([6., 0.]),)
     """
     _check_callable("hvp", function)
-    _check_direction("hvp", primals, tangents)
+    _check_direction("hvp", function, primals, tangents)
     slopes = derived(Gradient, function, (tuple(range(len(primals))), False, False))
     return derived(Pushforward, slopes, ("hvp", False))(primals, tangents)
 
@@ -152,10 +152,11 @@ def _check_callable(name, function):
         raise TypeError(f"{name} takes a function, not {type(function).__name__}")
 
 
-def _check_direction(name, primals, tangents):
+def _check_direction(name, function, primals, tangents):
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise DTypeError(f"`{name}` takes a tuple of arguments and one of their tangents: `bl.{name}(f, (x,), (dx,))`")
     if len(primals) != len(tangents):
         raise ArgumentError(
             f"`{name}` takes a tangent for each argument: there are {len(primals)} arguments, and {len(tangents)} tangents"
         )
+    Pushforward(function, (name, False)).pairs(primals, tangents)

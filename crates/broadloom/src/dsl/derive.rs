@@ -23,7 +23,7 @@ impl Tensor {
     #[track_caller]
     pub fn grad<const N: usize>(self, by: [Tensor; N]) -> [Tensor; N] {
         let site = Site::caller();
-        self.derivatives(by, None, site, |graph, by| graph.grad(self.expr, by, site))
+        self.derivatives(by, &[], site, |graph, by| graph.grad(self.expr, by, site))
     }
 
     /// Returns this loss with its [derivatives](Tensor::grad).
@@ -57,9 +57,7 @@ impl Tensor {
     #[track_caller]
     pub fn vjp<const N: usize>(self, cotangent: Tensor, by: [Tensor; N]) -> [Tensor; N] {
         let site = Site::caller();
-        self.derivatives(by, Some(cotangent), site, |graph, by| {
-            graph.vjp(self.expr, cotangent.expr, by, site)
-        })
+        self.derivatives(by, &[cotangent], site, |graph, by| graph.vjp(self.expr, cotangent.expr, by, site))
     }
 
     /// Returns the derivative of this tensor along a direction: its change per change of tensors, each with its tangent, which
@@ -96,18 +94,23 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn hvp<const N: usize>(self, along: [(Tensor, Tensor); N]) -> [Tensor; N] {
-        let slopes = self.grad(along.map(|(by, _)| by));
-        slopes.map(|slope| slope.jvp(along))
+        let site = Site::caller();
+        let tangents = along.map(|(_, tangent)| tangent);
+        self.derivatives(along.map(|(by, _)| by), &tangents, site, |graph, by| {
+            let along: Vec<(ExprId, ExprId)> =
+                by.iter().copied().zip(tangents.map(|tangent| tangent.expr)).collect();
+            graph.hvp(self.expr, &along, site)
+        })
     }
 
     fn derivatives<const N: usize>(
         self,
         by: [Tensor; N],
-        cotangent: Option<Tensor>,
+        others: &[Tensor],
         site: Site,
         derive: impl FnOnce(&mut ir::Graph, &[ExprId]) -> Vec<ExprId>,
     ) -> [Tensor; N] {
-        let operands: Vec<Tensor> = std::iter::once(self).chain(cotangent).chain(by).collect();
+        let operands: Vec<Tensor> = std::iter::once(self).chain(others.iter().copied()).chain(by).collect();
         let mut made = Vec::new();
         let last = registry::build(registry::home(&operands), &operands, &[], site, |graph, _| {
             made = derive(graph, &by.map(|tensor| tensor.expr));

@@ -156,3 +156,80 @@ fn a_braid_of_operations() {
         assert_eq!(values[count], found);
     }
 }
+
+/// A chain of functions under a sum, with its derivative: one kernel computes all that both read, in linear time, and nothing is
+/// stored for each function.
+#[test]
+fn a_chain_of_functions_and_its_derivative() {
+    let steps = 120;
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    let y = (0..steps).fold(x, |y, _| y.sin());
+    let (value, [slope]) = y.sum(0).value_and_grad([x]);
+    let start = ThreadTime::now();
+    let kernel = g.compile([("value", value), ("slope", slope)]).unwrap();
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    let explanation = kernel.explain();
+    assert!(explanation.kernels() <= 4 && explanation.temporaries().len() <= 2, "{explanation}");
+    // Their code would be very long if the loop computed them itself.
+    assert!(!explanation.to_string().contains("inlined"), "{explanation}");
+
+    let xs: Vec<f32> = (0..1000).map(|i| (i as f32 * 0.37).sin() * 0.9).collect();
+    let (value, slope): (f32, Vec<f32>) = kernel.run(&xs).unwrap().try_into().unwrap();
+    let alone = |f: fn(Tensor) -> Tensor| {
+        let g = Graph::new();
+        let kernel = f(g.input::<f32>("x", shape![g.symbol("n")])).compile().unwrap();
+        move |values: &Vec<f32>| -> Vec<f32> { kernel.run(values).unwrap().try_into().unwrap() }
+    };
+    let (sin, cos) = (alone(Tensor::sin), alone(Tensor::cos));
+    let mut values = vec![xs];
+    for _ in 0..steps {
+        values.push(sin(&values[values.len() - 1]));
+    }
+    let last = values.pop().unwrap();
+    let sum: f32 = eval(&last, |last| last.sum(0)).unwrap();
+    assert_eq!(value.to_bits(), sum.to_bits());
+    let mut expected = vec![1.0f32; last.len()];
+    for values in values.iter().rev() {
+        expected.iter_mut().zip(cos(values)).for_each(|(slope, factor)| *slope *= factor);
+    }
+    assert_eq!(slope, expected);
+}
+
+/// More functions than one kernel has: what crosses between sections is stored.
+#[test]
+fn a_long_chain_of_functions_and_its_derivative() {
+    let mut times = Vec::new();
+    for steps in [300, 600, 1200] {
+        let g = Graph::new();
+        let x = g.input::<f32>("x", shape![g.symbol("n")]);
+        let y = (0..steps).fold(x, |y, at| if at % 3 == 0 { y.sin() } else { y * x + 0.5 });
+        let start = ThreadTime::now();
+        let (value, [slope]) = y.sum(0).value_and_grad([x]);
+        let kernel = g.compile([("value", value), ("slope", slope)]).unwrap();
+        times.push(start.elapsed());
+        let explanation = kernel.explain();
+        assert!(explanation.kernels() <= 3 + steps / 50, "{} kernels of {steps}", explanation.kernels());
+        let xs: Vec<f32> = (0..70).map(|i| (i as f32 * 0.37).sin() * 0.9).collect();
+        let (_, slope): (f32, Vec<f32>) = kernel.run(&xs).unwrap().try_into().unwrap();
+        let slope_at = |x: f64| {
+            let (mut y, mut slope) = (x, 1.0);
+            for at in 0..steps {
+                (y, slope) = match at % 3 {
+                    0 => (y.sin(), y.cos() * slope),
+                    _ => (y * x + 0.5, slope * x + y),
+                };
+            }
+            slope
+        };
+        for (x, slope) in xs.iter().zip(slope) {
+            let expected = slope_at(f64::from(*x));
+            assert!(
+                (f64::from(slope) - expected).abs() <= 1e-4 * expected.abs().max(1.0),
+                "{x}: {slope} {expected}"
+            );
+        }
+    }
+    // Quadratic time would take 16 times as long for four times the steps.
+    assert!(times[2] < 10 * times[0] + SOON / 10, "{times:?}");
+}

@@ -17,6 +17,10 @@ use std::collections::hash_map::Entry;
 /// change.
 type Tangents = HashMap<ExprId, ExprId>;
 
+/// Tangents before a selection: a value, and where it counts. Elsewhere the tangent is 0, because what is below a root does not
+/// change. The selection stays behind the functions of one value above it, whose derivatives may be infinite there too.
+type Guarded = HashMap<ExprId, [ExprId; 2]>;
+
 impl Derivation<'_> {
     /// Returns the change of `y` along directions.
     pub(super) fn forward(
@@ -27,7 +31,7 @@ impl Derivation<'_> {
     ) -> Result<ExprId, Problem> {
         let mut directions: HashMap<ExprId, Vec<ExprId>> = HashMap::new();
         along.iter().for_each(|(by, direction)| directions.entry(*by).or_default().push(*direction));
-        let mut tangents = Tangents::new();
+        let (mut tangents, mut guarded) = (Tangents::new(), Guarded::new());
         let mut of_loops: HashMap<LoopId, (Loop, Vec<Option<ExprId>>)> = HashMap::new();
         for &expr in &walk.active {
             let shape = self.graph.written(expr).clone();
@@ -45,13 +49,14 @@ impl Derivation<'_> {
                     let place = all.result_of(repeated.value_of(result));
                     place.and_then(|place| found.get(place).copied().flatten())
                 }
-                _ => self.tangent(expr, &tangents)?,
+                _ => self.tangent(expr, &tangents, &mut guarded)?,
             };
             for direction in directions.get(&expr).into_iter().flatten() {
                 let direction =
                     self.graph.convert(*direction, self.graph.dtype(expr).arithmetic(), self.site)?;
                 let direction = self.graph.try_broadcast_to(direction, shape.clone(), self.site)?;
                 tangent = Some(self.sum(tangent, direction)?);
+                guarded.remove(&expr);
             }
             if let Some(tangent) = tangent {
                 let whole = self.graph.try_broadcast_to(tangent, shape, self.site)?;
@@ -90,7 +95,12 @@ impl Derivation<'_> {
     }
 
     /// Returns the tangent of a value from those of its operands.
-    fn tangent(&mut self, expr: ExprId, tangents: &Tangents) -> Result<Option<ExprId>, Problem> {
+    fn tangent(
+        &mut self,
+        expr: ExprId,
+        tangents: &Tangents,
+        guarded: &mut Guarded,
+    ) -> Result<Option<ExprId>, Problem> {
         if let Some(rule) = self.graph.rules.get(&expr).cloned() {
             return self.tangent_by_rule(expr, rule, tangents);
         }
@@ -100,18 +110,30 @@ impl Derivation<'_> {
         let work = self.graph.dtype(expr).arithmetic();
         let made = match self.graph.node(expr).clone() {
             Node::Elementwise { op, operands } => {
-                let mut total = None;
+                let mut parts = Vec::new();
                 for (by, operand) in operands.iter().enumerate() {
-                    let Some(tangent) = of(*operand) else { continue };
+                    let Some(whole) = of(*operand) else { continue };
+                    let (tangent, mut guard) = match guarded.get(operand) {
+                        Some(&[value, guard]) => (value, Some(guard)),
+                        None => (whole, None),
+                    };
                     let slope = self.slope(op, by, &operands, expr)?;
-                    let Some(mut next) = self.sloped(slope, tangent)? else { continue };
+                    let Some(next) = self.sloped(slope, tangent)? else { continue };
                     if let Slope::Value(factor) | Slope::Where(_, factor) = slope
                         && self.kind(op, &operands) == Kind::Steep
                     {
                         // What does not change does not change the result, however steep it is there.
                         let counts = self.counts(tangent, factor)?;
-                        next = self.only(counts, next)?;
+                        guard = self.both(guard, Some(counts))?;
                     }
+                    parts.push((next, guard));
+                }
+                if let [(value, Some(guard))] = parts[..] {
+                    guarded.insert(expr, [value, guard]);
+                }
+                let mut total = None;
+                for (value, guard) in parts {
+                    let next = guard.map_or(Ok(value), |guard| self.only(guard, value))?;
                     total = Some(self.sum(total, next)?);
                 }
                 return Ok(total);
@@ -126,7 +148,13 @@ impl Derivation<'_> {
                 self.graph.try_select([condition, yes, no], site)?
             }
             Node::Cast(operand) => match of(operand) {
-                Some(tangent) => self.graph.convert(tangent, work, site)?,
+                Some(tangent) => {
+                    if let Some(&[value, guard]) = guarded.get(&operand) {
+                        let value = self.graph.convert(value, work, site)?;
+                        guarded.insert(expr, [value, guard]);
+                    }
+                    self.graph.convert(tangent, work, site)?
+                }
                 None => return Ok(None),
             },
             Node::Reduce { op, operand, axes, keepdims } => {
@@ -139,7 +167,17 @@ impl Derivation<'_> {
                 self.kept(total, &axes, keepdims)?
             }
             Node::View { view, operand } => match of(operand) {
-                Some(tangent) => self.graph.insert_view(view, tangent, shape, Vec::new(), site)?,
+                Some(tangent) => {
+                    if let Some(&[value, guard]) = guarded.get(&operand) {
+                        let mut viewed = |of: ExprId| -> Result<ExprId, Problem> {
+                            let from = self.graph.written(operand).clone();
+                            let whole = self.graph.try_broadcast_to(of, from, site)?;
+                            self.graph.insert_view(view.clone(), whole, shape.clone(), Vec::new(), site)
+                        };
+                        guarded.insert(expr, [viewed(value)?, viewed(guard)?]);
+                    }
+                    self.graph.insert_view(view, tangent, shape, Vec::new(), site)?
+                }
                 None => return Ok(None),
             },
             Node::Take { table, indices, axis } => match of(table) {
@@ -284,6 +322,7 @@ impl Derivation<'_> {
             ReduceOp::Prod => {
                 let x = self.computed(operand)?;
                 let r = self.computed(result)?;
+                let steps = self.change_of_products(x, tangent, axis)?;
                 let quotient = self.op(Op::Divide, &[tangent, x])?;
                 let [is_first, products, is_before] = self.without_first_zero(x, axis)?;
                 let quotient = self.only(is_before, quotient)?;
@@ -292,7 +331,9 @@ impl Derivation<'_> {
                 let at_zero = self.only(is_first, tangent)?;
                 let carried = self.running(ReduceOp::Sum, at_zero, axis)?;
                 let beside_zero = self.op(Op::Multiply, &[carried, products])?;
-                self.graph.try_select([is_before, without, beside_zero], self.site)
+                let change = self.graph.try_select([is_before, without, beside_zero], self.site)?;
+                self.graph.derives_by(change, Rule::As(steps));
+                Ok(change)
             }
             ReduceOp::Min | ReduceOp::Max => {
                 let reached = self.reached(result, axis)?;

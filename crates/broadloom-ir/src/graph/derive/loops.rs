@@ -9,7 +9,7 @@
 //! Both copy the steps, with other values in place of those of the step.
 
 use super::super::{Carried, Loop, Node, OpenLoop, Repeat, SliceSpec, StepValue, Steps};
-use super::{Derivation, Walk};
+use super::{Derivation, Rule, Walk};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::ids::{ExprId, LoopId};
@@ -64,20 +64,26 @@ impl Derivation<'_> {
         let mut open: Vec<ExprId> = repeated.of_step().collect();
         while let Some(expr) = open.pop() {
             if reached.insert(expr) {
-                open.extend(self.graph.node(expr).operands());
+                open.extend(self.read_by(expr));
             }
         }
         let mut of_step = BTreeSet::new();
         for expr in reached {
             let depends = match self.graph.node(expr) {
                 Node::Step { of, .. } => *of >= repeated.id,
-                node => node.operands().iter().any(|operand| of_step.contains(operand)),
+                _ => self.read_by(expr).any(|operand| of_step.contains(&operand)),
             };
             if depends {
                 of_step.insert(expr);
             }
         }
         of_step
+    }
+
+    /// Returns what an expression is computed from, and what it derives by.
+    fn read_by(&self, expr: ExprId) -> impl Iterator<Item = ExprId> {
+        let by_rule = self.graph.rules.get(&expr).map(Rule::read).unwrap_or_default();
+        self.graph.node(expr).operands().into_iter().chain(by_rule)
     }
 
     /// Copies the steps of a loop, with `images` for the values of a step. What they read of `active` values is replaced by
@@ -97,7 +103,8 @@ impl Derivation<'_> {
             }
             let (mut node, dtype) = (self.graph.node(expr).clone(), self.graph.dtype(expr));
             let shape = self.graph.written(expr).clone();
-            for operand in node.operands() {
+            let operands: Vec<ExprId> = self.read_by(expr).collect();
+            for operand in operands {
                 if !images.contains_key(&operand) && is_active(operand) {
                     let own = self.graph.variable(operand, self.site);
                     images.insert(operand, own);
@@ -111,6 +118,10 @@ impl Derivation<'_> {
                 _ => {}
             }
             let image = self.graph.insert(node, dtype, shape, Vec::new(), self.site)?;
+            if let Some(mut rule) = self.graph.rules.get(&expr).cloned() {
+                rule.renumber(|read| images.get(&read).copied().unwrap_or(read));
+                self.graph.derives_by(image, rule);
+            }
             images.insert(expr, image);
         }
         // A step may give what it reads as it is.
@@ -368,7 +379,7 @@ impl Derivation<'_> {
     /// Returns what the steps of a loop read of values that matter, in order.
     fn read_by_steps(&self, repeated: &Loop, is_active: &dyn Fn(ExprId) -> bool) -> Vec<ExprId> {
         let of_step = self.of_step(repeated);
-        let operands = of_step.iter().flat_map(|expr| self.graph.node(*expr).operands());
+        let operands = of_step.iter().flat_map(|expr| self.read_by(*expr));
         let read: BTreeSet<ExprId> = operands
             .chain(repeated.of_step())
             .filter(|expr| !of_step.contains(expr) && is_active(*expr))

@@ -57,13 +57,17 @@ impl Graph {
     /// between operands share it, and a tie with a constant is 0. Elements that a selection leaves out have no part in it,
     /// whatever their values are.
     pub fn grad(&mut self, loss: ExprId, by: &[ExprId], site: Site) -> Vec<ExprId> {
+        self.slopes_of("grad", loss, by, site)
+    }
+
+    fn slopes_of(&mut self, name: &str, loss: ExprId, by: &[ExprId], site: Site) -> Vec<ExprId> {
         let result = match self.written(loss).rank() {
             0 => self.try_vjp(loss, None, by, site),
             _ => Err(Problem::Argument(
                 "needs a loss without axes: take its `sum()` or `mean()`, or give the weights of its elements to `vjp`",
             )),
         };
-        self.settle_each(result, "grad", loss, by, site)
+        self.settle_each(result, name, loss, by, site)
     }
 
     /// Returns the derivatives of the sum of `y * cotangent` by tensors, in their shapes and dtypes. The cotangent is a
@@ -79,9 +83,21 @@ impl Graph {
     /// Returns the change of `y` per change of tensors: the derivative of `y` along a direction, which gives for each tensor
     /// its tangent. A tangent broadcasts to its tensor.
     pub fn jvp(&mut self, y: ExprId, along: &[(ExprId, ExprId)], site: Site) -> ExprId {
+        self.change_of("jvp", y, along, site)
+    }
+
+    /// Returns the changes of the [derivatives](Graph::grad) of a loss by tensors along a direction, which gives for each its
+    /// tangent: the products of the Hessian matrix and the direction.
+    pub fn hvp(&mut self, loss: ExprId, along: &[(ExprId, ExprId)], site: Site) -> Vec<ExprId> {
+        let by: Vec<ExprId> = along.iter().map(|(by, _)| *by).collect();
+        let slopes = self.slopes_of("hvp", loss, &by, site);
+        slopes.into_iter().map(|slope| self.change_of("hvp", slope, along, site)).collect()
+    }
+
+    fn change_of(&mut self, name: &str, y: ExprId, along: &[(ExprId, ExprId)], site: Site) -> ExprId {
         for &(by, tangent) in along {
             if let Err(problem) = self.check_stretch(tangent, by, site) {
-                return self.settle(Err(problem), "jvp", &[tangent], site);
+                return self.settle(Err(problem), name, &[tangent], site);
             }
         }
         let result = self.try_jvp(y, along, site);
@@ -92,7 +108,7 @@ impl Graph {
             }
             _ => vec![y],
         };
-        self.settle(result, "jvp", &operands, site)
+        self.settle(result, name, &operands, site)
     }
 
     /// Takes several results of one call, or its mistake.

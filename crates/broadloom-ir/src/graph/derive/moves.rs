@@ -2,7 +2,7 @@
 
 use super::super::views::{inverse, signed};
 use super::super::{Node, Running, SliceAxis, View};
-use super::Derivation;
+use super::{Derivation, Rule};
 use crate::dim::Dim;
 use crate::dtype::{DType, Scalar};
 use crate::ids::ExprId;
@@ -266,6 +266,63 @@ impl Derivation<'_> {
         Ok([is_first, products, is_before])
     }
 
+    /// Returns the change of running products, step by step: a polynomial, which derives again where elements are 0, unlike the
+    /// quotients that give its value.
+    pub(super) fn change_of_products(
+        &mut self,
+        x: ExprId,
+        tangent: ExprId,
+        axis: usize,
+    ) -> Result<ExprId, Problem> {
+        let size = self.graph.written(x)[axis].clone();
+        let before = self.products_before(x, axis, &size)?;
+        let new = self.op(Op::Multiply, &[before, tangent])?;
+        let zero = self.zero_row(x, axis)?;
+        let site = self.site;
+        self.graph.try_steps("jvp", &[x, new], axis, &[zero], site, |graph, carried, rows| {
+            let old = graph.try_elementwise(Op::Multiply, &[carried[0], rows[0]], site)?;
+            let next = graph.try_elementwise(Op::Add, &[old, rows[1]], site)?;
+            Ok((vec![next], next))
+        })
+    }
+
+    /// Returns what the cotangents of running products send to each element, step by step from the end, for the same reason.
+    pub(super) fn sent_by_products(
+        &mut self,
+        x: ExprId,
+        value: ExprId,
+        axis: usize,
+    ) -> Result<ExprId, Problem> {
+        let size = self.graph.written(x)[axis].clone();
+        let before = self.products_before(x, axis, &size)?;
+        let along = [axis as i64];
+        let turned = self.graph.try_flip(x, Some(&along), self.site)?;
+        let weights = self.graph.try_flip(value, Some(&along), self.site)?;
+        let zero = self.zero_row(x, axis)?;
+        let site = self.site;
+        let sums = self.graph.try_steps(
+            "grad",
+            &[turned, weights],
+            axis,
+            &[zero],
+            site,
+            |graph, carried, rows| {
+                let sum = graph.try_elementwise(Op::Add, &[rows[1], carried[0]], site)?;
+                let next = graph.try_elementwise(Op::Multiply, &[sum, rows[0]], site)?;
+                Ok((vec![next], sum))
+            },
+        )?;
+        let sums = self.graph.try_flip(sums, Some(&along), self.site)?;
+        self.op(Op::Multiply, &[before, sums])
+    }
+
+    /// Returns zeros for one place along an axis.
+    fn zero_row(&mut self, x: ExprId, axis: usize) -> Result<ExprId, Problem> {
+        let mut shape = self.graph.written(x).to_vec();
+        shape.remove(axis);
+        self.zeros(shape.into(), self.graph.dtype(x))
+    }
+
     /// Returns the positions along an axis at which running extremes were first reached.
     pub(super) fn reached(&mut self, extremes: ExprId, axis: usize) -> Result<ExprId, Problem> {
         let shape = self.graph.written(extremes).clone();
@@ -300,6 +357,7 @@ impl Derivation<'_> {
             ReduceOp::Prod => {
                 let x = self.computed(operand)?;
                 let r = self.computed(result)?;
+                let steps = self.sent_by_products(x, value, axis)?;
                 let weighted = self.op(Op::Multiply, &[value, r])?;
                 let later = self.running_from_end(weighted, axis)?;
                 let quotient = self.op(Op::Divide, &[later, x])?;
@@ -307,7 +365,9 @@ impl Derivation<'_> {
                 let weighted = self.op(Op::Multiply, &[value, products])?;
                 let beside_zero = self.running_from_end(weighted, axis)?;
                 let others = self.only(is_before, quotient)?;
-                self.graph.try_select([is_first, beside_zero, others], self.site)
+                let sent = self.graph.try_select([is_first, beside_zero, others], self.site)?;
+                self.graph.derives_by(sent, Rule::As(steps));
+                Ok(sent)
             }
             ReduceOp::Min | ReduceOp::Max => {
                 let reached = self.reached(result, axis)?;

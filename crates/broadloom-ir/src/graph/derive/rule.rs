@@ -54,12 +54,34 @@ impl Rule {
             Rule::As(other) => smallvec![*other],
         }
     }
+
+    /// Returns everything that the rule reads.
+    pub(super) fn read(&self) -> Operands {
+        match self {
+            Rule::Deviations { operand, deviation, .. } => smallvec![*operand, *deviation],
+            _ => self.operands(),
+        }
+    }
+
+    /// Replaces everything that the rule reads.
+    pub(super) fn renumber(&mut self, new: impl Fn(ExprId) -> ExprId) {
+        let replace = |expr: &mut ExprId| *expr = new(*expr);
+        match self {
+            Rule::Elementwise { operands, .. } => operands.iter_mut().for_each(replace),
+            Rule::Along { operand, .. } => replace(operand),
+            Rule::Deviations { operand, deviation, .. } => [operand, deviation].into_iter().for_each(replace),
+            Rule::Segment { values, ids, .. } => [values, ids].into_iter().for_each(replace),
+            Rule::As(other) => replace(other),
+        }
+    }
 }
 
 impl Graph {
-    /// States how a result derives.
+    /// States how a result derives, unless it is an older expression: walks take what is derived by before what derives.
     pub(in crate::graph) fn derives_by(&mut self, result: ExprId, rule: Rule) {
-        self.rules.insert(result, rule);
+        if rule.operands().iter().all(|operand| *operand < result) {
+            self.rules.entry(result).or_insert(rule);
+        }
     }
 }
 

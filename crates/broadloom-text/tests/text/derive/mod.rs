@@ -155,6 +155,10 @@ const LOOPS: &[&str] = &[
     "let e = ewm_mean(x, 0.3) * y; let f = lfilter([1, 2, 0.5], [1, -0.5], x); sum(e**2) + sum(f**2)",
     "sum(linear_recurrence(x, y)**2) + sum(cumulative_logsumexp(x) * y) + sum(drawdown(x + 3) * y)",
     "sum(ewm_var(x, 0.3, bias=True) * y)",
+    // Compositions with rules of their own.
+    "for t in range(2) with u = x; next u = softmax(u, axis=1) * y + layer_norm(u); end; sum(u**2)",
+    "for t in range(3) with u = x; next u = u.at[array([0, 2, 0])].add(y[:3] * u[:3]); end; sum(u**2)",
+    "for t in range(2) with u = x; next u = u * segment_sum(u * y, arange(n) % 2, 2)[0]; end; sum(u**2)",
 ];
 
 /// Numbers without pattern between -1 and 1, no two of them close.
