@@ -94,7 +94,7 @@ pub(crate) fn bind(
     let Inner { graph, rules, options, .. } = inner;
     let values = rules.run(graph, inputs, given)?;
     if let Code::Phases(phased) = &inner.code {
-        return bind_phases(phased, inner, inputs, values);
+        return bind_phases(phased, inner, values);
     }
     let stretched = rules.stretched(graph, inputs, &values)?;
     let outputs = bind_outputs(inner, inputs, &destinations, &values)?;

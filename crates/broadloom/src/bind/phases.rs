@@ -2,24 +2,21 @@
 //! are.
 
 use super::binding::{Binding, BoundCode};
-use super::destination::{Destination, Destinations};
 use super::error::BindError;
-use super::outputs::bind_outputs;
-use super::sizes::{Values, addressable, count, evaluate};
-use crate::array::Geometry;
+use super::outputs::BoundOutput;
+use super::sizes::{Values, evaluate};
 use crate::compiled::Inner;
 use crate::limits::Work;
 use crate::phased::Phased;
+use broadloom_ir::dim::DimError;
+use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::SymbolKind;
+use broadloom_ir::shape::Shape;
+use smallvec::SmallVec;
 
 /// Binds arrays to a graph in phases. The sizes of its outputs are their largest: a mask selects all elements. Computed
-/// numbers, which have no bound, count as 0.
-pub(super) fn bind_phases(
-    phased: &Phased,
-    inner: &Inner,
-    inputs: &[Option<&Geometry>],
-    values: Values,
-) -> Result<Binding, BindError> {
+/// numbers, which have no bound, count as 0, and sizes that are negative so are 0.
+pub(super) fn bind_phases(phased: &Phased, inner: &Inner, values: Values) -> Result<Binding, BindError> {
     let graph = &inner.graph;
     let mut largest = values.clone();
     for (index, info) in graph.symbols().iter().enumerate() {
@@ -31,17 +28,35 @@ pub(super) fn bind_phases(
             SymbolKind::Rigid | SymbolKind::Flexible | SymbolKind::Parameter => continue,
         };
     }
-    let own = Destinations::from_elem(Destination::Own, graph.outputs().len());
-    let outputs = bind_outputs(inner, inputs, &own, &largest)?;
-    inner.options.limits.check_outputs(&outputs[..graph.results().len()])?;
-    let mut bytes = 0_usize;
-    let mut elements = 0_u64;
+    let bound = |shape: &Shape, dtype: DType| -> Result<(SmallVec<[usize; 4]>, usize), DimError> {
+        let mut sizes = SmallVec::new();
+        for dim in shape {
+            let size = match evaluate(dim, &largest) {
+                Ok(size) => usize::try_from(size).unwrap_or(0),
+                Err(DimError::Overflow) => usize::MAX,
+                Err(error) => return Err(error),
+            };
+            sizes.push(size);
+        }
+        let count = match sizes.contains(&0) {
+            true => 0,
+            false => sizes.iter().fold(1_usize, |count, size| count.saturating_mul(*size)),
+        };
+        Ok((sizes, count.min(isize::MAX as usize / dtype.size())))
+    };
+    let mut outputs = Vec::with_capacity(graph.outputs().len());
+    for output in graph.outputs() {
+        let dtype = graph.dtype(output.expr);
+        let (shape, count) = bound(graph.shape(output.expr), dtype)?;
+        outputs.push(BoundOutput { name: (*output.name).into(), dtype, shape, count });
+    }
+    let (mut bytes, mut elements) = (0_usize, 0_u64);
     for slot in &phased.slots {
-        let count = addressable(count(&slot.shape, &largest)?, slot.dtype)?;
+        let (_, count) = bound(&slot.shape, slot.dtype)?;
         bytes = bytes.saturating_add(count * slot.dtype.size());
         elements = elements.saturating_add(count as u64);
     }
-    // What the parts do is checked when they are bound.
+    // Outputs, and what the parts do, are checked when the parts are bound.
     let work = Work { bytes: bytes as u64, operations: elements, total: elements };
     inner.options.limits.check_call(bytes, work)?;
     let code = BoundCode::Phases;

@@ -28,7 +28,7 @@ impl Tensor {
     /// Returns the elements along an axis at which a mask with one axis holds: NumPy's `compress`.
     ///
     /// ```
-    /// use broadloom::prelude::*;
+    /// use broadloom::{Array, prelude::*};
     /// let g = Graph::new();
     /// let [n, m] = g.symbols(["n", "m"]);
     /// let x = g.input::<f32>("x", shape![n, m]);
@@ -122,7 +122,7 @@ impl Tensor {
     /// let g = Graph::new();
     /// let ids = g.input::<i64>("ids", shape![g.symbol("n")]);
     /// let groups = (ids.max(0) + 1).to_size();
-    /// let kernel = ids.segment_count(ids, groups).compile()?;
+    /// let kernel = ids.segment_count(groups).compile()?;
     /// let counts: Vec<i64> = kernel.run(&[0i64, 2, 2])?.try_into()?;
     /// assert_eq!(counts, [1, 0, 2]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -128,7 +128,7 @@ pub enum RunError {
 /// let x = g.input::<f64>("x", shape![g.symbol("n")]);
 /// let kernel = x.masked(x.gt(0)).max(0).compile()?;
 /// match kernel.run(&[-1.0]) {
-///     Err(CallError::Run(RunError::Sizes(sizes))) => assert_eq!(sizes.error().code(), "S005"),
+///     Err(CallError::Run(RunError::Sizes(sizes))) => assert_eq!(sizes.error().code(), "S102"),
 ///     other => panic!("{other:?}"),
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -258,11 +258,12 @@ impl<'r> Running<'r> {
     }
 
     /// Returns an array for a carried value, which holds none. Each kind has as many as it has carried values, and as many again
-    /// for those that a step computes, but one at least: there is always one.
+    /// for those that a step computes, but one at least: there is always one. Arrays without elements may all be at one place, which
+    /// is free once.
     fn take(&mut self, number: usize) -> *mut u8 {
         let carried = &self.bound.carried[number];
         let free = self.free[carried.kind].pop();
-        debug_assert!(free.is_some(), "all arrays of a kind hold carried values");
+        debug_assert!(free.is_some() || carried.bytes == 0, "all arrays of a kind hold carried values");
         free.unwrap_or_else(|| (self.pointer)(carried.result))
     }
 
