@@ -335,7 +335,11 @@ impl<'g> Cutter<'g> {
             return Ok(None);
         }
         let computed: BTreeSet<ExprId> = roots.iter().map(|(expr, _)| *expr).collect();
-        let source = |expr: ExprId| self.source(expr).filter(|_| !computed.contains(&expr));
+        // An array of the caller that is also a result is read all the same.
+        let source = |expr: ExprId| {
+            let source = self.source(expr)?;
+            (matches!(source, Source::Array(_)) || !computed.contains(&expr)).then_some(source)
+        };
         let exprs = roots.iter().map(|(expr, _)| *expr);
         let exprs =
             exprs.chain(assigned.iter().map(|(expr, ..)| *expr)).chain(counts.iter().map(|(expr, _)| *expr));
