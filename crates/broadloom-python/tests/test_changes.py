@@ -554,21 +554,23 @@ def test_masks_beside_other_items():
 
 
 def test_masks_are_the_same_or_refused():
-    def other(x):
-        x[x > 1] = x[x > 2]
+    def other(x, y):
+        x[x > y] = x[x > 7]
 
-    def stale(x):
-        m = x > 2
+    def stale(x, y):
+        m = x > 8
         y = x[m]
         m[0] = True
         x[m] = y
 
     def combined(x, y):
-        x[x > 2] = x[x > 2] + y
+        x[x > 8] = x[x > 8] + y
 
-    for function, args in [(other, [V]), (stale, [V]), (combined, [V, V + 1]), (lambda x: x[x > 2][0], [V])]:
+    check(other, V, 7)
+    check(other, V[::-1], 7)
+    for function, args in [(other, [V, 9]), (stale, [V, V + 1]), (combined, [V, V + 1])]:
         before = copy.deepcopy(args)
-        with pytest.raises(bl.Error, match="mask"):
+        with pytest.raises(bl.ShapeError, match="@k"):
             bl.jit(function)(*args)
         same(args, before)
 

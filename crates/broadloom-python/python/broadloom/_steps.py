@@ -133,7 +133,7 @@ class _Loop:
         # What seems to change in place need not be found out.
         for name in self.changed:
             for array in [item for item in content_of(self.cells.get(name)) if isinstance(item, Array)]:
-                if (root := self._rootroot_of(array)) is not None and not _is_in(root, self.places):
+                if (root := self._root(root_of(array))) is not None and not _is_in(root, self.places):
                     self.places.append(root)
         for _ in range(_MAX_PASSES):
             for array in self.places:
@@ -295,7 +295,7 @@ class _Loop:
             # Changed in place: the array itself is carried if the name still stands for it.
             old = dict(leaves(self.begin)).get(path)
             if at.get(path) is value and isinstance(old, Array):
-                root = self._rootroot_of(old)
+                root = self._root(root_of(old))
                 if root is None or _is_in(root, self.places):
                     raise TracingError(f"`{_shown(path)}` is changed in place by a step, and it is a view of another array")
                 self.places.append(root)
