@@ -335,11 +335,8 @@ impl<'g> Cutter<'g> {
             return Ok(None);
         }
         let computed: BTreeSet<ExprId> = roots.iter().map(|(expr, _)| *expr).collect();
-        // An array of the caller that is also a result is read all the same.
-        let source = |expr: ExprId| {
-            let source = self.source(expr)?;
-            (matches!(source, Source::Array(_)) || !computed.contains(&expr)).then_some(source)
-        };
+        let is_given = |expr: ExprId| matches!(graph.node(expr), Node::Input(_)) || !computed.contains(&expr);
+        let source = |expr: ExprId| self.source(expr).filter(|_| is_given(expr));
         let exprs = roots.iter().map(|(expr, _)| *expr);
         let exprs =
             exprs.chain(assigned.iter().map(|(expr, ..)| *expr)).chain(counts.iter().map(|(expr, _)| *expr));
