@@ -1,18 +1,12 @@
 //! Errors as Python exceptions of fitting classes, which are those of `broadloom._errors`.
 
 use broadloom::{BindError, CallError, ChunkError, CompileError, LayoutError, OutOfMemory, RunError};
-use broadloom_ir::diagnostics::{Style, Text};
-use broadloom_ir::graph::Site;
 use broadloom_text::{Mistakes, Problem, TextPlaces};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyModule;
 use std::panic::{self, AssertUnwindSafe};
-
-/// The index that `_change.py` takes where a mask chooses no elements for a largest or smallest one: the graph has no other node
-/// that fails by a condition.
-pub const NOTHING_CHOSEN: i64 = i64::MIN + 1;
 
 /// Which exception an error becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,23 +122,7 @@ pub fn of_call(py: Python<'_>, error: &CallError, places: &TextPlaces) -> PyErr 
         CallError::Bind(BindError::Compile(error)) => of_compile(py, error),
         CallError::Bind(error) => Class::of(error.code()).error(py, error.display_at(places).to_string()),
         CallError::Run(RunError::Memory(error)) => of_memory(error),
-        CallError::Run(error) if let Some(site) = of_nothing(error) => {
-            let what = "`x[mask]` has no elements here, so it has no largest or smallest one";
-            let mut text = Text::message(Style::Error, "error[R001]".to_owned(), what.to_owned());
-            text.source(site, Style::Error);
-            text.help("give a value for this case: `x[mask].max(initial=0)`", None);
-            Class::Value.error(py, text.at(places).to_string())
-        }
         CallError::Run(error) => Class::of(error.code()).error(py, error.display_at(places).to_string()),
-    }
-}
-
-/// The place of the extreme of no elements, if this is the error.
-fn of_nothing(error: &RunError) -> Option<Site> {
-    match error {
-        RunError::InStep { error, .. } => of_nothing(error),
-        RunError::IndexOutOfRange { index: NOTHING_CHOSEN, site, .. } => Some(*site),
-        _ => None,
     }
 }
 

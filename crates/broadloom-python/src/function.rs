@@ -529,6 +529,9 @@ fn output_text(trace: &Bound<'_, Trace>, object: &Bound<'_, PyAny>) -> PyResult<
     let py = trace.py();
     if let Ok(value) = object.cast::<Value>() {
         if object.hasattr("_is_size")? {
+            if object.getattr("_is_decided")?.is_truthy()? {
+                return Ok(Some(format!("astype({}, i64)", value.get().name_in(trace)?)));
+            }
             let text = "a size is returned, which is not known while the function is traced: return the array, and take its shape";
             return Err(Class::Tracing.error(py, text));
         }

@@ -34,8 +34,6 @@ mod _broadloom {
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
-    const NOTHING_CHOSEN: i64 = super::error::NOTHING_CHOSEN;
-    #[pymodule_export]
     use super::chunks::{Chunks, Run};
     #[pymodule_export]
     use super::function::Function;

@@ -323,3 +323,58 @@ def test_random_steps_agree_with_numpy(kinds, steps):
     for found, right in zip(computed(xp, arrays, steps), expected, strict=True):
         assert (found.shape, found.dtype) == (right.shape, right.dtype)
         np.testing.assert_array_equal(np.asarray(found), right)
+
+
+# Sizes that the data decide ------------------------------------------------------------------------------------------------
+
+
+def test_chosen_elements_are_computed_when_their_shape_is_asked_for():
+    data = np.array([[3.0, -1.0, 2.0], [0.0, 5.0, -2.0]])
+    x = xp.asarray(data) * 2.0
+    kept = x[x > 1.0]
+    assert kept._node.source is not None and kept.dtype == xp.float64
+    assert kept.shape == (3,) and kept._node.source is None
+    np.testing.assert_array_equal(np.asarray(kept), (data * 2)[data * 2 > 1])
+    assert float(xp.sum(kept * kept)) == 152.0
+    repeated = xp.repeat(x, xp.asarray([2, 0, 3]), axis=1)
+    assert repeated._node.source is not None and repeated.shape == (2, 5)
+
+
+def test_indices_by_arrays_are_those_of_numpy():
+    data = np.arange(24.0).reshape(2, 3, 4)
+    rows, columns, places = np.array([True, False]), np.array([True, False, True]), np.array([2, 0, -1])
+    x = xp.asarray(data)
+    for key in [
+        (rows,), (data > 7,), (slice(None), columns), (Ellipsis, data[0, 0] > 1), (rows, 1), (0, columns), (0, slice(None), places),
+        (None, rows), (places[1:2], slice(1, None)), (slice(None), columns, 3), (data[:, :, 0] > 3,), (True,), (False,), (rows, ..., -1),
+        (places % 2, places, places),
+    ]:  # fmt: skip
+        ours = tuple(xp.asarray(item) if isinstance(item, np.ndarray) else item for item in key)
+        found, right = x[ours], data[key]
+        assert (found.shape, found.dtype) == (right.shape, right.dtype), key
+        np.testing.assert_array_equal(np.asarray(found), right)
+        if any(item.dtype == bool if isinstance(item, np.ndarray) else isinstance(item, bool) for item in key):
+            changed, wanted = copy.copy(x), data.copy()
+            changed[ours], wanted[key] = 7.0, 7.0
+            np.testing.assert_array_equal(np.asarray(changed), wanted)
+    assert kernels(lambda: [x[places_, 0].shape for places_ in (xp.asarray([0, 1]), xp.asarray([1, 1]))]) <= 1
+
+
+def test_distinct_elements_and_positions():
+    data = np.array([[3, 1, 3], [0, 1, 2]])
+    for dtype in (np.int64, np.float32, np.bool_):
+        given_ = data.astype(dtype)
+        x = xp.asarray(given_)
+        for name in ("unique_all", "unique_counts", "unique_inverse"):
+            for found, right in zip(getattr(xp, name)(x), getattr(np, name)(given_), strict=True):
+                assert (found.shape, found.dtype) == (right.shape, right.dtype)
+                np.testing.assert_array_equal(np.asarray(found), right)
+        np.testing.assert_array_equal(np.asarray(xp.unique_values(x)), np.unique(given_))
+        for found, right in zip(xp.nonzero(x), np.nonzero(given_), strict=True):
+            np.testing.assert_array_equal(np.asarray(found), right)
+    assert xp.unique_values(xp.asarray([np.nan, 1.0, np.nan])).shape == (3,)
+
+
+def test_masks_of_another_size_are_refused():
+    with pytest.raises(bl.ShapeError, match="the mask"):
+        xp.asarray([1.0, 2.0, 3.0])[xp.asarray([True, False])]

@@ -442,10 +442,10 @@ def test_extremes_of_chosen_elements(dtype, name):
         assert found == expected and found.dtype == expected.dtype
         with pytest.raises(ValueError):
             function(x, nothing)
-        with pytest.raises(ValueError, match="has no elements here"):
+        with pytest.raises(ValueError, match="`(max|min)` needs"):
             compiled(x, nothing)
     # Rows that are chosen may have no elements.
-    with pytest.raises(ValueError, match="has no elements here"):
+    with pytest.raises(ValueError, match="`(max|min)` needs"):
         bl.jit(functions[0][0])(x[:, :0], row)
     given = lambda x, m: getattr(x[m], name)(initial=1)
     for mask in row, none:
@@ -457,9 +457,8 @@ def test_the_extreme_of_no_elements_points_at_its_line():
         y = x * 2
         return y[m].max()
 
-    with pytest.raises(bl.Error, match=r"return y\[m\].max\(\)") as raised:
+    with pytest.raises(bl.Error, match=r"return y\[m\].max\(\)"):
         bl.jit(largest)(np.arange(3.0), np.zeros(3, bool))
-    assert "`x[mask].max(initial=0)`" in str(raised.value)
 
     def in_steps(x, m):
         best = 0.0
@@ -467,7 +466,8 @@ def test_the_extreme_of_no_elements_points_at_its_line():
             best += x[m & (x > t)].max()
         return best
 
-    with pytest.raises(bl.Error, match="has no elements here"):
+    # Its number of elements would differ from step to step.
+    with pytest.raises(bl.Error, match="N007"):
         bl.jit(in_steps)(np.arange(3.0), np.ones(3, bool))
 
 
@@ -599,21 +599,23 @@ def test_masks_beside_other_items():
 
 
 def test_masks_are_the_same_or_refused():
-    def other(x):
-        x[x > 1] = x[x > 2]
+    def other(x, y):
+        x[x > y] = x[x > 7]
 
-    def stale(x):
-        m = x > 2
+    def stale(x, y):
+        m = x > 8
         y = x[m]
         m[0] = True
         x[m] = y
 
     def combined(x, y):
-        x[x > 2] = x[x > 2] + y
+        x[x > 8] = x[x > 8] + y
 
-    for function, args in [(other, [V]), (stale, [V]), (combined, [V, V + 1]), (lambda x: x[x > 2][0], [V])]:
+    check(other, V, 7)
+    check(other, V[::-1], 7)
+    for function, args in [(other, [V, 9]), (stale, [V, V + 1]), (combined, [V, V + 1])]:
         before = copy.deepcopy(args)
-        with pytest.raises(bl.Error, match="mask"):
+        with pytest.raises(bl.ShapeError, match="@k"):
             bl.jit(function)(*args)
         same(args, before)
 

@@ -171,9 +171,6 @@ def test_changes_that_are_refused():
         (of_view, [A], "that has views, or is one"),
         (transposed, [A], r"write `x = x\.reshape\(shape\)`"),
         (of_reshaped, [A], r"write `x\.flat\[3\] = v`"),
-        (lambda x, m: x.__setitem__((slice(None), m), np.arange(3.0)), [A, A[0] > 1], "whose number is not known"),
-        (lambda x, m: x.__setitem__((slice(None), m), x[m]), [array(4, 4), array(4) > 1], "both sides need the same mask"),
-        (lambda x: np.place(x, x > 3, [1, 2]), [V], "np.copyto"),
         (outside, [B], "pass the array as an argument"),
         (lambda x: np.einsum("ii->i", x).fill(0), [array(4, 4)], "copy"),
         (lambda x: np.diagonal(x).fill(0), [array(4, 4)], "copy"),
@@ -182,16 +179,6 @@ def test_changes_that_are_refused():
         with pytest.raises(bl.TracingError, match=text):
             bl.jit(function)(*args)
         same(args, before)
-
-
-def test_numbers_of_elements_that_data_decide():
-    for function, text in [
-        (lambda x: np.argwhere(x > 1), "np.count_nonzero"),
-        (lambda x: len(np.nonzero(x)[0]), "depends on the data"),
-        (lambda x: np.nonzero(x), "depends on the data"),
-    ]:
-        with pytest.raises(bl.ProgramError, match=text):
-            bl.jit(function)(A)
 
 
 def test_layouts_that_matter():

@@ -44,8 +44,8 @@ pub const MISTAKES: &[Mistake] = &[
     ),
     read(
         "A loop whose steps select",
-        "To add the number of different elements, ten times.",
-        "input x: i64[n]\nfor i in range(10) with y = x\n  next y = y + len(unique(y))\nend\noutput z = y",
+        "To add the smallest positive element, ten times.",
+        "input x: i64[n]\nfor i in range(10) with y = x\n  next y = y + sort(y[y > 0])[0]\nend\noutput z = y",
     ),
     read("Two results without names", "To print the sum and the mean.", "input x: f32[n]\nsum(x)\nmean(x)"),
     read(

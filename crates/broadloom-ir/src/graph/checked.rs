@@ -65,7 +65,8 @@ impl Graph {
         mistakes.extend(
             escaping.into_iter().map(|(name, site)| found_late(Problem::OutsideLoop { name }, None, site)),
         );
-        mistakes.extend(self.decided_in_steps());
+        let needed = self.needed(&outputs);
+        mistakes.extend(self.decided_in_steps(&needed));
         mistakes.extend(self.unifier.undecided().map(|equation| self.undecided(equation)));
         let found = self.unifier.solution().unwrap_or_else(|error| {
             let site = self.entry(ExprId::new(super::POISON)).site;
@@ -80,7 +81,6 @@ impl Graph {
             let problem = Problem::NeverMet { requirement: Requirement::Size, size: self.size(size) };
             found_late(problem, None, self.symbols()[symbol.index()].site)
         }));
-        let needed = self.needed(&outputs);
         let unproven = self.maybe_negative(&found, &needed);
         let mut found = Substitution { values: found, error: None };
         let mut inputs = self.inputs.clone();
@@ -360,7 +360,7 @@ impl Graph {
     }
 
     /// Returns the expressions that decide the sizes of another one.
-    fn deciding(&self, entry: &Entry) -> Vec<ExprId> {
+    pub(super) fn deciding(&self, entry: &Entry) -> Vec<ExprId> {
         let mut symbols: Vec<SymbolId> = entry.shape.iter().flat_map(Dim::symbols).collect();
         entry.node.clone().visit_dims(&mut |dim| symbols.extend(dim.symbols()));
         let kind = |symbol: SymbolId| self.symbols.kind(symbol).and_then(SymbolKind::decided_by);

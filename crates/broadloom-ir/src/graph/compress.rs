@@ -16,6 +16,9 @@ use crate::reduce::ReduceOp;
 use crate::shape::Shape;
 use std::collections::HashMap;
 
+/// The most operations between a computed size and sizes that are known.
+const MAX_TERMS: usize = 4;
+
 /// An expression whose axis a mask selects from, and the axis.
 type OfAxis = (ExprId, usize);
 
@@ -444,25 +447,53 @@ impl Graph {
             });
         }
         let value = self.convert(value, DType::I64, site)?;
-        match self.node(value) {
-            Node::Size(size) => return Ok(size.clone()),
-            // As many as a mask selects.
-            Node::Reduce { op: ReduceOp::Sum, operand, axes, .. }
-                if self.dtype(*operand) == DType::Bool && axes.len() == self.written(*operand).rank() =>
-            {
-                let mask = self.try_reshape(*operand, &[None], site)?;
-                return self.count_of(mask, site);
-            }
-            Node::Constant(Scalar::I64(number @ 0..)) => return Ok(Dim::constant(*number)),
-            Node::Constant(Scalar::I64(number)) => {
-                return Err(Problem::NegativeSize { axis: 0, size: self.size(&Dim::constant(*number)) });
-            }
-            _ => {}
+        if let Node::Constant(Scalar::I64(number @ ..0)) = self.node(value) {
+            return Err(Problem::NegativeSize { axis: 0, size: self.size(&Dim::constant(*number)) });
+        }
+        if let Some(size) = self.as_known_size(value, MAX_TERMS, site)? {
+            return Ok(size);
         }
         if self.symbols.is_full() {
             return Err(Problem::TooLarge);
         }
         Ok(Dim::symbol(self.symbols.decided(SymbolKind::Computed(value), value, site)))
+    }
+
+    /// Returns a computed integer as an expression of sizes that have symbols already, so that `arange(m.sum() + 1)` fits what m
+    /// selects. `most` bounds the number of operations.
+    fn as_known_size(&mut self, value: ExprId, most: usize, site: Site) -> Result<Option<Dim>, Problem> {
+        Ok(match self.node(value) {
+            Node::Size(size) => Some(size.clone()),
+            Node::Constant(Scalar::I64(number)) => Some(Dim::constant(*number)),
+            // As many as a mask selects.
+            Node::Reduce { op: ReduceOp::Sum, operand, axes, .. }
+                if self.dtype(*operand) == DType::Bool && axes.len() == self.written(*operand).rank() =>
+            {
+                let mask = self.try_reshape(*operand, &[None], site)?;
+                Some(self.count_of(mask, site)?)
+            }
+            Node::Elementwise { op, operands } if most > 0 && operands.len() == 2 => {
+                let (op, left, right) = (*op, operands[0], operands[1]);
+                if !matches!(op, Op::Add | Op::Subtract | Op::Maximum) {
+                    return Ok(None);
+                }
+                let Some(left) = self.as_known_size(left, most - 1, site)? else { return Ok(None) };
+                let Some(right) = self.as_known_size(right, most - 1, site)? else { return Ok(None) };
+                // What would overflow is computed in the run.
+                match op {
+                    Op::Add => left.add(&right).ok(),
+                    Op::Subtract => left.sub(&right).ok(),
+                    // A symbol is 0 or more.
+                    _ if left.as_symbol().is_some()
+                        && right.as_constant().is_some_and(|least| least <= 0) =>
+                    {
+                        Some(left)
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        })
     }
 
     /// Returns the positions of the elements that are not zero, along each axis: NumPy's `nonzero`.

@@ -16,6 +16,7 @@ use crate::ids::{ExprId, LoopId};
 use crate::problem::Problem;
 use crate::shape::Shape;
 use smallvec::SmallVec;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The most loops that stand in one another.
@@ -462,14 +463,24 @@ impl Graph {
         fits.map_err(|()| differs(self))
     }
 
-    /// Returns the mistakes of sizes that would differ from step to step of a loop.
-    pub(super) fn decided_in_steps(&self) -> Vec<Mistake> {
+    /// Returns the mistakes of sizes that would differ from step to step of a loop. Selected elements that are only read as
+    /// elements of all, as by `x.at[m].set(x[m] * 2)`, are not needed, and neither is their number.
+    pub(super) fn decided_in_steps(&self, needed: &[bool]) -> Vec<Mistake> {
         if self.loops == 0 || !self.symbols.has_decided() {
             return Vec::new();
         }
         let around = loops_around(self.entries.iter().map(|entry: &Entry| &entry.node));
-        let is_in_step =
-            |info: &&SymbolInfo| info.kind.decided_by().is_some_and(|expr| !around[expr.index()].is_empty());
+        let entries = self.entries.iter().zip(needed).filter(|(_, needed)| **needed);
+        let mut deciding: HashSet<ExprId> = entries.flat_map(|(entry, _)| self.deciding(entry)).collect();
+        let is_needed =
+            |expr: Option<ExprId>| expr.is_none_or(|expr| needed.get(expr.index()) == Some(&true));
+        let demanded = self.obligations.iter().filter(|obligation| is_needed(obligation.origin));
+        let demanded = demanded.flat_map(|obligation| obligation.demand.symbols());
+        deciding.extend(demanded.filter_map(|symbol| self.symbols.kind(symbol)?.decided_by()));
+        let is_in_step = |info: &&SymbolInfo| {
+            let expr = info.kind.decided_by().filter(|expr| deciding.contains(expr));
+            expr.is_some_and(|expr| !around[expr.index()].is_empty())
+        };
         let decided = self.symbols().iter().filter(is_in_step);
         decided.map(|info| self.mistake(Problem::DecidedInStep, None, &[], info.site)).collect()
     }

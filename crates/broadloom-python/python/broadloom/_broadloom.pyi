@@ -5,7 +5,6 @@ import numpy as np
 from typing_extensions import disjoint_base
 
 VERSION: str
-NOTHING_CHOSEN: int
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -28,6 +27,8 @@ class Value:
     @property
     def _numbers(self) -> list[str]: ...
     def _is_same(self, other: Value) -> bool: ...
+    @property
+    def _is_decided(self) -> bool: ...
 
 @final
 class Trace:

@@ -3,25 +3,19 @@
 A change adds a line to the program that makes a new value, `x.at[1:-1].set(v)`, and the array takes its name.
 """
 
-import functools
 import operator
 
 import numpy as np
 
 from ._attempt import check_change, root_of
-from ._broadloom import NOTHING_CHOSEN, Value
+from ._broadloom import Value
 from ._errors import DTypeError, ProgramError, ShapeError, TracingError
 from ._index import (
-    at, cast, check_cast, converted, has_axis, has_dots, has_lazy, has_moving, is_array, is_basic, is_known, is_mask, positions, rank,
-    stacked, with_places, without_leading, write_mask,
+    at, cast, check_cast, has_axis, has_dots, has_lazy, has_moving, is_array, is_basic, is_known, is_mask, positions, rank, stacked,
+    with_ends, with_places, without_leading, write_mask,
 )  # fmt: skip
 from ._moving import moving
 from ._special import check_order, lazy, reshape
-
-_MASKED = (
-    "the size of `x[mask]` depends on the data: while a function is traced, apply functions of single elements "
-    "to it, reduce it, or write it to the same mask, `x[mask] = f(x[mask])`; otherwise write `np.where(mask, a, b)`"
-)
 
 
 class Changing(Value):
@@ -49,20 +43,20 @@ class Changing(Value):
         return made
 
     def __getitem__(self, index):
-        index = as_mask(index)
+        index = as_mask(self, index)
         if has_moving(index):
             part, rest = moving(self, index)
             return part if rest is None else part[rest]
         if isinstance(index, (bool, np.bool_)):
             return self._all_or_none(index).copy()
         if is_mask(index):
-            return Masked(self.copy(), index)
+            return self._trace.index(self, lazy(self._trace, index))
         beside = _mask_beside(self, index)
         if beside is not None:
             part, mask, place = beside
-            return Masked(part.copy(), mask, place)
-        if has_masked(index):
-            return chosen_by_masked(self, index)
+            chosen = part[mask]
+            return np.moveaxis(chosen, 0, place).copy() if place else chosen
+        index = with_ends(self, index)
         if isinstance(index, tuple) and any(map(is_known, index)):
             index = positions(self._trace, index)
         is_view, index = is_basic(index), with_places(index)
@@ -71,7 +65,7 @@ class Changing(Value):
         return self._trace.index(self, index)
 
     def __setitem__(self, index, value):
-        index = as_mask(index)
+        index = as_mask(self, index)
         if has_moving(index):
             part, rest = moving(self, index)
             part[... if rest is None else rest] = value
@@ -87,11 +81,7 @@ class Changing(Value):
             part, mask, place = beside
             _set_masked(part, mask, value, place)
             return
-        if has_masked(index):
-            write_chosen_by_masked(self, index, value)
-            return
-        if isinstance(value, Masked):
-            raise ProgramError(_MASKED)
+        index = with_ends(self, index)
         if not is_basic(index):
             self._store(at(self, self._items(positions(self._trace, with_places(index))), cast(self, value)))
             return
@@ -190,8 +180,6 @@ def replace(array, made, shown, casting="same_kind"):
     """Writes a result to all elements of an array, as NumPy's operators in place do. Returns the array."""
     if not isinstance(made, Value):
         made = lazy(array._trace, made)
-    if isinstance(made, Masked):
-        raise ProgramError(_MASKED)
     check_cast(made.dtype, array.dtype, shown, casting)
     if made.ndim > array.ndim:
         raise ShapeError(
@@ -201,6 +189,8 @@ def replace(array, made, shown, casting="same_kind"):
     if made.dtype != array.dtype:
         made = made.astype(array.dtype)
     if made._type != array._type:
+        if made.ndim == array.ndim and any(getattr(size, "_is_decided", False) for size in made.shape):
+            made = made._trace.call("rebind", (made, *array.shape), {})
         made = at(array, "...", made)
     array._store(made)
     return array
@@ -216,16 +206,13 @@ def ufunc_at(ufunc, array, index, *operands):
     """`np.add.at(x, i, v)`, which counts each of equal positions."""
     name = f"np.{ufunc.__name__}.at"
     _check_is_lazy(f"{ufunc.__name__}.at", array)
-    index = as_mask(index)
-    if not has_masked(index) and (is_mask(index) or is_basic(index)):
+    index = as_mask(array, index)
+    if is_mask(index) or is_basic(index):
         made = ufunc(array[index], *operands)
         check_cast(made.dtype, array.dtype, name)
         array[index] = made
         return
     method = _ACCUMULATED.get(ufunc)
-    if method is not None and has_masked(index) and len(operands) == 1:
-        write_chosen_by_masked(array, index, operands[0], method)
-        return
     if method is None or len(operands) != 1:
         raise TracingError(
             f"`{name}` is not supported at positions, which may be equal: only `add`, `subtract`, `multiply`, `divide`, "
@@ -262,19 +249,41 @@ def write_out(out, compute, where=True, casting="same_kind"):
 # Masks ---------------------------------------------------------------------------------------------------------------
 
 
-def as_mask(index):
-    """An index in which a mask stands for its positions, `x[np.nonzero(mask)]`, and the only item for itself."""
+def as_mask(array, index):
+    """An index in which a mask stands for its positions, which `np.nonzero(mask)` returned: they need not be known to choose by it."""
     items = index if isinstance(index, tuple) else (index,)
-    first = items[0] if items else None
-    if isinstance(first, Masked):
-        axes = range(first.mask.ndim)
-        found = [(item.axis, item.name) for item in items[: len(axes)] if isinstance(item, Masked)]
-        if found == [(axis, first.name) for axis in axes]:
-            items = (first.mask, *items[len(axes) :])
-    alone = [item for item in items if isinstance(item, Masked)]
-    if len(alone) == 1 and len(items) > 1 and alone[0].axis == 0 and alone[0].mask.ndim == 1:
-        items = tuple(item.mask if item is alone[0] else item for item in items)
+    arrays = [item for item in items if isinstance(item, Value) and not getattr(item, "_is_size", False) or is_known(item)]
+    mask = _mask_of(arrays[0]) if arrays else None
+    # Positions of other arrays are beside these, one by one.
+    if mask is None or len(arrays) != mask.ndim or any(_mask_of(item, axis) is not mask for axis, item in enumerate(arrays)):
+        return index[0] if isinstance(index, tuple) and len(index) == 1 else index
+    place = next(number for number, item in enumerate(items) if item is arrays[0])
+    before, after = items[:place], items[place + mask.ndim :]
+    axis = sum(item is not None for item in before)
+    are_adjacent = all(item is array for item, array in zip(items[place:], arrays))
+    if has_dots(before) or not are_adjacent or not _has_sizes(array, axis, mask):
+        return index
+    items = (*before, mask, *after)
     return items[0] if len(items) == 1 else items
+
+
+def _mask_of(item, axis=0):
+    """The mask of which an item of an index is the positions along an axis, if it is, and has not changed since."""
+    name, mask, own = getattr(item, "_positions", None) or (None, None, None) if isinstance(item, Changing) else (None, None, None)
+    return mask if own == axis and name == item._name() else None
+
+
+def _has_sizes(array, first, mask):
+    """Whether the axes of an array from one on have the sizes of a mask."""
+    sizes = array.shape[first : first + mask.ndim]
+    return len(sizes) == mask.ndim and all(map(_is_same, sizes, mask.shape))
+
+
+def _is_same(size, other):
+    """Whether two sizes are equal in all calls."""
+    if isinstance(size, Value) and isinstance(other, Value):
+        return size._is_same(other)
+    return isinstance(size, int) and isinstance(other, int) and size == other
 
 
 def _mask_beside(array, index):
@@ -306,227 +315,32 @@ def _mask_beside(array, index):
 
 def _set_masked(array, mask, value, place=0):
     """Writes to the elements that a mask chooses, whose axis is the one at `place` of the value."""
-    mask = lazy(array._trace, mask)
-    rank = array.ndim - mask.ndim
-    if isinstance(value, Masked):
-        value.check_mask(mask, place)
-        made = value.elements
-        if made.dtype != array.dtype:
-            made = converted(made, array.dtype)
-        array._store(array._trace.call("where", (_wide(mask, rank), made, array), {}))
-        return
-    array._store(write_mask(array, mask, _same_for_all(cast(array, value), rank, place)))
+    mask, rank = lazy(array._trace, mask), array.ndim - np.ndim(mask)
+    value = _by_element(cast(array, value), rank, place)
+    if np.ndim(value) > rank:
+        value = _of_size(lazy(array._trace, value), array[mask].shape[0])
+    array._store(write_mask(array, mask, value))
 
 
-def _wide(mask, rank):
-    """A mask with as many axes of size 1 after its own."""
-    return mask[(...,) + (None,) * rank] if rank else mask
+def _of_size(value, count):
+    """A value with another size of its first axis: the call checks that it is the same."""
+    if _is_same(value.shape[0], count):
+        return value
+    return value._trace.call("rebind", (value, count, *(None,) * (value.ndim - 1)), {})
 
 
-def _same_for_all(value, rank, place=0):
-    """A value of which each element that a mask chooses gets the same, which has this many axes. The axis of these elements is
-    at `place` among them."""
+def _by_element(value, rank, place):
+    """A value with the axis of the elements that a mask chooses in front, if it has that axis. It stands at `place` among `rank`
+    others."""
     own = np.ndim(value) - (rank - place) - 1
-    if own >= 0 and not (isinstance(value.shape[own], int) and value.shape[own] == 1):
-        raise TracingError(
-            "the values beside a mask are one for each element that it chooses, whose number is not known: write "
-            "`x[mask] = y[mask]` with `y` in the shape of `x`, or `np.where(mask, y, x)`"
-        )
-    return without_leading(value[(slice(None),) * own + (0,)] if own >= 0 else value, rank)
-
-
-class Masked(np.lib.mixins.NDArrayOperatorsMixin):
-    """The elements that a mask chooses: `x[mask]`. It holds an element for each of the mask, chosen or not."""
-
-    __array_priority__ = 2000
-    _refused_result = _MASKED
-    # The axis along which these are the positions of the mask, if they are.
-    axis = None
-
-    def __init__(self, elements, mask, place=0):
-        self.elements = elements
-        # The number of axes in front of that of the elements; the first axes of `elements` are those of the mask.
-        self.place = place
-        self.mask = lazy(elements._trace, mask)
-        self.name = self.mask._name()
-        write_mask(elements, self.mask, elements.dtype.type(0).item())  # Checks that the shapes fit.
-
-    @property
-    def dtype(self):
-        """The dtype of the elements."""
-        return self.elements.dtype
-
-    @property
-    def _trace(self):
-        return self.elements._trace
-
-    def check_mask(self, mask, place=0):
-        """Checks that another mask chooses the same elements, along the same axis."""
-        if mask._name() != self.name or place != self.place:
-            raise TracingError(
-                "`x[mask]` is used beside another mask: both sides need the same mask, or write `np.where(mask, a, b)`"
-            )
-
-    def _with(self, elements):
-        made = Masked.__new__(Masked)
-        made.elements, made.mask, made.name, made.place = elements, self.mask, self.name, self.place
-        return made
-
-    def astype(self, dtype, **kwargs):
-        """Convert the elements."""
-        return self._with(self.elements.astype(dtype))
-
-    def copy(self, order="C"):
-        """The elements themselves: nothing changes them."""
-        return self
-
-    def _operand(self, other):
-        if isinstance(other, Masked):
-            other.check_mask(self.mask, self.place)
-            return other.elements
-        if np.ndim(other) > (0 if self.place else self.elements.ndim - self.mask.ndim):
-            raise TracingError(
-                "an array is combined with `x[mask]`, whose number of elements is not known: index it by the same "
-                "mask, `y[mask]`, or write `np.where(mask, a, b)`"
-            )
-        return other
-
-    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        out = kwargs.pop("out", None)
-        if method == "at" and isinstance(inputs[0], Changing):
-            ufunc_at(ufunc, *inputs)
-            return None
-        if method != "__call__" or ufunc.signature is not None or (out is not None and out[0] is not self):
-            raise ProgramError(_MASKED)
-        made = ufunc(*map(self._operand, inputs), **kwargs)
-        if out is not None:
-            # `x[mask] += v` changes the elements, which the same statement then writes to the mask.
-            check_cast(made.dtype, self.dtype, f"np.{ufunc.__name__}")
-            self.elements, self.axis = made.astype(self.dtype), None
-            return self
-        return tuple(map(self._with, made)) if isinstance(made, tuple) else self._with(made)
-
-    def __array_function__(self, function, types, args, kwargs):
-        if function in _OF_ELEMENTS:
-            operands = [self._operand(item) if item is not None else None for item in args]
-            return self._with(function(*operands, **{name: self._operand(item) for name, item in kwargs.items()}))
-        if function is np.take and len(args) == 2 and isinstance(args[0], Value) and kwargs in ({}, {"axis": 0}):
-            table = args[0] if kwargs else np.ravel(args[0])
-            return chosen_by_masked(table, args[1])
-        if function not in _REDUCTIONS or not args or args[0] is not self:
-            raise ProgramError(_MASKED)
-        return self._reduced(function, *args[1:], **kwargs)
-
-    def _reduced(self, function, axis=None, **kwargs):
-        if axis is not None or kwargs.keys() - {"initial"}:
-            raise ProgramError(_MASKED)
-        mask = _wide(self.mask, self.elements.ndim - self.mask.ndim)
-        if function not in (np.max, np.min) or "initial" in kwargs:
-            return function(self.elements, where=mask, **kwargs)
-        reduced = function(self.elements, where=mask, initial=_worst(function, self.dtype))
-        # Of no elements there is none, so that something is taken where nothing is.
-        found = np.any(np.broadcast_to(mask, self.elements.shape))
-        nothing = self._trace.call("zeros", ((1,),), {"dtype": reduced.dtype})
-        return np.where(found, reduced, nothing[np.where(found, 0, NOTHING_CHOSEN)])
-
-    @property
-    def size(self):
-        """The number of elements that the mask chooses."""
-        return np.sum(self.mask)
-
-    @property
-    def ndim(self):
-        """The number of axes."""
-        return self.elements.ndim - self.mask.ndim + 1
-
-    def __getattr__(self, name):
-        function = {f.__name__: f for f in _REDUCTIONS}.get(name)
-        if function is None:
-            if name.startswith("__"):
-                raise AttributeError(name)
-            raise ProgramError(_MASKED)
-        return functools.partial(self._reduced, function)
-
-    def positions(self, mask):
-        """The elements as positions: those that the mask leaves out are 0, for they may be outside of an axis."""
-        self.check_mask(mask)
-        return np.where(self.mask, self.elements, 0).astype(self.dtype)
-
-    def _refuse(self, *args, **kwargs):
-        raise ProgramError(_MASKED)
-
-    def __getitem__(self, index):
-        if self.axis is not None:
-            raise ProgramError(
-                "positions of `np.nonzero(c)` or `np.flatnonzero(c)` are indices as they are: write `x[c, 0]` with the "
-                "condition itself, or `np.where(c, a, b)`"
-            )
-        raise ProgramError(_MASKED)
-
-    __setitem__ = __iter__ = __len__ = __bool__ = __array__ = __float__ = __int__ = _refuse
-
-
-def has_masked(index):
-    """Whether `x[mask]` is an index, or among its items."""
-    return any(isinstance(item, Masked) for item in (index if isinstance(index, tuple) else (index,)))
-
-
-def _masked_items(index):
-    """The leading items `i[mask]` of an index, their positions, and the other items."""
-    items = index if isinstance(index, tuple) else (index,)
-    count = next((number for number, item in enumerate(items) if not isinstance(item, Masked)), len(items))
-    if has_masked(items[count:]) or not is_basic(items[count:]) or not count:
-        raise ProgramError(_MASKED)
-    first = items[0]
-    if any(item.elements.ndim != first.mask.ndim for item in items[:count]):
-        raise ProgramError(_MASKED)
-    return first, [item.positions(first.mask) for item in items[:count]], items[count:]
-
-
-def chosen_by_masked(array, index):
-    """`table[i[mask]]`: the elements at the positions that the mask chooses."""
-    first, places, others = _masked_items(index)
-    return first._with(array[(*places, *others)])
-
-
-def write_chosen_by_masked(array, index, value, method="set"):
-    """`table[i[mask]] = v` and `np.add.at(table, i[mask], v)`: what the mask leaves out goes to a row after the last one,
-    which is dropped."""
-    first, places, others = _masked_items(index)
-    part = array[(*(slice(None),) * len(places), *others)] if others else array
-    rank, trace = part.ndim - len(places), array._trace
-    if isinstance(value, Masked):
-        value.check_mask(first.mask)
-        value = value.elements
-    elif method == "set":
-        value = _same_for_all(cast(part, value), rank)
-    elif isinstance(value, (int, float, Value)):
-        value = _same_for_all(value, rank) if np.ndim(value) else value
-    else:
-        value = _same_for_all(np.asarray(value), rank)
-    if method == "set":
-        value = cast(part, value)
-    # A position outside of the axis is an error here, and a negative one counts from its end.
-    along = [np.take(trace.call("arange", (size,), {}), place) for size, place in zip(part.shape, places)]
-    rows = part.shape[0]
-    along[0] = np.where(first.mask, along[0], rows)
-    spare = trace.call("zeros", ((1, *part.shape[1:]),), {"dtype": part.dtype})
-    longer = trace.call("concatenate", ((part, spare),), {"axis": 0})
-    part[...] = at(longer, longer._items(tuple(along)), value, method)[:rows]
-
-
-def _worst(function, dtype):
-    """The value that each other one replaces as the largest or the smallest."""
-    if dtype.kind == "b":
-        return function is np.min
-    if dtype.kind == "f":
-        return -np.inf if function is np.max else np.inf
-    limits = np.iinfo(dtype)
-    return int(limits.min if function is np.max else limits.max)
-
-
-_OF_ELEMENTS = {np.clip, np.round, np.around, np.nan_to_num, np.where, np.fix, np.sinc}
-_REDUCTIONS = (np.sum, np.prod, np.mean, np.max, np.min, np.any, np.all, np.var, np.std)
+    if own < 0:
+        return without_leading(value, rank)
+    size = value.shape[own]
+    if isinstance(size, int) and size == 1:
+        return without_leading(value[(slice(None),) * own + (0,)], rank)
+    value = without_leading(value, rank + 1)
+    value = value[(None,) * (rank + 1 - np.ndim(value))]
+    return np.moveaxis(value, place, 0) if place else value
 
 
 # `x.flat` ------------------------------------------------------------------------------------------------------------
@@ -676,12 +490,13 @@ def _put_along_axis(arr, indices, values, axis=-1):
 
 def _place(arr, mask, vals):
     _check_is_lazy("place", arr)
-    if np.size(vals) != 1:
-        raise TracingError(
-            "`np.place` writes the values one after the other to as many elements as the mask chooses, whose number is not "
-            "known: write `np.copyto(x, values, where=mask)` with values in the shape of `x`"
-        )
-    arr[lazy(arr._trace, mask).astype(bool)] = np.ravel(vals)[0]
+    mask = lazy(arr._trace, mask).astype(bool)
+    vals = np.ravel(stacked(arr._trace, vals) if has_lazy(vals) else vals)
+    if vals.shape[0] != 1:
+        # The values repeat.
+        count = arr[mask].shape[0]
+        vals = np.take(vals, arr._trace.call("arange", (count,), {}) % vals.shape[0])
+    arr[mask] = vals
 
 
 CHANGES = {

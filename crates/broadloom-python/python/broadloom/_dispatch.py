@@ -11,6 +11,7 @@ from ._change import ufunc_at, write_out
 from ._errors import DTypeError, ProgramError, TracingError
 from ._pieces import FUNCTIONS
 from ._refuse import linalg, with_static
+from ._selected import SELECTED
 from ._special import REFUSED, SPECIAL, check_order, flag, number, plain, trace_of, written
 
 # By identity: a ufunc of another library may have the name of one of NumPy's, and compute something else.
@@ -134,10 +135,11 @@ _SPREADS = {np.var, np.std, np.nanvar, np.nanstd}
 
 def apply_function(function, args, kwargs, array):
     """Records a call of a function of NumPy's that is not a ufunc; `array` is a lazy array that it got, or `like=`."""
-    special = SPECIAL.get(function) or FUNCTIONS.get(function)
-    made = NotImplemented if special is None else special(*args, **kwargs)
-    if made is not NotImplemented:
-        return made
+    for table in (SELECTED, SPECIAL, FUNCTIONS):
+        special = table.get(function)
+        made = NotImplemented if special is None else special(*args, **kwargs)
+        if made is not NotImplemented:
+            return made
     name = written(function)
     reason = REFUSED.get(name) or REFUSED.get(name.rpartition(".")[0])
     if reason is None and name.startswith("np.linalg."):
@@ -210,7 +212,7 @@ _WITHOUT_EFFECT = {"subok", "like", "copy", "overwrite_input"}
 # Parameters that are numbers or positions, and not operands with a dtype.
 _PLAIN = {
     "axis", "axis1", "axis2", "axes", "n", "k", "offset", "decimals", "shift", "bins", "num", "N", "M",
-    "window_shape", "repeats", "shape", "minlength", "edge_order", "kth", "pad_width", "reps", "source", "destination",
+    "window_shape", "repeats", "shape", "edge_order", "kth", "pad_width", "reps", "source", "destination",
     "indices_or_sections",
 }  # fmt: skip
 # Parameters whose default does not say that they are true or false, or a number.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ._broadloom import Value
-from ._errors import DTypeError, ShapeError
+from ._errors import DTypeError, ProgramError, ShapeError
 from ._special import lazy
 
 
@@ -53,6 +53,39 @@ def is_moving(item):
 
 def has_moving(index):
     return any(map(is_moving, index if isinstance(index, tuple) else (index,)))
+
+
+def is_computed(item):
+    """Whether an item is an integer that is computed, such as `m.sum()`."""
+    return isinstance(item, Value) and not getattr(item, "_is_size", False) and not item.ndim and item.dtype.kind in "iu"
+
+
+def with_ends(array, index):
+    """An index whose ranges have ends within their axes, as NumPy understands them, where one is an integer that is computed."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    has_end = [isinstance(item, slice) and (is_computed(item.start) or is_computed(item.stop)) for item in items]
+    if not any(has_end):
+        return index
+    used = sum(item.ndim if is_mask(item) else item is not None and item is not Ellipsis for item in items)
+    axis = 0
+    for number, item in enumerate(items):
+        if has_end[number]:
+            if item.step not in (None, 1):
+                raise ProgramError("the ends of a range with a step are not known: write `x[:k][::2]`")
+            size = array.shape[axis]
+            start = 0 if item.start is None else _end(array._trace, item.start, size)
+            stop = item.stop if item.stop is None else np.maximum(_end(array._trace, item.stop, size), start)
+            items[number] = slice(start, stop)
+        axis += array.ndim - used if item is Ellipsis else item.ndim if is_mask(item) else item is not None
+    return tuple(items) if isinstance(index, tuple) else items[0]
+
+
+def _end(trace, end, size):
+    """An end of a range: a negative one counts from the end of the axis, and none lies outside of it."""
+    if isinstance(end, (int, np.integer)) and isinstance(size, int):
+        return max(int(end) + size, 0) if end < 0 else min(int(end), size)
+    end = converted(lazy(trace, end), np.dtype(np.int64))
+    return np.clip(np.where(end < 0, end + size, end), 0, size)
 
 
 def has_dots(index):
@@ -152,4 +185,4 @@ def is_array(item):
 
 def write_mask(array, mask, value):
     mask = lazy(array._trace, mask)
-    return array._trace.around(f"{array._name()}.at[{mask._name()}].set(", value, ")")
+    return at(array, array._items(mask), value)

@@ -5,14 +5,16 @@ import functools
 import numpy as np
 
 from . import _refuse
-from ._attempt import innermost
+from ._attempt import innermost, refusal
 from ._broadloom import Value
-from ._change import CHANGES, Changing, Masked, in_place
+from ._change import CHANGES, Changing, in_place
 from ._dispatch import apply_function, apply_ufunc, function_with_out, ufunc_with_out
 from ._errors import Error, TracingError
-from ._found import FOUND
 from ._special import check_casting, check_order, plain, ravel, reshape
 from ._views import arranged, as_view, opaque
+
+
+DECIDED = "the data decide this size, which is known only when the kernel runs"
 
 
 def _infix(operator):
@@ -61,12 +63,14 @@ class Array(Changing, _Arithmetic):
     It stands for an argument, or for what was computed of arguments, while a function is traced.
     """
 
-    __slots__ = ("_attempt", "_root")
+    __slots__ = ("_attempt", "_positions", "_root")
     __array_priority__ = 1000
 
     def __init__(self, trace, name):
         # The steps of a loop in which it is made, and the identity of the array of which it is a view.
         self._attempt, self._root = innermost(), None
+        # The name, the mask and the axis of positions that `np.nonzero` returned.
+        self._positions = None
 
     __matmul__, __rmatmul__ = _infix("@")
     __and__, __rand__ = _infix("&")
@@ -86,7 +90,9 @@ class Array(Changing, _Arithmetic):
 
     __bool__ = _refuse.elements("`if`, `and`, `or` and `while` ask for them", "write `(a < x) & (x < b)` for conditions of elements")
     __float__ = _refuse.elements("`float()` asks for them", "write `.astype(float)`, NumPy's functions instead of `math`")
-    __int__ = _refuse.elements("`int()` asks for them", "write `.astype(int)`")
+    __int__ = _refuse.elements(
+        "`int()` asks for them", "write `.astype(int)`, or the number itself where a size is expected, `np.zeros(n)`, `x[:n]`"
+    )
     __contains__ = _refuse.elements("`in` asks for them", "write `(x == value).any()`")
     __complex__ = _refuse.elements("`complex()` asks for them")
     __index__ = _refuse.elements("an index or `range` asks for them, unless the argument is static: `@bl.jit(static=\"name\")`")
@@ -113,6 +119,8 @@ class Array(Changing, _Arithmetic):
         size = self.shape[0]
         if isinstance(size, int):
             return size
+        if size._is_decided:
+            raise refusal(TracingError(f"{DECIDED}: write `x.shape[0]` instead of `len(x)`"))
         self._trace.needs_sizes()
         raise TracingError("the size is not known while the function is traced: write `x.shape[0]` instead of `len(x)`")
 
@@ -186,6 +194,10 @@ class Array(Changing, _Arithmetic):
         """All elements along one axis."""
         return ravel(self, order)
 
+    def compress(self, condition, axis=None, out=None):
+        """The elements along an axis at which a condition holds."""
+        return np.compress(condition, self, axis, out=out)
+
     def dot(self, other, out=None):
         """The product of matrices or vectors."""
         return np.dot(self, other, out=out)
@@ -222,8 +234,6 @@ class Array(Changing, _Arithmetic):
         return _refuse.text(self, lambda value: format(repr(value), form), "a text")
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        if any(isinstance(operand, Masked) for operand in inputs):
-            return NotImplemented  # It knows what to do with a lazy array beside it.
         out = kwargs.pop("out", None)
         if out is None:
             return apply_ufunc(ufunc, method, inputs, kwargs)
@@ -232,12 +242,6 @@ class Array(Changing, _Arithmetic):
     def __array_function__(self, function, types, args, kwargs):
         if function in CHANGES:
             return CHANGES[function](*args, **kwargs)
-        if function in FOUND and len(args) == 1 and isinstance(args[0], Value):
-            return FOUND[function](args[0])
-        # NumPy asks only some of the arguments, and not the indices of `take`.
-        masked = next((item for item in args if isinstance(item, Masked)), None)
-        if masked is not None:
-            return masked.__array_function__(function, types, args, kwargs)
         made = function_with_out(function, args, kwargs)
         if made is not None:
             return made
@@ -268,6 +272,8 @@ class Size(_Arithmetic):
     _is_size = True
 
     def _unknown(self, *args, **kwargs):
+        if self._is_decided:
+            raise refusal(TracingError(f"{DECIDED}: compute with it, use it as a size, or choose by `np.where(n > 3, a, b)`"))
         # The exception may not arrive: NumPy replaces it by its own, and code of the user may catch it.
         self._trace.needs_sizes()
         raise TracingError("a size is not known while the function is traced for all sizes")
@@ -285,7 +291,8 @@ class Size(_Arithmetic):
 
     def __repr__(self):
         # A text of a size may be a name or a key, so that the function is traced with the numbers.
-        self._trace.needs_sizes()
+        if not self._is_decided:
+            self._trace.needs_sizes()
         return f"Size({self._type})"
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):

@@ -16,12 +16,13 @@ from ._attempt import shared
 from ._broadloom import Function, Value
 from ._change import Changing
 from ._derived import Derived
-from ._index import has_lazy, stacked
+from ._index import has_lazy, is_computed, stacked
 from ._errors import DTypeError, TracingError
 from ._frames import is_foreign
 from ._over import over
 from ._pieces import Grid, linspace
 from ._refuse import with_static
+from ._selected import arange
 from ._special import check_order
 from ._steps import MAX_UNROLLED, each, while_holds
 from ._syntax import EACH, OVER, WHILE, rewritten
@@ -63,7 +64,7 @@ class Names:
         }  # fmt: skip
         self.builtins = {
             **vars(builtins), "max": functools.partial(_extreme, "maximum", max),
-            "min": functools.partial(_extreme, "minimum", min), "__import__": self.imported,
+            "min": functools.partial(_extreme, "minimum", min), "len": _length, "__import__": self.imported,
             EACH: functools.partial(each, self), WHILE: functools.partial(while_holds, self), OVER: over,
         }  # fmt: skip
 
@@ -181,6 +182,12 @@ def _extreme(name, plain, *args, **kwargs):
     return best
 
 
+def _length(obj, /):
+    """`len`, which may be a size that the data decide."""
+    size = obj.shape[0] if isinstance(obj, Changing) and obj.ndim else None
+    return size if getattr(size, "_is_decided", False) else len(obj)
+
+
 class _Arrays(type):
     """The class of `np.ndarray` in traced functions: lazy arrays are instances of it."""
 
@@ -273,6 +280,10 @@ class _Numpy:
         if not has_lazy(list(args)) and not has_lazy(list(kwargs.values())):
             return np.arange(*args, dtype=dtype, **kwargs)
         kwargs.pop("like", None)
+        if any(map(is_computed, args)) and not kwargs:
+            made = arange(self._trace, args, dtype)
+            if made is not NotImplemented:
+                return made
         if dtype is not None:
             kwargs["dtype"] = np.dtype(dtype)
         try:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ._broadloom import Value
-from ._index import has_lazy
+from ._index import has_lazy, is_computed
 from ._errors import ArgumentError, ShapeError, TracingError
 
 
@@ -26,7 +26,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
         place = place - (a < edges[place])
         place = place + ((a >= edges[place + 1]) & (place != count - 1))
     inside = (a >= first) & (a <= last)
-    sums = np.bincount(np.where(inside, place, 0), np.where(inside, weights, 0), minlength=count)
+    counted = {"weights": np.where(inside, weights, 0), "minlength": count}
+    sums = a._trace.call("bincount", (np.where(inside, place, 0),), counted)
     if density:
         return sums / np.diff(edges) / sums.sum(), edges
     return sums.astype(weights.dtype), edges
@@ -36,6 +37,8 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     """`np.linspace` between numbers that are known only when the kernel is called."""
     if any(np.ndim(end) for end in (start, stop)) or axis:
         raise TracingError("`np.linspace` between arrays is not traced: write `start + (stop - start) * np.linspace(0, 1, n)`")
+    if is_computed(num):
+        num = num._trace.call("as_size", (num,), {})
     if not isinstance(num, (int, np.integer)) and not getattr(num, "_is_size", False):
         raise TracingError("the number of elements of `np.linspace` is not known: pass it as a static argument or a size")
     trace = next(value._trace for value in (start, stop, num) if isinstance(value, Value))
@@ -78,9 +81,7 @@ def ix_(*args):
             item = np.asarray(item)
             item = item.nonzero()[0] if item.dtype == bool else item
         elif item.dtype == bool:
-            raise TracingError(
-                "the size of `np.ix_(mask, ..)` depends on the data: write `np.where(rows[:, None] & columns, v, x)` with masks"
-            )
+            item = item.nonzero()[0]
         if item.ndim != 1:
             raise ShapeError("`np.ix_` takes arrays of one axis")
         made.append(item[(None,) * number + (slice(None),) + (None,) * (len(args) - 1 - number)])

@@ -126,6 +126,6 @@ def as_view(function, args, kwargs, made):
         rest = dict(kwargs)
         rest.pop("indices_or_sections", None)
         return _split(array, made, _AXES_OF_SPLIT[function](array, *args[2:], **rest))
-    if function is np.where and made.ndim == 0:
+    if function is np.where and len(args) == 3 and made.ndim == 0:
         made._let_change()
     return opaque(array, made) if function in _OPAQUE else made

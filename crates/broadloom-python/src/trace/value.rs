@@ -101,7 +101,7 @@ impl Value {
         let trace = root(self.trace.bind(py));
         // A trace that is over has its conditions already.
         trace.get().session(py, |session| session.measure(&name)).ok();
-        shape(&trace, sizes)
+        shape(&trace, sizes, &format!("{name}.shape"))
     }
 
     /// The dtype of the elements.
@@ -123,6 +123,14 @@ impl Value {
     fn _is_same(&self, other: &Bound<'_, Value>) -> bool {
         let defined = self.place().defined.clone();
         defined == other.get().place().defined
+    }
+
+    /// Whether this is a size that the data decide: the value of `x[x > 0].shape[0]`.
+    #[getter]
+    fn _is_decided(&self, py: Python<'_>) -> PyResult<bool> {
+        let Defined::Size(size) = self.place().defined.clone() else { return Ok(false) };
+        let trace = root(self.trace.bind(py));
+        trace.get().session(py, |session| is_decided(&session.show(&size).to_string()))
     }
 
     /// The floats among the arguments of the function, if this is one of them or computed of them alone.
@@ -182,8 +190,8 @@ pub fn wrap<'py>(trace: &Bound<'py, Trace>, name: &str) -> PyResult<Bound<'py, P
     match trace.get().session(py, |session| session.get(name))? {
         Some(Defined::Tensor { .. } | Defined::Number(_)) => class(py, "Array")?.call1((trace, name)),
         Some(Defined::Literal(literal)) => literal_object(py, literal),
-        Some(Defined::Size(size)) => size_object(trace, &size),
-        Some(Defined::Sizes(sizes)) => Ok(shape(trace, &sizes)?.into_any()),
+        Some(Defined::Size(size)) => size_object(trace, &size, name),
+        Some(Defined::Sizes(sizes)) => Ok(shape(trace, &sizes, name)?.into_any()),
         Some(Defined::Several(count)) => {
             let mut results = Vec::with_capacity(count);
             for number in 0..count {
@@ -209,7 +217,13 @@ fn literal_object(py: Python<'_>, literal: Literal) -> PyResult<Bound<'_, PyAny>
     })
 }
 
-fn size_object<'py>(trace: &Bound<'py, Trace>, size: &Dim) -> PyResult<Bound<'py, PyAny>> {
+/// Whether the data decide a size of this text. No other name contains the mark.
+fn is_decided(text: &str) -> bool {
+    text.contains('@')
+}
+
+/// A size as Python's integer, or as a lazy size, which `expression` has too: the text of one that the data decide is no expression.
+fn size_object<'py>(trace: &Bound<'py, Trace>, size: &Dim, expression: &str) -> PyResult<Bound<'py, PyAny>> {
     let py = trace.py();
     if let Some(size) = size.as_constant() {
         return Ok(size.into_pyobject(py)?.into_any());
@@ -220,7 +234,8 @@ fn size_object<'py>(trace: &Bound<'py, Trace>, size: &Dim) -> PyResult<Bound<'py
         Some(name) => name,
         None => {
             let name = trace.get().fresh(py, None);
-            trace.get().run(py, &format!("let {name} = {text}"))?;
+            let expression = if is_decided(&text) { expression } else { &text };
+            trace.get().run(py, &format!("let {name} = {expression}"))?;
             trace.get().with(py, |state| state.sizes.insert(text, name.clone()));
             name
         }
@@ -228,8 +243,12 @@ fn size_object<'py>(trace: &Bound<'py, Trace>, size: &Dim) -> PyResult<Bound<'py
     class(py, "Size")?.call1((trace, name))
 }
 
-fn shape<'py>(trace: &Bound<'py, Trace>, sizes: &[Dim]) -> PyResult<Bound<'py, PyTuple>> {
-    let sizes: Vec<_> = sizes.iter().map(|size| size_object(trace, size)).collect::<PyResult<_>>()?;
+/// The sizes of an expression: those of a shape.
+fn shape<'py>(trace: &Bound<'py, Trace>, sizes: &[Dim], of: &str) -> PyResult<Bound<'py, PyTuple>> {
+    let sizes = sizes.iter().enumerate();
+    let sizes: Vec<_> = sizes
+        .map(|(axis, size)| size_object(trace, size, &format!("{of}[{axis}]")))
+        .collect::<PyResult<_>>()?;
     PyTuple::new(trace.py(), sizes)
 }
 

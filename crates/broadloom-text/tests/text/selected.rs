@@ -140,13 +140,28 @@ fn computed_sizes() {
     fails("x[:t.max()]", "past the end");
 }
 
+/// The number of elements differs from step to step, but nothing needs it: elements of all are computed, and those replaced at
+/// which the mask holds.
+#[test]
+fn steps_of_loops_change_selected_elements() {
+    let program = "for i in range(3) with y = x\n  next y = y.at[y > 0].set(y[y > 0] * 2)\nend\noutput z = y";
+    let graph = graph(&format!("{DECLARED}{program}"));
+    assert_round_trip(&graph);
+    let found = interpret(&graph, &inputs(), true).unwrap().remove(0);
+    let want = Array::new(&[6], &[24.0, -1.0, 40.0, 0.0, f64::NAN, 40.0]);
+    assert!(found.elements.iter().zip(&want.elements).all(|(have, want)| have.same(*want)), "{found:?}");
+}
+
 #[test]
 fn mistakes_name_the_masks() {
     let text = |program: &str| mistakes(&format!("{DECLARED}{program}"));
     let different = text("output y = x[m] + x[x > 0]");
     assert!(different.contains("`@k` on the left and `@k2` on the right"), "{different}");
-    let of_step = text("for i in range(3) with y = x\n  next y = y + len(unique(y))\nend\noutput z = y");
+    let of_step = text("for i in range(3) with y = x\n  next y = y + sort(y[y > 0])[0]\nend\noutput z = y");
     assert!(of_step.contains("differs from step to step of a loop"), "{of_step}");
+    // An extreme of selected elements needs one of them in each step.
+    let greatest = text("for i in range(3) with y = x\n  next y = y + y[y > 0].max()\nend\noutput z = y");
+    assert!(greatest.contains("differs from step to step of a loop"), "{greatest}");
 }
 
 #[test]

@@ -64,8 +64,8 @@ class Array:
     """An array that is computed when its elements are needed.
 
     Operations only note what is to be done. ``bool``, ``float``, ``int``, ``repr``, ``numpy.asarray``, DLPack, assignments
-    to positions and masks, and functions whose shapes depend on elements run one kernel for all that leads to an array, which
-    then keeps its elements.
+    to positions, and functions whose shapes depend on elements run one kernel for all that leads to an array, which then keeps
+    its elements. So does the shape of an array whose size depends on elements, such as ``x[x > 0]``.
     """
 
     __slots__ = ("_node",)
@@ -206,7 +206,8 @@ class Array:
     def __getitem__(self, key, /):
         items = key if isinstance(key, tuple) else (key,)
         if not all(_is_basic(item) for item in items):
-            return wrap(elements(self)[_for_numpy(items)])
+            items, arrays = _with_arrays(items, self.shape)
+            return call(_choose, self, *arrays, items=items)
         items, node = _explicit(items, self.shape), self._node
         # Other positions would be other kernels: loops over them compute the array once.
         if node.source is None or any(isinstance(item, int) for item in items):
@@ -224,6 +225,10 @@ class Array:
         is_range = all(item is None or item is Ellipsis or isinstance(item, slice) for item in items)
         if is_range and (self._node.source is not None or value._node.source is not None):
             self._node = call(_set, self, value, items=_explicit(items, self.shape))._node
+            return
+        if any(isinstance(item, bool) or (isinstance(item, Array) and item.dtype == bool) for item in items):
+            items, arrays = _with_arrays(items, self.shape)
+            self._node = call(_set_chosen, self, value, *arrays, items=items)._node
             return
         data = elements(self).copy()
         data[_for_numpy(items)] = elements(value)
@@ -309,9 +314,21 @@ def _for_numpy(items):
     return items if any(item is Ellipsis for item in items) else (*items, Ellipsis)
 
 
+def _with_arrays(items, shape):
+    """An index with arrays, as a hashable one in which they are texts, and the arrays. Integers beside them are arrays too: other
+    positions would be other kernels."""
+    is_kept = [item is None or item is Ellipsis or isinstance(item, slice) for item in items]
+    arrays = [
+        item if isinstance(item, Array) else wrap(np.asarray(item)) for item, is_it in zip(items, is_kept) if not is_it
+    ]
+    rest = iter(arrays)
+    items = _explicit([item if is_it else next(rest) for item, is_it in zip(items, is_kept)], shape)
+    return items, arrays
+
+
 def _explicit(items, shape):
-    """A basic index of an array of this shape, as a hashable one in which slices are triples within their axes."""
-    count = sum(item is not None and item is not Ellipsis for item in items)
+    """An index of an array of this shape, as a hashable one in which slices are triples within their axes, and arrays texts."""
+    count = sum(_axes_of(item) for item in items)
     if count > len(shape):
         raise OutOfRangeError(f"there are {count} indices for {len(shape)} axes")
     found, axis = [], 0
@@ -321,6 +338,9 @@ def _explicit(items, shape):
             found.append(Ellipsis)
         elif item is None:
             found.append(None)
+        elif isinstance(item, Array):
+            found.append("array")
+            axis += _axes_of(item)
         else:
             if isinstance(item, slice):
                 start, stop, step = item.indices(shape[axis])
@@ -335,12 +355,34 @@ def _explicit(items, shape):
     return tuple(found)
 
 
+def _axes_of(item):
+    """The number of axes of an array that an item of an index stands for."""
+    if isinstance(item, Array) and item.dtype == bool:
+        return item.ndim
+    return int(item is not None and item is not Ellipsis)
+
+
 def _slices(items):
     return tuple(slice(*item) if isinstance(item, tuple) else item for item in items)
 
 
 def _index(values, items):
     return values[0][_slices(items)]
+
+
+def _chosen(arrays, items):
+    arrays = iter(arrays)
+    return tuple(next(arrays) if isinstance(item, str) else item for item in _slices(items))
+
+
+def _choose(values, items):
+    return values[0][_chosen(values[1:], items)]
+
+
+def _set_chosen(values, items):
+    changed = values[0].copy()
+    changed[_chosen(values[2:], items)] = values[1]
+    return changed
 
 
 def _set(values, items):

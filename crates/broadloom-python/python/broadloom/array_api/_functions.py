@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._errors import ArgumentError, DTypeError
-from ._array import Array, arrays_of, call, checked, elements, wrap
+from . import _graph
+from ._array import Array, arrays_of, call, checked, wrap
 from ._creation import asarray
 from ._info import checked_dtype, isdtype
 
@@ -260,10 +261,14 @@ def reshape(x, /, shape, *, copy=None):
 
 
 def repeat(x, repeats, /, *, axis=None):
-    """Each element repeated; if the numbers of repeats are an array, it is read."""
+    """Each element repeated, as often as a number says, or a number for each."""
     if isinstance(repeats, Array):
-        return wrap(np.repeat(elements(x), elements(repeats), axis=axis))
+        return call(_repeat, checked(x), repeats, **_given(axis=_axes(axis)))
     return call("repeat", checked(x), repeats=operator.index(repeats), **_given(axis=_axes(axis)))
+
+
+def _repeat(values, axis=None):
+    return np.repeat(*values, axis=axis)
 
 
 def tile(x, repetitions, /):
@@ -290,7 +295,7 @@ def tensordot(x1, x2, /, *, axes=2):
     return call("tensordot", checked(x1), checked(x2), axes=axes)
 
 
-# Functions whose shapes depend on elements: they look at them, and NumPy computes them.
+# Functions of several results whose shapes depend on elements: one kernel computes all of them, when they are called.
 
 
 class UniqueAll(NamedTuple):
@@ -320,24 +325,28 @@ def nonzero(x, /):
     """The positions of the elements that are not zero, an array for each axis."""
     if not checked(x).ndim:
         raise ArgumentError("an array without axes has no positions")
-    return tuple(wrap(found) for found in np.nonzero(elements(x)))
+    return _several(np.nonzero, x)
+
+
+def _several(function, x):
+    return tuple(map(wrap, _graph.several(function, [checked(x)._node])))
 
 
 def unique_all(x, /):
     """The values that differ, with positions, inverse and counts."""
-    return UniqueAll(*map(wrap, np.unique_all(elements(x))))
+    return UniqueAll(*_several(np.unique_all, x))
 
 
 def unique_counts(x, /):
     """The values that differ, with counts."""
-    return UniqueCounts(*map(wrap, np.unique_counts(elements(x))))
+    return UniqueCounts(*_several(np.unique_counts, x))
 
 
 def unique_inverse(x, /):
     """The values that differ, and the place of each element among them."""
-    return UniqueInverse(*map(wrap, np.unique_inverse(elements(x))))
+    return UniqueInverse(*_several(np.unique_inverse, x))
 
 
 def unique_values(x, /):
     """The values that differ."""
-    return wrap(np.unique_values(elements(x)))
+    return call("unique_values", checked(x))

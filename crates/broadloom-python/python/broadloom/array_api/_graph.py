@@ -15,18 +15,26 @@ MAX_OPERATIONS = 128
 
 
 class Node:
-    """An array of known shape and dtype: with data, or with the operation that makes it."""
+    """An array of known dtype: with data, or with the operation that makes it."""
 
-    __slots__ = ("data", "dtype", "operations", "shape", "source")
+    __slots__ = ("_shape", "data", "dtype", "operations", "source")
 
     def __init__(self, shape, dtype, data, source, operations):
-        self.shape = shape
+        # None if the data decide it.
+        self._shape = shape
         self.dtype = dtype
         self.data = data
         # None, or the operation, the nodes that it takes and its static arguments; None only once there are data, so that
         # a thread that reads it needs no lock.
         self.source = source
         self.operations = operations
+
+    @property
+    def shape(self):
+        """The sizes of the axes. Where the data decide them, as of `x[x > 0]`, the elements are computed."""
+        if self._shape is None:
+            self._shape = self.evaluate().shape
+        return self._shape
 
     def evaluate(self):
         """The elements, which are computed once."""
@@ -68,13 +76,24 @@ def _apply(operation, values, statics):
 
 @functools.lru_cache(maxsize=4096)
 def _infer(operation, types, statics):
-    """The shape and the dtype of a result, by the rules of the text language."""
+    """The shape and the dtype of a result, by the rules of the text language; no shape if the data decide it."""
     values = [
         declare(f"x{number}", f"{dtype}[{', '.join(map(str, shape))}]")
         for number, (shape, dtype) in enumerate(types, start=1)
     ]
     result = _apply(operation, values, statics)
-    return result.shape, result.dtype
+    is_known = all(isinstance(size, int) for size in result.shape)
+    return result.shape if is_known else None, result.dtype
+
+
+def several(function, operands):
+    """The results of a function that takes lazy arrays and returns a tuple of them, as NumPy's arrays."""
+    return _run_several(function, [operand.evaluate() for operand in operands])
+
+
+@functools.partial(jit, static="function")
+def _run_several(function, operands):
+    return tuple(function(*operands))
 
 
 @functools.partial(jit, static="program")
