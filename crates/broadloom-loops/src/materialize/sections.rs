@@ -17,6 +17,9 @@ use crate::thresholds::{MAX_UNCUT_OPS, MIN_SECTIONED_OPS, OPS_OF_SECTION};
 use broadloom_ir::dim::Dim;
 use std::collections::BTreeMap;
 
+/// The ops on tensors of one size.
+type OfSize<'f> = (&'f [Dim], Vec<usize>);
+
 /// The places where a graph is cut.
 #[derive(Debug)]
 pub(crate) struct Sections {
@@ -35,7 +38,7 @@ impl Sections {
         let is_leaf = |kind: &Kind| matches!(kind, Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_));
         let is_op = |kind: &Kind| matches!(kind, Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_));
         let (mut phases, mut is_array) = (vec![0; count], vec![false; count]);
-        let mut groups: BTreeMap<usize, Vec<(&[Dim], Vec<usize>)>> = BTreeMap::new();
+        let mut groups: BTreeMap<usize, Vec<OfSize<'_>>> = BTreeMap::new();
         for (index, node) in flat.nodes.iter().enumerate() {
             let operands = node.kind.operands();
             let is_view = matches!(node.kind, Kind::Reindex { .. } | Kind::Slice { .. });

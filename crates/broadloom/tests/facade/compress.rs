@@ -176,7 +176,7 @@ fn sizes_that_do_not_fit_are_errors_of_the_run() {
     let g = Graph::new();
     let n = g.input::<i64>("n", shape![]);
     let kernel = g.iota(n.to_size()).compile().unwrap();
-    let one = |n: i64| kernel.run(n).and_then(|result| Ok(Vec::<i64>::try_from(result).unwrap().len()));
+    let one = |n: i64| kernel.run(n).map(|result| Vec::<i64>::try_from(result).unwrap().len());
     assert_eq!(one(3).unwrap(), 3);
     assert!(matches!(one(-3), Err(CallError::Run(RunError::NegativeSize { size: -3, .. }))));
     let absurd = one(i64::MAX / 4).unwrap_err().to_string();
