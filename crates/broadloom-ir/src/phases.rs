@@ -163,7 +163,7 @@ impl<'g> Cutter<'g> {
         let deciding = self.symbols.iter().map(|symbol| level_of(graph, &self.level, *symbol) - 1);
         let outputs = graph.outputs().iter().map(|output| self.level[output.expr.index()]);
         let stored = self.stored.iter().map(|expr| self.level[expr.index()]);
-        let last = deciding.chain(outputs).chain(stored).max().unwrap_or(0);
+        let last = deciding.chain(outputs).chain(stored).max().unwrap_or(0).max(self.writes());
         for expr in self.stored.clone() {
             let slot = self.new_slot(graph.dtype(expr), graph.shape(expr).clone());
             self.slot_of.insert(expr, slot);
@@ -198,10 +198,22 @@ impl<'g> Cutter<'g> {
         Ok(Phases { phases, slots: self.slots, outputs, conditions })
     }
 
+    /// Returns the phase in which inputs are written: the last one of all outputs, after all conditions on sizes have been checked.
+    fn writes(&self) -> usize {
+        let graph = self.graph;
+        let outputs = graph.outputs().iter();
+        if outputs.clone().all(|output| output.assigned.is_none()) {
+            return 0;
+        }
+        let symbols = graph.obligations().iter().flat_map(|obligation| obligation.demand.symbols());
+        let conditions = symbols.map(|symbol| level_of(graph, &self.level, symbol));
+        outputs.map(|output| self.level[output.expr.index()]).chain(conditions).max().unwrap_or(0)
+    }
+
     /// Finds what is stored: what elements are moved from and to, what decides sizes, and what a later phase reads.
     fn find_stored(&mut self) {
         let graph = self.graph;
-        let last = graph.outputs().iter().map(|output| self.level[output.expr.index()]).max().unwrap_or(0);
+        let last = self.writes();
         // What is computed, and in which phase.
         let mut open: Vec<(ExprId, usize)> = Vec::new();
         for output in graph.outputs() {

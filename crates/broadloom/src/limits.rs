@@ -124,8 +124,11 @@ impl fmt::Display for Limited {
 
 impl CallLimits {
     pub(crate) fn check_outputs(&self, outputs: &[BoundOutput]) -> Result<(), BindError> {
-        let bytes = outputs.iter().map(|output| output.bytes() as u64).fold(0, u64::saturating_add);
-        within(Limited::OutputBytes, bytes, self.output_bytes)
+        self.check_output_bytes(outputs.iter().map(|output| output.bytes() as u64))
+    }
+
+    pub(crate) fn check_output_bytes(&self, bytes: impl Iterator<Item = u64>) -> Result<(), BindError> {
+        within(Limited::OutputBytes, bytes.fold(0, u64::saturating_add), self.output_bytes)
     }
 
     pub(crate) fn check_call(&self, temporary_bytes: usize, work: Work) -> Result<(), BindError> {

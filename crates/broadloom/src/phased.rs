@@ -3,6 +3,7 @@
 use crate::bind::Given;
 use crate::compile::compile;
 use crate::compiled::Inner;
+use crate::limits::CallLimits;
 use crate::options::{CompileOptions, Threads};
 use crate::run::RunError;
 use crate::variant::CompileError;
@@ -121,20 +122,23 @@ fn strips(phase: &Phase, number: usize, slots: &[Slot]) -> Option<(Strips, Part)
     let read = graph.inputs().iter().zip(&streamed).filter(|(_, is_streamed)| **is_streamed);
     let read = read.map(|(input, _)| bytes(input.dtype, &input.shape));
     let made = graph.outputs().iter().map(|output| bytes(graph.dtype(output.expr), graph.shape(output.expr)));
-    let row_bytes = read.chain(made).map(|bytes| bytes.unwrap_or(1 << 10)).sum();
+    let all = read.chain(made).map(|bytes| bytes.unwrap_or(1 << 10));
+    let row_bytes = all.fold(0, usize::saturating_add);
     Some((Strips { rows, streamed, row_bytes }, Part { graph, origins, inputs, outputs }))
 }
 
 /// Compiles the phases of a graph.
 pub(crate) fn compile_phases(phases: Phases, options: &CompileOptions) -> Result<Phased, CompileError> {
     let Phases { phases, slots, outputs, conditions } = phases;
+    // What phases leave for later ones are no results: those are checked when their sizes are known.
+    let limits = CallLimits { output_bytes: u64::MAX, ..options.limits };
     let compiled = phases.into_iter().enumerate().map(|(number, phase)| {
         let (strips, of_strip) = strips(&phase, number, &slots).unzip();
         let Phase { part, decided, moves } = phase;
         let part = of_strip.or(part);
         // Threads share strips instead of kernels.
         let threads = if strips.is_some() { Threads::Calling } else { options.threads.clone() };
-        let of_part = CompileOptions { threads, ..options.clone() };
+        let of_part = CompileOptions { threads, limits, ..options.clone() };
         let part = part.map(|part| {
             Ok::<PhasePart, CompileError>(PhasePart {
                 inner: Arc::new(compile(&part.graph, &of_part)?),

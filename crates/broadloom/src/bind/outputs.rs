@@ -53,6 +53,16 @@ pub(super) fn bind_outputs(
     Ok(bound)
 }
 
+/// Checks the limit of all results together, as far as their sizes are known.
+pub(crate) fn check_known_outputs(inner: &Inner, values: &Values) -> Result<(), BindError> {
+    let graph = &inner.graph;
+    let bytes = graph.results().iter().filter_map(|output| {
+        let elements = count(graph.shape(output.expr), values).ok()?.unsigned_abs();
+        Some(elements.saturating_mul(graph.dtype(output.expr).size() as u64))
+    });
+    inner.options.limits.check_output_bytes(bytes)
+}
+
 /// Checks that an array for an output has the output's dtype and rank. Every call checks this before it looks up a
 /// binding of the same sizes and strides.
 #[inline]

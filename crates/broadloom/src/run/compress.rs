@@ -31,8 +31,11 @@ pub(super) struct Selected<'a> {
     pub(super) axis: usize,
 }
 
-/// The number of elements of a mask that are counted and moved together: their bytes fit a cache.
+/// The most elements of a mask that are counted and moved together: their bytes fit a cache.
 const BLOCK: usize = 1 << 14;
+
+/// The bytes of the rows of a block, after which a run can stop.
+const BYTES_OF_BLOCK: usize = 1 << 20;
 
 /// Returns how many elements of a mask are true.
 pub(super) fn count(mask: &ArrayView<'_>) -> Result<i64, RunError> {
@@ -55,7 +58,17 @@ pub(super) fn compress(
 ) -> Result<AnyArray, RunError> {
     let mask = Dense::of(&selected.mask)?;
     let mask = mask.bytes();
-    let blocks: Vec<&[u8]> = mask.chunks(BLOCK).collect();
+    let (dtype, mut shape) = match &selected.operand {
+        Some(operand) => (operand.dtype(), operand.shape()),
+        None => (DType::I64, vec![mask.len()]),
+    };
+    if shape.get(selected.axis) != Some(&mask.len()) {
+        return Err(RunError::MissingArray);
+    }
+    let (outer, inner) = (product(&shape[..selected.axis]), product(&shape[selected.axis + 1..]));
+    let width = inner.saturating_mul(dtype.size());
+    let length = (BYTES_OF_BLOCK / width.max(1)).clamp(1, BLOCK);
+    let blocks: Vec<&[u8]> = mask.chunks(length).collect();
     let mut counts = vec![0_usize; blocks.len()];
     let threads = &compiled.threads;
     let bytes = mask.len()
@@ -77,18 +90,11 @@ pub(super) fn compress(
     }
     let level = compiled.level.unwrap_or_else(CpuLevel::detect);
     let operand = selected.operand.as_ref().map(Dense::of).transpose()?;
-    let (dtype, mut shape) = match &selected.operand {
-        Some(operand) => (operand.dtype(), operand.shape()),
-        None => (DType::I64, vec![mask.len()]),
-    };
-    let outer: usize = shape[..selected.axis].iter().product();
-    let inner: usize = shape[selected.axis + 1..].iter().product();
     shape[selected.axis] = total;
-    let elements = outer * inner * total;
+    let elements = product(&shape);
     let mut storage = Storage::allocate(dtype, elements)?;
     if elements > 0 {
         let target = Target(storage.as_mut_ptr());
-        let width = inner * dtype.size();
         let moves = outer * blocks.len();
         let stopped = Mutex::new(Ok(()));
         shared(compiled, most, moves, &|number| {
@@ -97,7 +103,7 @@ pub(super) fn compress(
                 return;
             }
             let (row, block) = (number / blocks.len(), number % blocks.len());
-            let (first, count) = (block * BLOCK, counts[block]);
+            let (first, count) = (block * length, counts[block]);
             let to = target.at((row * total + starts[block]) * width);
             let moved = match &operand {
                 Some(operand) => {
@@ -119,8 +125,16 @@ pub(super) fn compress(
     Ok(AnyArray::from_parts(storage, shape.into()))
 }
 
+/// Returns the product of sizes: 0 if any of them is, however large the others are.
+pub(super) fn product(sizes: &[usize]) -> usize {
+    match sizes.contains(&0) {
+        true => 0,
+        false => sizes.iter().fold(1, |product, size| product.saturating_mul(*size)),
+    }
+}
+
 /// Runs `work` for each number, on up to `most` threads.
-fn shared(compiled: &CompileOptions, most: usize, count: usize, work: &(dyn Fn(usize) + Sync)) {
+pub(super) fn shared(compiled: &CompileOptions, most: usize, count: usize, work: &(dyn Fn(usize) + Sync)) {
     let shares = Shares::new(count, most);
     match shares.threads() {
         1 => (0..count).for_each(work),

@@ -4,7 +4,7 @@ use super::compress::{Selected, compress, count, whole_number};
 use super::strips::Stripped;
 use super::{Outputs, RunError, RunOptions, run_ordered};
 use crate::array::{AnyArray, Argument, ArrayView, ArrayViewMut, Geometry, IntoArrayView};
-use crate::bind::{Binding, Given, Ordered, Values, check_decided_output};
+use crate::bind::{Binding, Given, Ordered, Values, check_decided_output, check_known_outputs};
 use crate::compiled::Inner;
 use crate::phased::{CompiledPhase, PhasePart, Phased, Strips};
 use broadloom_ir::SymbolId;
@@ -23,9 +23,19 @@ pub(super) fn run_phases(
     targets: Option<&[ArrayViewMut<'_>]>,
     outputs: &mut Outputs,
 ) -> Result<(), RunError> {
+    let geometries: SmallVec<[Option<&Geometry>; 4]> =
+        inputs.iter().map(|input| input.as_ref().map(|input| input.view.geometry())).collect();
+    let stretched = inner.rules.stretched(&inner.graph, &geometries, &binding.values);
+    let stretched = stretched.map_err(RunError::of_size)?;
+    let inputs = inputs.iter().zip(stretched).map(|(input, stretched)| {
+        let Argument { view, is_exclusive } = input.clone()?;
+        let view = stretched.map_or_else(|| view.clone(), |geometry| view.stretched(geometry));
+        Some(Argument { view, is_exclusive })
+    });
+    let inputs: Ordered<'_> = inputs.collect();
     let mut running = Running {
         inner,
-        inputs,
+        inputs: &inputs,
         options,
         values: binding.values.clone(),
         slots: vec![None; phased.slots.len()],
@@ -35,6 +45,7 @@ pub(super) fn run_phases(
     for phase in &phased.phases {
         options.check()?;
         running.check_conditions(&phased.conditions, number)?;
+        running.check_results()?;
         number += 1;
         if number == count
             && let Some(targets) = targets
@@ -78,6 +89,11 @@ impl Running<'_, '_> {
         self.inputs.iter().map(|input| input.as_ref().map(|input| input.view.geometry())).collect()
     }
 
+    /// Checks the limit of the results whose sizes are known.
+    fn check_results(&self) -> Result<(), RunError> {
+        check_known_outputs(self.inner, &self.values).map_err(RunError::of_size)
+    }
+
     fn check_targets(&self, targets: &[ArrayViewMut<'_>]) -> Result<(), RunError> {
         let geometries = self.geometries();
         for (output, target) in self.inner.graph.results().iter().zip(targets) {
@@ -97,6 +113,7 @@ impl Running<'_, '_> {
         for decided in &phase.decided {
             self.decide(decided)?;
         }
+        self.check_results()?;
         for moved in &phase.moves {
             let selected = Selected {
                 mask: self.view(moved.mask)?,

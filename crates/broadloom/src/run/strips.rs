@@ -8,7 +8,7 @@
 //! Each thread takes neighbouring strips and fills a part of the result of its own; at the end the parts are moved together.
 #![allow(unsafe_code, reason = "threads fill parts of a result whose size is known at the end")]
 
-use super::compress::{Dense, lanes};
+use super::compress::{Dense, lanes, product, shared};
 use super::{Outputs, RunError, RunOptions, run_ordered};
 use crate::array::{AnyArray, Argument, ArrayView, IntoArrayView};
 use crate::bind::{Given, Ordered};
@@ -77,10 +77,8 @@ impl Stripped<'_, '_> {
                 }
             }
         };
-        match threads {
-            1 => run(0),
-            threads => self.whole.options.threads.share(threads, &run),
-        }
+        // A pool may have fewer threads than there are parts.
+        shared(&self.whole.options, threads, threads, &run);
         first.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)?;
         let counts: Vec<Vec<usize>> = counts.iter().map(|count| lock(count).clone()).collect();
         let mut results = Vec::with_capacity(filled.len());
@@ -114,7 +112,10 @@ impl Stripped<'_, '_> {
 
     /// Returns the number of rows of a strip.
     fn length(&self) -> usize {
-        (STRIP_BYTES / self.strips.row_bytes.max(1)).next_multiple_of(64)
+        match STRIP_BYTES / self.strips.row_bytes.max(1) {
+            few @ ..64 => few.max(1),
+            many => many.next_multiple_of(64),
+        }
     }
 
     /// Returns room for all rows, most of which is never touched if few are selected.
@@ -130,7 +131,7 @@ impl Stripped<'_, '_> {
                 (dtype, shape[1..].iter().copied().collect::<SmallVec<[usize; 4]>>())
             }
         };
-        let elements_of_row = shape.iter().product::<usize>();
+        let elements_of_row = product(&shape);
         shape.insert(0, self.rows);
         let storage = Storage::allocate(dtype, self.rows.saturating_mul(elements_of_row))?;
         Ok(Filled { storage, shape, width: elements_of_row * dtype.size(), elements_of_row })

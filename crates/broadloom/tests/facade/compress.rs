@@ -4,7 +4,9 @@
 use crate::support::harness::{Input, Kernels, Layout};
 use crate::support::numbers::{recurring, with_zeros};
 use broadloom::prelude::*;
-use broadloom::{BindError, CallError, CallLimits, Inputs, RunError, RunOptions, StopFlag, Threads};
+use broadloom::{
+    AnyArray, Array, BindError, CallError, CallLimits, Inputs, RunError, RunOptions, StopFlag, Threads,
+};
 use std::time::Duration;
 
 /// Lengths: none, one, within a word of a mask, across words, and across its blocks of 16,384.
@@ -261,4 +263,98 @@ fn several_threads_run_one_kernel() {
             });
         }
     });
+}
+
+/// An axis of size 1 stands for all elements of the mask, and of what it selects from.
+#[test]
+fn axes_that_may_be_one_are_stretched() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let x = g.input::<f64>("x", shape![Dim::from(n).or_one(), Dim::from(m).or_one()]);
+    let (mask, y) = (g.input::<bool>("mask", shape![n]), g.input::<f64>("y", shape![n, m]));
+    let flags = g.input::<bool>("flags", shape![Dim::from(n).or_one()]);
+    let outputs =
+        [("rows", x.masked(mask)), ("doubled", (x * 2).masked(mask)), ("given", y.compress(flags, 0))];
+    for options in ways() {
+        let kernel = g.compile_with(outputs, &options).unwrap();
+        for (n, m) in [(1, 1), (1, 3), (17, 1), (1000, 3)] {
+            let mask: Vec<bool> = (0..n).map(|at| at % 3 != 1).collect();
+            let y: Vec<f64> = (0..n * m).map(|at| at as f64).collect();
+            let kept = mask.iter().filter(|held| **held).count();
+            for (rows, columns, flags) in [(1, 1, 1), (1, m, n), (n, 1, 1), (n, m, n)] {
+                for value in [true, false] {
+                    let (x, flags) = (vec![2.5; rows * columns], vec![value; flags]);
+                    let x = ArrayView::new(&x, &[rows, columns]).unwrap();
+                    let y = ArrayView::new(&y, &[n, m]).unwrap();
+                    let result = kernel.run((x, mask.as_slice(), y, flags.as_slice())).unwrap();
+                    let all: Vec<&AnyArray> = result.iter().map(|(_, array)| array).collect();
+                    assert_eq!((all[0].shape(), all[1].shape()), (&[kept, m][..], &[kept, m][..]));
+                    assert!(all[0].as_slice::<f64>().unwrap().iter().all(|value| *value == 2.5));
+                    assert!(all[1].as_slice::<f64>().unwrap().iter().all(|value| *value == 5.0));
+                    let given: Vec<f64> =
+                        if value { (0..n * m).map(|at| at as f64).collect() } else { Vec::new() };
+                    assert_eq!(all[2].as_slice::<f64>().unwrap(), given);
+                }
+            }
+        }
+    }
+}
+
+/// Rows that are larger than what is kept in a cache.
+#[test]
+fn wide_rows() {
+    const WIDTH: usize = 40_000;
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n"), WIDTH]);
+    let kept = (x * 2).masked(x.max(1).gt(10));
+    for options in ways() {
+        let kernel = kept.compile_with(&options).unwrap();
+        for rows in [0, 1, 3, 70] {
+            let x: Vec<f64> = (0..rows * WIDTH).map(|at| (at / WIDTH % 20) as f64).collect();
+            let result = kernel.run(ArrayView::new(&x, &[rows, WIDTH]).unwrap()).unwrap();
+            let expected: Vec<f64> =
+                x.iter().filter(|value| **value > 10.0).map(|value| value * 2.0).collect();
+            let result: Array<f64> = result.try_into().unwrap();
+            assert_eq!(result.shape(), [expected.len() / WIDTH, WIDTH]);
+            assert!(result.as_slice() == expected, "{rows}");
+        }
+    }
+}
+
+/// Conditions on sizes hold before an input is written, also where the sizes are of no axis.
+#[test]
+fn inputs_are_written_after_all_conditions() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n")]);
+    x.assign(x - x.masked(x.gt(0)).max(0));
+    let kernel = g.compile([] as [(&str, Tensor); 0]).unwrap();
+    let mut some = [1.0, -2.0, 3.0];
+    kernel.run(&mut some).unwrap();
+    assert_eq!(some, [-2.0, -5.0, 0.0]);
+    let mut none = [-1.0, -2.0];
+    assert!(matches!(kernel.run(&mut none), Err(CallError::Run(RunError::Sizes(_)))));
+    assert_eq!(none, [-1.0, -2.0]);
+}
+
+/// The limit is one of results: of those that are selected, too, and not of masks and elements between phases.
+#[test]
+fn limits_of_results_are_those_of_selected_elements() {
+    let of = |output_bytes| {
+        let limits = CallLimits { output_bytes, ..CallLimits::default() };
+        CompileOptions { limits, ..CompileOptions::default() }
+    };
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n")]);
+    let values: Vec<f64> = (0..10_000).map(f64::from).collect();
+    let few = x.masked(x.lt(10)).compile_with(&of(80)).unwrap();
+    assert!(few.run(&values).is_ok());
+    let more = x.masked(x.lt(11)).compile_with(&of(80)).unwrap();
+    match more.run(&values) {
+        Err(CallError::Run(RunError::Sizes(sizes))) => {
+            assert!(matches!(sizes.error(), BindError::Limit { .. }), "{sizes:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    let total = (x.sort(0) * 2).masked(x.lt(5000)).sort(0).sum(0).compile_with(&of(80)).unwrap();
+    assert!(total.run(&values).is_ok());
 }
