@@ -11,15 +11,14 @@
 
 pub(super) mod lanes;
 
-use super::launch::Shares;
+use super::launch::share_work;
 use super::{RunError, RunOptions};
 use crate::array::{AnyArray, ArrayView, copy_from_array};
-use crate::cache::lock;
 use crate::memory::{OutOfMemory, Storage};
 use crate::options::CompileOptions;
 use broadloom_ir::dtype::DType;
 use broadloom_jit::CpuLevel;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The elements that are moved.
 pub(super) struct Selected<'a> {
@@ -69,19 +68,19 @@ pub(super) fn compress(
     let width = inner.saturating_mul(dtype.size());
     let length = (BYTES_OF_BLOCK / width.max(1)).clamp(1, BLOCK);
     let blocks: Vec<&[u8]> = mask.chunks(length).collect();
-    let mut counts = vec![0_usize; blocks.len()];
     let threads = &compiled.threads;
     let bytes = mask.len()
         + selected
             .operand
             .as_ref()
             .map_or(mask.len() * 8, |operand| operand.geometry().count() * operand.dtype().size());
-    let is_shared = bytes >= compiled.parallel_threshold && threads.are_of_this_process();
-    let most = if is_shared { threads.available() } else { 1 };
-    {
-        let counts: Vec<Mutex<&mut usize>> = counts.iter_mut().map(Mutex::new).collect();
-        shared(compiled, most, blocks.len(), &|block| **lock(&counts[block]) = count_block(blocks[block]));
-    }
+    let most = if bytes >= compiled.parallel_threshold { threads.available() } else { 1 };
+    let counts: Vec<AtomicUsize> = blocks.iter().map(|_| AtomicUsize::new(0)).collect();
+    share_work(threads, most, blocks.len(), &|_, block| {
+        counts[block].store(count_block(blocks[block]), Ordering::Relaxed);
+        Ok(())
+    })?;
+    let counts: Vec<usize> = counts.into_iter().map(AtomicUsize::into_inner).collect();
     let mut starts = Vec::with_capacity(blocks.len());
     let mut total = 0;
     for count in &counts {
@@ -96,12 +95,8 @@ pub(super) fn compress(
     if elements > 0 {
         let target = Target(storage.as_mut_ptr());
         let moves = outer * blocks.len();
-        let stopped = Mutex::new(Ok(()));
-        shared(compiled, most, moves, &|number| {
-            if let Err(error) = options.check() {
-                *lock(&stopped) = Err(error);
-                return;
-            }
+        share_work(threads, most, moves, &|_, number| {
+            options.check()?;
             let (row, block) = (number / blocks.len(), number % blocks.len());
             let (first, count) = (block * length, counts[block]);
             let to = target.at((row * total + starts[block]) * width);
@@ -117,8 +112,8 @@ pub(super) fn compress(
             };
             // SAFETY: there is room for all that were counted.
             unsafe { to.add(moved * width).write_bytes(0, (count - moved) * width) };
-        });
-        stopped.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)?;
+            Ok(())
+        })?;
     }
     // SAFETY: the blocks have written all elements: as many as they have counted, with bytes of elements of this dtype, or 0.
     unsafe { storage.assume_written(elements) };
@@ -133,23 +128,14 @@ pub(super) fn product(sizes: &[usize]) -> usize {
     }
 }
 
-/// Runs `work` for each number, on up to `most` threads.
-pub(super) fn shared(compiled: &CompileOptions, most: usize, count: usize, work: &(dyn Fn(usize) + Sync)) {
-    let shares = Shares::new(count, most);
-    match shares.threads() {
-        1 => (0..count).for_each(work),
-        threads => compiled.threads.share(threads, &|thread| shares.take(thread, |_, number| work(number))),
-    }
-}
-
 /// The memory of a result, of which threads write different parts.
-struct Target(*mut u8);
+pub(super) struct Target(pub(super) *mut u8);
 
-// SAFETY: each block has a part of its own, see `compress`.
+// SAFETY: each block and each thread has a part of its own, see `compress` and `Stripped::run`.
 unsafe impl Sync for Target {}
 
 impl Target {
-    fn at(&self, bytes: usize) -> *mut u8 {
+    pub(super) fn at(&self, bytes: usize) -> *mut u8 {
         self.0.wrapping_add(bytes)
     }
 }

@@ -8,11 +8,12 @@ use crate::bind::{Base, Binding, BoundCode, BoundKernels, Call, Launch, Ordered}
 use crate::cache::lock;
 use crate::compiled::Inner;
 use crate::memory::with_scratch;
+use crate::options::Threads;
 use broadloom_jit::Failure;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Runs into arrays allocated for this binding, and marks them as written.
 ///
@@ -174,34 +175,49 @@ fn run_chunks(
     failure: &mut Failure,
 ) -> Result<(), RunError> {
     let chunks = launch.extent.unsigned_abs().div_ceil(launch.chunk.unsigned_abs()) as usize;
-    let trouble = Mutex::new((failure, Ok(())));
-    let run = |number, index| {
+    let failure = Mutex::new(failure);
+    let run = |number: usize, index: usize| {
         let start = index as i64 * launch.chunk;
         let range = start..launch.extent.min(start.saturating_add(launch.chunk));
         let mut of_chunk = Failure::default();
         let result = run_range(kernels, launch, arguments, (number, range), options, &mut of_chunk);
-        if of_chunk.first.is_some() || result.is_err() {
-            let (failure, first) = &mut *lock(&trouble);
-            failure.merge(of_chunk);
-            if first.is_ok() {
-                *first = result;
-            }
+        if of_chunk.first.is_some() {
+            lock(&failure).merge(of_chunk);
         }
+        result
     };
-    let threads = &inner.options.threads;
-    match launch.threads > 1 && threads.are_of_this_process() {
-        true => {
-            let shares = Shares::new(chunks, threads.available().min(launch.threads));
-            threads.share(shares.threads(), &|number| shares.take(number, run));
-        }
-        false => (0..chunks).for_each(|index| run(0, index)),
+    share_work(&inner.options.threads, launch.threads, chunks, &run)
+}
+
+/// Does numbered pieces of work, on at most `most` threads that share them: `work` takes the number of the thread and that of the
+/// piece. Returns the first error, after which no other piece begins.
+pub(super) fn share_work(
+    threads: &Threads,
+    most: usize,
+    count: usize,
+    work: &(dyn Fn(usize, usize) -> Result<(), RunError> + Sync),
+) -> Result<(), RunError> {
+    if most.min(count) <= 1 || !threads.are_of_this_process() {
+        return (0..count).try_for_each(|piece| work(0, piece));
     }
-    trouble.into_inner().unwrap_or_else(PoisonError::into_inner).1
+    let shares = Shares::new(count, threads.available().min(most));
+    let error = OnceLock::new();
+    threads.share(shares.threads(), &|thread| {
+        shares.take(thread, |thread, piece| {
+            if error.get().is_none()
+                && let Err(found) = work(thread, piece)
+            {
+                // Only the first one is kept.
+                error.set(found).ok();
+            }
+        });
+    });
+    error.into_inner().map_or(Ok(()), Err)
 }
 
 /// Chunks that threads share: each thread has a part of them, and helps with the parts of others once its own is done.
 /// Neighbours are in one part, because what one kernel leaves in a cache the next one may find there.
-pub(super) struct Shares(Vec<Share>);
+struct Shares(Vec<Share>);
 
 /// Chunks of one thread: the next one that nobody has taken, and the end.
 struct Share {
@@ -210,7 +226,7 @@ struct Share {
 }
 
 impl Shares {
-    pub(super) fn new(chunks: usize, threads: usize) -> Shares {
+    fn new(chunks: usize, threads: usize) -> Shares {
         let threads = threads.clamp(1, chunks.max(1));
         let bound = |thread: usize| chunks * thread / threads;
         let share = |thread| Share { next: AtomicUsize::new(bound(thread)), end: bound(thread + 1) };
@@ -218,12 +234,12 @@ impl Shares {
     }
 
     /// Returns the number of threads.
-    pub(super) fn threads(&self) -> usize {
+    fn threads(&self) -> usize {
         self.0.len()
     }
 
     /// Runs chunks as long as there are any, first those of the thread with this number.
-    pub(super) fn take(&self, number: usize, run: impl Fn(usize, usize)) {
+    fn take(&self, number: usize, run: impl Fn(usize, usize)) {
         let (before, from) = self.0.split_at(number.min(self.0.len()));
         for share in from.iter().chain(before) {
             loop {

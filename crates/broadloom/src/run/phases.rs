@@ -23,9 +23,7 @@ pub(super) fn run_phases(
     targets: Option<&[ArrayViewMut<'_>]>,
     outputs: &mut Outputs,
 ) -> Result<(), RunError> {
-    let geometries: SmallVec<[Option<&Geometry>; 4]> =
-        inputs.iter().map(|input| input.as_ref().map(|input| input.view.geometry())).collect();
-    let stretched = inner.rules.stretched(&inner.graph, &geometries, &binding.values);
+    let stretched = inner.rules.stretched(&inner.graph, &geometries(inputs), &binding.values);
     let stretched = stretched.map_err(RunError::of_size)?;
     let inputs = inputs.iter().zip(stretched).map(|(input, stretched)| {
         let Argument { view, is_exclusive } = input.clone()?;
@@ -64,6 +62,10 @@ pub(super) fn run_phases(
     Ok(())
 }
 
+fn geometries<'i>(inputs: &'i Ordered<'_>) -> SmallVec<[Option<&'i Geometry>; 4]> {
+    inputs.iter().map(|input| input.as_ref().map(|input| input.view.geometry())).collect()
+}
+
 struct Running<'r, 'a> {
     inner: &'r Inner,
     inputs: &'r Ordered<'a>,
@@ -80,13 +82,9 @@ impl Running<'_, '_> {
         let Some(numbers) = conditions.get(phase).filter(|numbers| phase > 0 && !numbers.is_empty()) else {
             return Ok(());
         };
-        let geometries = self.geometries();
+        let geometries = geometries(self.inputs);
         let Inner { graph, rules, .. } = self.inner;
         rules.check_obligations(graph, &geometries, &self.values, numbers).map_err(RunError::of_size)
-    }
-
-    fn geometries(&self) -> SmallVec<[Option<&Geometry>; 4]> {
-        self.inputs.iter().map(|input| input.as_ref().map(|input| input.view.geometry())).collect()
     }
 
     /// Checks the limit of the results whose sizes are known.
@@ -95,7 +93,7 @@ impl Running<'_, '_> {
     }
 
     fn check_targets(&self, targets: &[ArrayViewMut<'_>]) -> Result<(), RunError> {
-        let geometries = self.geometries();
+        let geometries = geometries(self.inputs);
         for (output, target) in self.inner.graph.results().iter().zip(targets) {
             check_decided_output(self.inner, &geometries, &self.values, output, target.geometry())
                 .map_err(RunError::of_size)?;

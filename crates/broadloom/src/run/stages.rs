@@ -1,17 +1,15 @@
 //! Runs the stages of a graph with loops: parts one after the other, and the steps of loops.
 #![allow(unsafe_code, reason = "counters are written, and carried values copied, in the memory of the call")]
 
-use super::launch::{Arguments, Shares, run_bound, run_call, set_pointer};
+use super::launch::{Arguments, run_bound, run_call, set_pointer, share_work};
 use super::{RunError, RunOptions};
 use crate::array::copy_from_array;
 use crate::bind::{
     Base, BoundCarried, BoundCode, BoundLoop, BoundPart, BoundStage, BoundTimes, Place, Strips,
 };
-use crate::cache::lock;
 use broadloom_ir::graph::StepValue;
 use broadloom_jit::Failure;
 use smallvec::SmallVec;
-use std::sync::{Mutex, PoisonError};
 
 /// A strip of elements takes this many steps before it looks whether it should stop.
 const STEPS_BETWEEN_CHECKS: i64 = 64;
@@ -203,23 +201,8 @@ impl<'r> Running<'r> {
         };
         let count = launch.extent.unsigned_abs().div_ceil(strips.length.unsigned_abs()) as usize;
         let threads = &step.inner.options.threads;
-        let is_shared = strips.threads > 1 && count > 1 && steps >= strips.shared_from;
-        if !is_shared || !threads.are_of_this_process() {
-            return (0..count).try_for_each(|number| strip(number as i64 * strips.length));
-        }
-        let first = Mutex::new(Ok(()));
-        let shares = Shares::new(count, threads.available().min(strips.threads));
-        threads.share(shares.threads(), &|thread| {
-            shares.take(thread, |_, number| {
-                if let Err(error) = strip(number as i64 * strips.length) {
-                    let mut first = lock(&first);
-                    if first.is_ok() {
-                        *first = Err(error);
-                    }
-                }
-            });
-        });
-        first.into_inner().unwrap_or_else(PoisonError::into_inner)
+        let most = if steps >= strips.shared_from { strips.threads } else { 1 };
+        share_work(threads, most, count, &|_, number| strip(number as i64 * strips.length))
     }
 
     /// Sets the carried values to their initial ones.

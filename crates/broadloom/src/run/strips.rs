@@ -8,7 +8,8 @@
 //! Each thread takes neighbouring strips and fills a part of the result of its own; at the end the parts are moved together.
 #![allow(unsafe_code, reason = "threads fill parts of a result whose size is known at the end")]
 
-use super::compress::{Dense, lanes, product, shared};
+use super::compress::{Dense, Target, lanes, product};
+use super::launch::share_work;
 use super::{Outputs, RunError, RunOptions, run_ordered};
 use crate::array::{AnyArray, Argument, ArrayView, IntoArrayView};
 use crate::bind::{Given, Ordered};
@@ -47,12 +48,6 @@ struct Filled {
     elements_of_row: usize,
 }
 
-/// The start of a result, of which threads fill different parts.
-struct Start(*mut u8);
-
-// SAFETY: the rows of threads do not overlap, see `Stripped::run`.
-unsafe impl Sync for Start {}
-
 impl Stripped<'_, '_> {
     /// Returns the results of the moves, in order, and how many rows each of them has.
     pub(super) fn run(&self) -> Result<Vec<(AnyArray, usize)>, RunError> {
@@ -61,25 +56,14 @@ impl Stripped<'_, '_> {
         let length = self.length();
         let threads = self.threads();
         let bound = |thread: usize| (self.rows * thread / threads).next_multiple_of(64).min(self.rows);
-        let starts: Vec<Start> = filled.iter_mut().map(|each| Start(each.storage.as_mut_ptr())).collect();
+        let starts: Vec<Target> = filled.iter_mut().map(|each| Target(each.storage.as_mut_ptr())).collect();
         let widths: Vec<usize> = filled.iter().map(|each| each.width).collect();
         let counts: Vec<Mutex<Vec<usize>>> = (0..threads).map(|_| Mutex::default()).collect();
-        let first = Mutex::new(Ok(()));
-        let run = |thread: usize| {
-            let rows = bound(thread)..bound(thread + 1);
-            match self.fill(rows, length, &starts, &widths) {
-                Ok(count) => *lock(&counts[thread]) = count,
-                Err(error) => {
-                    let mut first = lock(&first);
-                    if first.is_ok() {
-                        *first = Err(error);
-                    }
-                }
-            }
-        };
         // A pool may have fewer threads than there are parts.
-        shared(&self.whole.options, threads, threads, &run);
-        first.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)?;
+        share_work(&self.whole.options.threads, threads, threads, &|_, part| {
+            *lock(&counts[part]) = self.fill(bound(part)..bound(part + 1), length, &starts, &widths)?;
+            Ok(())
+        })?;
         let counts: Vec<Vec<usize>> = counts.iter().map(|count| lock(count).clone()).collect();
         let mut results = Vec::with_capacity(filled.len());
         for (number, mut each) in filled.drain(..).enumerate() {
@@ -146,7 +130,7 @@ impl Stripped<'_, '_> {
         &self,
         rows: Range<usize>,
         length: usize,
-        starts: &[Start],
+        starts: &[Target],
         widths: &[usize],
     ) -> Result<Vec<usize>, RunError> {
         let level = self.whole.options.level.unwrap_or_else(CpuLevel::detect);
@@ -161,7 +145,7 @@ impl Stripped<'_, '_> {
                 let mask = Dense::of(&mask)?;
                 let (width, before) = (widths[number], rows.start + counts[number]);
                 let room = rows.end - before;
-                let to = starts[number].0.wrapping_add(before * width);
+                let to = starts[number].at(before * width);
                 counts[number] += match moved.operand {
                     // SAFETY: this thread alone fills these rows, of which there is room up to the last one of its own.
                     None => unsafe { lanes::write_positions(mask.bytes(), first as i64, to.cast(), room) },

@@ -142,55 +142,6 @@ mod x86 {
         }
     }
 
-    #[target_feature(enable = "avx512f")]
-    pub(super) unsafe fn move_32_avx512(
-        mask: &[u8],
-        from: *const u32,
-        to: *mut u32,
-        room: usize,
-    ) -> (usize, usize) {
-        let (mut index, mut place) = (0, 0);
-        while index + 16 <= mask.len() && place + 16 <= room {
-            // SAFETY: there are 16 elements at `index`, and there is room for 16 at `place`.
-            unsafe {
-                let bits = bits_of_16(mask.as_ptr().add(index));
-                if bits != 0 {
-                    let elements = _mm512_loadu_si512(from.add(index).cast());
-                    let kept = _mm512_maskz_compress_epi32(bits as u16, elements);
-                    _mm512_storeu_si512(to.add(place).cast(), kept);
-                    place += bits.count_ones() as usize;
-                }
-            }
-            index += 16;
-        }
-        (index, place)
-    }
-
-    #[target_feature(enable = "avx512f")]
-    pub(super) unsafe fn move_64_avx512(
-        mask: &[u8],
-        from: *const u64,
-        to: *mut u64,
-        room: usize,
-    ) -> (usize, usize) {
-        let (mut index, mut place) = (0, 0);
-        while index + 16 <= mask.len() && place + 16 <= room {
-            // SAFETY: as above.
-            unsafe {
-                let bits = bits_of_16(mask.as_ptr().add(index));
-                for half in 0..2 {
-                    let own = (bits >> (8 * half)) as u8;
-                    let elements = _mm512_loadu_si512(from.add(index + 8 * half).cast());
-                    let kept = _mm512_maskz_compress_epi64(own, elements);
-                    _mm512_storeu_si512(to.add(place).cast(), kept);
-                    place += own.count_ones() as usize;
-                }
-            }
-            index += 16;
-        }
-        (index, place)
-    }
-
     /// For each choice of 8 elements, which of them come first.
     static FIRST_OF_8: [[u8; 8]; 256] = {
         let mut table = [[0; 8]; 256];
@@ -209,60 +160,60 @@ mod x86 {
         table
     };
 
-    #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn move_32_avx2(
-        mask: &[u8],
-        from: *const u32,
-        to: *mut u32,
-        room: usize,
-    ) -> (usize, usize) {
-        let (mut index, mut place) = (0, 0);
-        while index + 16 <= mask.len() && place + 16 <= room {
-            // SAFETY: as above.
-            unsafe {
-                let bits = bits_of_16(mask.as_ptr().add(index));
-                for half in 0..2 {
-                    let own = bits >> (8 * half) & 0xff;
-                    let order = _mm_loadl_epi64(FIRST_OF_8[own as usize].as_ptr().cast());
-                    let elements = _mm256_loadu_si256(from.add(index + 8 * half).cast());
-                    let kept = _mm256_permutevar8x32_epi32(elements, _mm256_cvtepu8_epi32(order));
-                    _mm256_storeu_si256(to.add(place).cast(), kept);
-                    place += own.count_ones() as usize;
+    /// Defines functions that move 16 elements at a time, in vectors of some lanes: `kept` takes the bits of the lanes that are
+    /// kept and the address of the elements, and gives a vector that begins with them.
+    macro_rules! movers {
+        ($($name:ident: $feature:literal, $lanes:literal lanes of $element:ty, $store:ident, |$bits:ident, $from:ident| $kept:expr;)*) => {
+            $(
+                #[target_feature(enable = $feature)]
+                pub(super) unsafe fn $name(
+                    mask: &[u8],
+                    from: *const $element,
+                    to: *mut $element,
+                    room: usize,
+                ) -> (usize, usize) {
+                    let (mut index, mut place) = (0, 0);
+                    while index + 16 <= mask.len() && place + 16 <= room {
+                        // SAFETY: there are 16 elements at `index`, and there is room for 16 at `place`.
+                        unsafe {
+                            let bits = bits_of_16(mask.as_ptr().add(index));
+                            // Long stretches of a mask are often false.
+                            if bits != 0 {
+                                for vector in 0..16 / $lanes {
+                                    let $bits = bits >> ($lanes * vector) & ((1 << $lanes) - 1);
+                                    let $from = from.add(index + $lanes * vector);
+                                    $store(to.add(place).cast(), $kept);
+                                    place += $bits.count_ones() as usize;
+                                }
+                            }
+                        }
+                        index += 16;
+                    }
+                    (index, place)
                 }
-            }
-            index += 16;
-        }
-        (index, place)
+            )*
+        };
     }
 
-    #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn move_64_avx2(
-        mask: &[u8],
-        from: *const u64,
-        to: *mut u64,
-        room: usize,
-    ) -> (usize, usize) {
-        let (mut index, mut place) = (0, 0);
-        while index + 16 <= mask.len() && place + 16 <= room {
-            // SAFETY: as above.
-            unsafe {
-                let bits = bits_of_16(mask.as_ptr().add(index));
-                for quarter in 0..4 {
-                    let own = bits >> (4 * quarter) & 0xf;
-                    // An element of 64 bits is two of 32.
-                    let order = _mm_loadl_epi64(FIRST_OF_8[own as usize].as_ptr().cast());
-                    let pairs = _mm256_cvtepu8_epi64(order);
-                    let low = _mm256_add_epi64(pairs, pairs);
-                    let high = _mm256_add_epi64(low, _mm256_set1_epi64x(1));
-                    let order = _mm256_or_si256(low, _mm256_slli_epi64(high, 32));
-                    let elements = _mm256_loadu_si256(from.add(index + 4 * quarter).cast());
-                    let kept = _mm256_permutevar8x32_epi32(elements, order);
-                    _mm256_storeu_si256(to.add(place).cast(), kept);
-                    place += own.count_ones() as usize;
-                }
-            }
-            index += 16;
-        }
-        (index, place)
+    movers! {
+        move_32_avx512: "avx512f", 16 lanes of u32, _mm512_storeu_si512, |bits, from| {
+            _mm512_maskz_compress_epi32(bits as u16, _mm512_loadu_si512(from.cast()))
+        };
+        move_64_avx512: "avx512f", 8 lanes of u64, _mm512_storeu_si512, |bits, from| {
+            _mm512_maskz_compress_epi64(bits as u8, _mm512_loadu_si512(from.cast()))
+        };
+        move_32_avx2: "avx2", 8 lanes of u32, _mm256_storeu_si256, |bits, from| {
+            let order = _mm_loadl_epi64(FIRST_OF_8[bits as usize].as_ptr().cast());
+            _mm256_permutevar8x32_epi32(_mm256_loadu_si256(from.cast()), _mm256_cvtepu8_epi32(order))
+        };
+        move_64_avx2: "avx2", 4 lanes of u64, _mm256_storeu_si256, |bits, from| {
+            // An element of 64 bits is two of 32.
+            let order = _mm_loadl_epi64(FIRST_OF_8[bits as usize].as_ptr().cast());
+            let pairs = _mm256_cvtepu8_epi64(order);
+            let low = _mm256_add_epi64(pairs, pairs);
+            let high = _mm256_add_epi64(low, _mm256_set1_epi64x(1));
+            let order = _mm256_or_si256(low, _mm256_slli_epi64(high, 32));
+            _mm256_permutevar8x32_epi32(_mm256_loadu_si256(from.cast()), order)
+        };
     }
 }
