@@ -125,6 +125,7 @@ impl Parser<'_> {
         self.tree.statements.push(Statement { action: Action::While(condition), span, exprs });
         Ok(())
     }
+
     /// Refuses the colon that ends the first line of a loop in Python.
     fn refuse_colon(&self) -> Parsed<()> {
         if self.peek() != Some(Token::Colon) {

@@ -38,6 +38,21 @@ pub(super) enum Value {
 }
 
 impl Value {
+    /// A number that is written as such.
+    pub(super) fn number(&self) -> Option<f64> {
+        match self {
+            Value::Literal(literal @ (Literal::Int(_) | Literal::Float(_))) => Some(literal.to_f64()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn expr(&self) -> Option<ExprId> {
+        match self {
+            Value::Tensor(expr) | Value::Number(expr) => Some(*expr),
+            _ => None,
+        }
+    }
+
     pub(super) fn describe(&self) -> &'static str {
         match self {
             Value::Poison => "a mistake",

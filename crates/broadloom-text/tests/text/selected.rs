@@ -1,8 +1,8 @@
 //! Elements that masks select, distinct elements, and sizes that computed numbers decide. Expected values are those of NumPy
 //! 2.4.
 
-use crate::support::{assert_round_trip, graph, mistakes};
-use broadloom_ir::dtype::{Element, Scalar};
+use crate::support::{assert_round_trip, assert_value, graph, mistakes};
+use broadloom_ir::dtype::Element;
 use broadloom_ir::interp::{Array, InterpretError, interpret};
 
 /// Programs that select or count, for round trips and values.
@@ -27,13 +27,7 @@ fn result(expression: &str) -> Result<Array, InterpretError> {
 #[track_caller]
 fn gives<T: Element>(expression: &str, shape: &[usize], elements: &[T]) {
     let have = result(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
-    let want = Array::new(shape, elements);
-    let same = |(have, want): (&Scalar, &Scalar)| have.same(*want);
-    assert!(
-        (have.dtype, &have.shape) == (want.dtype, &want.shape)
-            && have.elements.iter().zip(&want.elements).all(same),
-        "{expression}\nhave {have:?}\nwant {want:?}"
-    );
+    assert_value(expression, &have, &Array::new(shape, elements));
 }
 
 #[track_caller]

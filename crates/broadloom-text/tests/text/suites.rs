@@ -2,8 +2,8 @@
 //! arithmetic of bool, ranges, partitions. Expected values are those of NumPy 2.4 or, where a comment says so, of exact
 //! arithmetic.
 
-use crate::support::{graph, mistakes};
-use broadloom_ir::dtype::{DType, Element, Scalar};
+use crate::support::{assert_value, graph, mistakes};
+use broadloom_ir::dtype::{DType, Element};
 use broadloom_ir::interp::{Array, interpret};
 use half::f16;
 
@@ -41,13 +41,7 @@ fn result(expression: &str) -> Array {
 
 #[track_caller]
 fn gives<T: Element>(expression: &str, shape: &[usize], elements: &[T]) {
-    let (have, want) = (result(expression), Array::new(shape, elements));
-    let same = |(have, want): (&Scalar, &Scalar)| have.same(*want);
-    assert!(
-        (have.dtype, &have.shape) == (want.dtype, &want.shape)
-            && have.elements.iter().zip(&want.elements).all(same),
-        "{expression}\nhave {have:?}\nwant {want:?}"
-    );
+    assert_value(expression, &result(expression), &Array::new(shape, elements));
 }
 
 #[track_caller]
@@ -272,12 +266,7 @@ fn numbers_within_functions() {
     let each = |expression: &str, operands: &str, want: &[f64]| {
         let text = format!("let t = array({operands}, dtype=f16)\noutput result = {expression}");
         let have = interpret(&graph(&text), &[], true).unwrap().remove(0);
-        let want = Array::new(&[want.len()], &halves(want));
-        let same = |(have, want): (&Scalar, &Scalar)| have.same(*want);
-        assert!(
-            have.shape == want.shape && have.elements.iter().zip(&want.elements).all(same),
-            "{text}\n{have:?}"
-        );
+        assert_value(&text, &have, &Array::new(&[want.len()], &halves(want)));
     };
     // NumPy gives nan for 5 decimals, and inf for the last of 4.
     each("round(t, 5)", "[1.2344, -0.0, 60000.0]", &[f16::from_f64(1.2344).to_f64(), -0.0, 60000.0]);

@@ -242,7 +242,8 @@ impl<'a> Bound<'a> {
         results.iter().map(size).collect()
     }
 
-    /// Returns the estimated work of a run.
+    /// Returns the estimated work of a run. Where the data decide sizes, it counts only the elements that one phase leaves for
+    /// another, because the work of later phases is known when they begin.
     ///
     /// ```
     /// use broadloom::prelude::*;

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test uses a part")]
 
 use broadloom_ir::dim::Dim;
-use broadloom_ir::dtype::AnyNumber;
+use broadloom_ir::dtype::{AnyNumber, Scalar};
 use broadloom_ir::graph::{CheckedGraph, Demand, Node, SliceAxis, View};
 use broadloom_ir::interp::{Array, interpret};
 use broadloom_text::Program;
@@ -24,6 +24,17 @@ pub fn mistakes(text: &str) -> String {
         Ok(graph) => panic!("{text}\n{graph}"),
         Err(mistakes) => format!("{mistakes:#}"),
     }
+}
+
+/// Asserts that an expression has this value, bit for bit, with any NaN for NaN.
+#[track_caller]
+pub fn assert_value(expression: &str, have: &Array, want: &Array) {
+    let same = |(have, want): (&Scalar, &Scalar)| have.same(*want);
+    assert!(
+        (have.dtype, &have.shape) == (want.dtype, &want.shape)
+            && have.elements.iter().zip(&want.elements).all(same),
+        "{expression}\nhave {have:?}\nwant {want:?}"
+    );
 }
 
 /// The first result, as floats.
