@@ -8,7 +8,6 @@
 //! this cut knows sizes of calls only.
 
 use crate::diagnostics::Diagnostics;
-use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::graph::{CheckedGraph, Node, SymbolKind};
 use crate::ids::{ExprId, InputId, LoopId, SymbolId};
@@ -139,7 +138,7 @@ impl<'g> Cutter<'g> {
             let operands = graph.operands(expr).into_iter().map(|operand| level[operand.index()]);
             let moved = usize::from(matches!(graph.node(expr), Node::Compress { .. }));
             let own = operands.max().unwrap_or(0) + moved;
-            let sizes = mentioned(graph, expr).into_iter().map(|symbol| level_of(graph, &level, symbol));
+            let sizes = graph.decided_sizes(expr).into_iter().map(|symbol| level_of(graph, &level, symbol));
             level.push(sizes.max().unwrap_or(0).max(own));
         }
         Cutter {
@@ -232,7 +231,7 @@ impl<'g> Cutter<'g> {
             if !seen.insert((expr, phase)) {
                 continue;
             }
-            for symbol in mentioned(graph, expr) {
+            for symbol in graph.decided_sizes(expr) {
                 self.need(symbol, &mut open);
             }
             if let Node::Compress { operand, mask, .. } = graph.node(expr) {
@@ -435,12 +434,5 @@ impl<'g> Cutter<'g> {
 
 /// Returns the phase that begins when a size is known.
 fn level_of(graph: &CheckedGraph, level: &[usize], symbol: SymbolId) -> usize {
-    graph.symbols()[symbol.index()].kind.decided_by().map_or(0, |expr| level[expr.index()] + 1)
-}
-
-/// Returns the symbols of the sizes that an expression has, and that its node mentions.
-fn mentioned(graph: &CheckedGraph, expr: ExprId) -> Vec<SymbolId> {
-    let mut symbols: Vec<SymbolId> = graph.shape(expr).iter().flat_map(Dim::symbols).collect();
-    symbols.extend(graph.sizes_of_node(expr).iter().flat_map(Dim::symbols));
-    symbols
+    graph.decided_by(symbol).map_or(0, |expr| level[expr.index()] + 1)
 }

@@ -379,7 +379,7 @@ impl<'a> Printer<'a> {
     /// The expressions that decide the sizes of an expression.
     fn deciding(&self, expr: ExprId) -> Vec<ExprId> {
         let decided = self.graph.decided_sizes(expr).into_iter();
-        let by = decided.filter_map(|symbol| self.graph.symbols()[symbol.index()].kind.decided_by());
+        let by = decided.filter_map(|symbol| self.graph.decided_by(symbol));
         by.map(|expr| self.same[expr.index()]).collect()
     }
 
@@ -592,7 +592,7 @@ impl<'a> Printer<'a> {
     /// The operand of a reduction that needs elements among those that a mask selects: it reads all of them where the mask holds.
     fn selected(&self, expr: ExprId, operand: ExprId) -> Option<String> {
         let demands = self.demands.get(&expr)?;
-        let is_decided = |symbol: SymbolId| self.graph.symbols()[symbol.index()].kind.decided_by().is_some();
+        let is_decided = |symbol: SymbolId| self.graph.decided_by(symbol).is_some();
         demands.iter().flat_map(|(_, demand)| demand.symbols()).find(|symbol| is_decided(*symbol))?;
         let &Node::Select { condition, on_true, .. } = self.node(operand) else { return None };
         let (mut mask, mut axis) = (condition, 0);

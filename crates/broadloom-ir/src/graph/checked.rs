@@ -540,6 +540,11 @@ impl CheckedGraph {
         &self.0.symbols
     }
 
+    /// Returns the expression whose elements decide a size in each run, if the data decide it.
+    pub fn decided_by(&self, symbol: SymbolId) -> Option<ExprId> {
+        self.symbols().get(symbol.index())?.kind.decided_by()
+    }
+
     /// Returns whether the data of a run decide sizes.
     pub fn has_decided_sizes(&self) -> bool {
         self.symbols().iter().any(|info| info.kind.decided_by().is_some())
@@ -549,7 +554,7 @@ impl CheckedGraph {
     pub fn decided_sizes(&self, expr: ExprId) -> Vec<SymbolId> {
         let mut symbols: Vec<SymbolId> = self.shape(expr).iter().flat_map(Dim::symbols).collect();
         symbols.extend(self.sizes_of_node(expr).iter().flat_map(Dim::symbols));
-        symbols.retain(|symbol| self.symbols()[symbol.index()].kind.decided_by().is_some());
+        symbols.retain(|symbol| self.decided_by(*symbol).is_some());
         symbols.sort_unstable();
         symbols.dedup();
         symbols
@@ -557,8 +562,7 @@ impl CheckedGraph {
 
     /// Returns whether the data of a run decide a size.
     pub fn is_decided(&self, dim: &Dim) -> bool {
-        let decided = |symbol: &SymbolId| self.symbols()[symbol.index()].kind.decided_by().is_some();
-        dim.symbols().iter().any(decided)
+        dim.symbols().into_iter().any(|symbol| self.decided_by(symbol).is_some())
     }
 
     /// Returns the size that a declaration substituted for a symbol; nothing else in the graph mentions the symbol.

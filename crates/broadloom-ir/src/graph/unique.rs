@@ -77,7 +77,7 @@ impl Graph {
         let indices = self.compressed(order, is_first, 0, site)?;
         let length = self.written(flat)[0].clone();
         let positions = self.try_iota(length.clone(), site)?;
-        let starts = self.as_integers(is_first, site)?;
+        let starts = self.convert(is_first, DType::I64, site)?;
         let rank = self.try_scan(ReduceOp::Sum, starts, 0, None, site)?;
         let [one, zero] = [1.0, 0.0].map(|value| self.number(value, DType::I64, site));
         let (one, zero) = (one?, zero?);
@@ -100,10 +100,6 @@ impl Graph {
         let counts = self.try_elementwise(Op::Subtract, &[next, positions], site)?;
         let counts = self.compressed(counts, is_first, 0, site)?;
         Ok(Unique { values, indices, inverse, counts })
-    }
-
-    fn as_integers(&mut self, mask: ExprId, site: Site) -> Result<ExprId, Problem> {
-        self.convert(mask, DType::I64, site)
     }
 
     /// Returns the element that comes so many after each one, or the first or the last where there is none. A vector without
@@ -198,7 +194,7 @@ impl Graph {
     ) -> Result<ExprId, Problem> {
         self.length_of(operand, "the operand")?;
         let mask = self.convert(operand, DType::Bool, site)?;
-        let own = self.as_integers(mask, site)?;
+        let own = self.convert(mask, DType::I64, site)?;
         let zero = self.number(0.0, DType::I64, site)?;
         let mut kept = None;
         for (is_trimmed, is_reversed) in [(front, false), (back, true)] {

@@ -234,9 +234,8 @@ impl Sizes<'_> {
     fn check_some_obligations(&self, is_asked: impl Fn(&Obligation) -> bool) -> Result<(), InterpretError> {
         for obligation in self.graph.obligations().iter().filter(|obligation| is_asked(obligation)) {
             let is_solved = |symbol: &SymbolId| self.value(*symbol).is_some();
-            let is_decided_later = |symbol: &SymbolId| {
-                !is_solved(symbol) && self.graph.symbols()[symbol.index()].kind.decided_by().is_some()
-            };
+            let is_decided_later =
+                |symbol: &SymbolId| !is_solved(symbol) && self.graph.decided_by(*symbol).is_some();
             let symbols = obligation.demand.symbols();
             if symbols.iter().any(is_decided_later)
                 || obligation.origin.is_none() && !symbols.iter().all(is_solved)

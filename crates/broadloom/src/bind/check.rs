@@ -119,10 +119,8 @@ impl SizeRules {
         numbers: &[usize],
     ) -> Result<(), BindError> {
         for obligation in numbers.iter().map(|number| &graph.obligations()[*number]) {
-            let is_open = |symbol: &SymbolId| {
-                let kind = graph.symbols()[symbol.index()].kind;
-                values[symbol.index()].is_none() && kind.decided_by().is_some()
-            };
+            let is_open =
+                |symbol: &SymbolId| values[symbol.index()].is_none() && graph.decided_by(*symbol).is_some();
             if obligation.demand.symbols().iter().any(is_open) {
                 continue;
             }

@@ -21,6 +21,16 @@ pub(crate) struct BoundOutput {
 }
 
 impl BoundOutput {
+    fn new(graph: &CheckedGraph, output: &OutputInfo, values: &Values) -> Result<BoundOutput, BindError> {
+        let (shape, dtype) = (graph.shape(output.expr), graph.dtype(output.expr));
+        Ok(BoundOutput {
+            name: (*output.name).into(),
+            dtype,
+            shape: shape.iter().map(|dim| size(dim, values)).collect::<Result<_, _>>()?,
+            count: addressable(count(shape, values)?, dtype)?,
+        })
+    }
+
     /// Returns the number of bytes, which are addressable.
     pub(crate) fn bytes(&self) -> usize {
         self.count * self.dtype.size()
@@ -37,14 +47,7 @@ pub(super) fn bind_outputs(
     let graph = &inner.graph;
     let mut bound = Vec::with_capacity(graph.outputs().len());
     for (position, output) in graph.outputs().iter().enumerate() {
-        let (shape, dtype) = (graph.shape(output.expr), graph.dtype(output.expr));
-        let elements = count(shape, values)?;
-        let made = BoundOutput {
-            name: (*output.name).into(),
-            dtype,
-            shape: shape.iter().map(|dim| size(dim, values)).collect::<Result<_, _>>()?,
-            count: addressable(elements, dtype)?,
-        };
+        let made = BoundOutput::new(graph, output, values)?;
         if let Some(geometry) = destinations[position].array() {
             check_output(inner, inputs, values, output, geometry, &made)?;
         }
@@ -131,12 +134,6 @@ pub(crate) fn check_decided_output(
     output: &OutputInfo,
     geometry: &Geometry,
 ) -> Result<(), BindError> {
-    let (shape, dtype) = (inner.graph.shape(output.expr), inner.graph.dtype(output.expr));
-    let bound = BoundOutput {
-        name: (*output.name).into(),
-        dtype,
-        shape: shape.iter().map(|dim| size(dim, values)).collect::<Result<_, _>>()?,
-        count: addressable(count(shape, values)?, dtype)?,
-    };
+    let bound = BoundOutput::new(&inner.graph, output, values)?;
     check_output(inner, inputs, values, output, geometry, &bound)
 }

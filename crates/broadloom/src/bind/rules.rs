@@ -132,7 +132,7 @@ impl SizeRules {
             .iter()
             .filter(|obligation| obligation.origin.is_some() || obligation.bounds_size);
         needed.extend(demands.flat_map(|obligation| obligation.demand.symbols()));
-        needed.retain(|symbol| graph.symbols()[symbol.index()].kind.decided_by().is_none());
+        needed.retain(|symbol| graph.decided_by(*symbol).is_none());
         let mut required = read;
         let (mut steps, mut solved) = solve(graph, &required, HashSet::new());
         let is_parameter = |symbol: &SymbolId| graph.symbols()[symbol.index()].kind == SymbolKind::Parameter;

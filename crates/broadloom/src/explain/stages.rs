@@ -127,12 +127,10 @@ pub(super) fn between_phases(inner: &Inner) -> Vec<String> {
             let slot = &phased.slots[moved.slot];
             let result = type_text(graph, slot.dtype, &slot.shape);
             let what = if moved.operand.is_some() { "selected elements" } else { "selected positions" };
-            let how = if phase.strips.is_some() {
-                "in phase {number}, strip by strip"
-            } else {
-                "after phase {number}"
+            let how = match &phase.strips {
+                Some(_) => format!("in phase {number}, strip by strip"),
+                None => format!("after phase {number}"),
             };
-            let how = how.replace("{number}", &number.to_string());
             lines.push(format!("{how}: {what} are moved to {result}"));
         }
     }
