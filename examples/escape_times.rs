@@ -62,10 +62,10 @@ struct Kernels {
 }
 
 fn compile(steps: usize) -> Result<Kernels, Error> {
-    Ok(Kernels { count: escape_times(steps).compile()?, picture: colored(steps).compile()? })
+    Ok(Kernels { count: escape_times(steps)?, picture: colored(steps)? })
 }
 
-fn escape_times(steps: usize) -> Tensor {
+fn escape_times(steps: usize) -> Result<Executable, Error> {
     let g = Graph::new();
     let [left, top, pixel] = ["left", "top", "pixel"].map(|name| g.input::<f64>(name, shape![]));
     // A row and a column that meet by broadcasting.
@@ -79,18 +79,18 @@ fn escape_times(steps: usize) -> Tensor {
         let count = select((xx + yy).le(4), count + 1, count);
         [xx - yy + cx, 2 * x * y + cy, count]
     });
-    count
+    Ok(count.compile()?)
 }
 
 /// Colours of the points that leave, by the share of those that leave earlier.
-fn colored(steps: usize) -> Tensor {
+fn colored(steps: usize) -> Result<Executable, Error> {
     let g = Graph::new();
     let count = g.input::<i64>("count", shape![HEIGHT, WIDTH]);
     let colors = g.input::<u8>("colors", shape![COLORS, 3]);
     let leave = count.reshape(shape![-1]).segment_count(steps + 1).slice(slice![..-1]);
     let rank = leave.cumsum(0).cast::<f64>() / leave.sum(0).maximum(1).cast::<f64>();
     let place = rank.take(count.minimum(steps as i64 - 1), 0) * (COLORS - 1) as f64;
-    select(count.lt(steps as i64).unsqueeze(2), colors.take(place.cast::<i64>(), 0), 0)
+    Ok(select(count.lt(steps as i64).unsqueeze(2), colors.take(place.cast::<i64>(), 0), 0).compile()?)
 }
 
 fn run(given: &Given) -> Result<(), Error> {
