@@ -265,6 +265,20 @@ const PROGRAMS: &[(&str, usize, usize)] = &[
     ("output a = broadcast_to(w, (n, 3)) + 1; output b = y[:, None] * w", 1, 1),
     ("output a = einsum('nai,naj->ij', x[:, :, None] * w, x[:, :, None] + w)", 1, 1024),
     ("output a = sum(sum(x * w, axis=1)); output b = (x * w).sum(axis=1).max()", 1, 1024),
+    // Rows that masks select, and what is computed of them.
+    ("output a = x[x.sum(axis=1) > 0]; output c = y[y > 70]; output d = i[b]", 1, 1),
+    ("let m = y > 70; output a = exp(x[m]) * w + y[m][:, None]; output c = y[m].sum(); output d = len(y[m])", 1, 1024),
+    ("output a = x[y > mean(y)] * w; output c = flatnonzero(x[:, 0] > max(y) / 100)", 2, 1024),
+    ("let z = y[y > 20]; let v = z[z < 100] * 2; output a = v; output c = v.sum(); output d = cumsum(v)", 1, 1024),
+    ("let z = y[y > 70]; output a = z - mean(z); output c = std(z)", 2, 1024),
+    ("let m = y > -1; output a = max(i[m], axis=0); output c = min(x[m] * 2); output d = x[m].sum(axis=1)", 1, 1),
+    ("output a = zeros(5).at[ids[b]].set(y[b]); output c = broadcast_to(w, (len(y[b]), 3)) + x[b]", 1, 1),
+    ("output a = x[:, w > 0] + 1; output c = x[:, w > 0].max(axis=0)", 1, 1),
+    ("output a = x[:, w > 0].sum(axis=0); output c = y[y > 70]", 1, 1024),
+    // Sizes that are known after a pass.
+    ("let g = as_size(max(ids) + 1); output a = segment_sum(y, ids, g); output c = segment_max(x, ids, g)", 2, 65_536),
+    ("output a = zeros(as_size(max(ids) + 1)).at[ids].add(y)", 2, 1),
+    ("output a = arange(as_size(max(ids) + 1)) * 2; output c = y - max(y)", 2, 1),
 ];
 
 #[test]
@@ -353,6 +367,14 @@ fn what_needs_other_rows_is_refused() {
             "another way",
             "whole arrays",
         ),
+        ("output a = argmax(y[b])", "`argmax`", "numbers selected rows", "select from the result"),
+        ("output a = arange(len(y[b])) + y[b]", "`arange`", "numbers selected rows", "select from the result"),
+        ("output a = segment_sum(y[b], ids[b], 5)", "`segment_sum`", "an order of their own", "select from the result"),
+        ("output a = topk(y[b], 2)", "`topk`", "numbers selected rows", "select from the result"),
+        ("output a = sort(y[b])", "`sort`", "sorts all rows", "run on whole arrays"),
+        ("output a = y[b][1:]", "`slice`", "cuts out rows", "slice the result"),
+        ("output a = y[:len(y[b])]", "`slice`", "cuts out rows", "slice the result"),
+        ("output a = y[b][:, None] - y[b]", "`subtract`", "each row meets every other", "with its own size"),
         ("output a = w * 2", "nothing", "no input that the outputs need", "name the symbol"),
     ];
     for (program, op, reason, help) in cases {

@@ -26,6 +26,8 @@ pub struct Tally {
     pub reduced: usize,
     /// Those that find the best of their rows.
     pub best: usize,
+    /// Those that have sizes which the data decide.
+    pub decided: usize,
     /// By the kind of refusal.
     pub refused: BTreeMap<String, usize>,
 }
@@ -34,7 +36,10 @@ pub struct Tally {
 pub fn check(built: &Built, all_sizes: &[[usize; 3]], seed: u64, tally: &mut Tally) -> Result<(), String> {
     let options = CompileOptions { threads: Threads::Calling, ..CompileOptions::default() };
     let compiled = built.graph.compile_with(built.named_outputs(), &options);
-    let executable = compiled.map_err(|error| error.to_string())?;
+    let executable = compiled.map_err(|error| match built.graph.finish(built.named_outputs()) {
+        Ok(graph) => format!("{error}\n{graph}"),
+        Err(_) => error.to_string(),
+    })?;
     let graph = executable.graph();
     for rows in executable.leading_sizes() {
         let chunked = match executable.in_chunks(&rows) {
@@ -60,6 +65,7 @@ pub fn check(built: &Built, all_sizes: &[[usize; 3]], seed: u64, tally: &mut Tal
             Node::TopK { operand, topk } => is_of_rows(operand, topk.axis),
             _ => false,
         }));
+        tally.decided += usize::from(graph.has_decided_sizes());
         tally.several_passes += usize::from(chunked.passes() > 1);
         tally.by_blocks += usize::from(chunked.multiple() == 1024);
         let dense = vec![crate::arrays::Lay::Dense; graph.inputs().len()];

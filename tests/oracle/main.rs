@@ -158,11 +158,13 @@ fn loops_compute_what_the_interpreter_does() {
 fn sizes_that_data_decide_are_those_of_the_interpreter() {
     let mut config = config();
     config.rng_seed = RngSeed::Fixed(46);
-    let (cases, decided) = (config.cases, RefCell::new(0));
+    let (cases, decided, tally) = (config.cases, RefCell::new(0), RefCell::<chunks::Tally>::default());
     let result = TestRunner::new(config).run(&recipe::recipe(), |recipe| {
         let built = selected::build(&recipe);
         let graph = built.graph.finish(built.named_outputs());
         *decided.borrow_mut() += u32::from(graph.is_ok_and(|graph| graph.has_decided_sizes()));
+        let cut = chunks::check(&built, &recipe.sizes, recipe.seed, &mut tally.borrow_mut());
+        cut.map_err(TestCaseError::fail)?;
         check::check_in_one_way(&built, &recipe.sizes, recipe.seed).map_err(TestCaseError::fail)
     });
     if let Err(TestError::Fail(reason, recipe)) = result {
@@ -170,6 +172,8 @@ fn sizes_that_data_decide_are_those_of_the_interpreter() {
     }
     let decided = decided.into_inner();
     assert!(3 * decided >= cases, "{decided} of {cases} graphs have sizes that the data decide");
+    let tally = tally.into_inner();
+    assert!(cases < CASES || tally.decided >= 20, "{tally:#?}");
 }
 
 #[test]

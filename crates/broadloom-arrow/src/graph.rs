@@ -40,6 +40,14 @@ pub struct Mixing {
     pub site: Site,
 }
 
+/// Cuts a graph along its rows. A table has one number of rows, so none of it has a number that data decide.
+fn split_rows(graph: &CheckedGraph, rows: SymbolId) -> Result<Arc<Split>, (Option<ExprId>, Refusal)> {
+    match graph.symbols().iter().find_map(|info| info.kind.decided_by()) {
+        Some(decided) => Err((Some(decided), Refusal::Decided)),
+        None => split(graph, rows).map(Arc::new),
+    }
+}
+
 impl RowGraph {
     /// Takes a graph and the name of the size of its rows.
     ///
@@ -50,8 +58,7 @@ impl RowGraph {
         let has_rows = |input: &InputInfo| input.shape.first().is_some_and(|dim| dim.as_symbol() == symbol);
         match symbol {
             Some(symbol) if graph.inputs().iter().any(has_rows) => {
-                let split = split(graph, symbol).map(Arc::new);
-                Ok(RowGraph { graph: graph.clone(), rows: symbol, split })
+                Ok(RowGraph { graph: graph.clone(), rows: symbol, split: split_rows(graph, symbol) })
             }
             _ => Err(ColumnError::NoRows { rows: rows.to_owned() }),
         }
@@ -59,7 +66,7 @@ impl RowGraph {
 
     /// Takes what remains of a graph, which may read no rows any more.
     pub(crate) fn remaining(graph: CheckedGraph, rows: SymbolId) -> RowGraph {
-        let split = split(&graph, rows).map(Arc::new);
+        let split = split_rows(&graph, rows);
         RowGraph { graph, rows, split }
     }
 

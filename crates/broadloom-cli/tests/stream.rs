@@ -72,6 +72,8 @@ fn chunks_change_nothing() {
         "(x - x.mean(axis=0)) / x.std(axis=0)",
         "y = x * 2; total = x.sum(axis=0); where = argmax(x, axis=0)",
         "mean(x)",
+        "x[x.sum(axis=1) > 0]",
+        "let m = x[:, 0] > x.mean(); big = x[m] * 2; which = flatnonzero(m); most = max(x[m], axis=0)",
         "let q = stack((arange(7) * 30.0 - 90, arange(7) * 9.0, arange(7) * 0.0), axis=1)
          let d = sum((q[:, None] - x) ** 2, axis=-1)
          near = argtopk(d, 5, axis=1, largest=False)
@@ -127,7 +129,7 @@ fn large_tables_are_read_row_by_row() {
         folder.path(),
         &[
             "eval",
-            "a = lat - lat.mean(); b = id * 2; top = lon.max(); g = segment_sum(id, name)",
+            "a = lat - lat.mean(); b = id * 2; top = lon.max(); g = segment_sum(id, name); near = id[lat < 0.01]",
             "t.csv",
             "--chunk",
             "100000",
@@ -139,6 +141,8 @@ fn large_tables_are_read_row_by_row() {
             "top=top.npy",
             "-o",
             "g=g.csv",
+            "-o",
+            "near=near.csv",
         ],
     ));
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
@@ -158,6 +162,10 @@ fn large_tables_are_read_row_by_row() {
     let sum = |group: usize| (0..rows).filter(|at| at % 7 == group).sum::<usize>();
     let groups: String = (0..7).map(|group| format!("n{group},{}\n", sum(group))).collect();
     assert_eq!(String::from_utf8(read("g.csv")).unwrap(), format!("name,g\n{groups}"));
+    let near: Vec<usize> = (0..rows).filter(|at| lat[*at] < 0.01).collect();
+    let wanted: String = near.iter().map(|at| format!("{at}\n")).collect();
+    let table = String::from_utf8(read("near.csv")).unwrap();
+    assert!(near.len() > 100 && table.trim_start_matches("near\n") == wanted, "{} rows", near.len());
     assert!(peak.is_none_or(|peak| peak < 100 << 20), "{peak:?} bytes");
 }
 
@@ -202,10 +210,11 @@ fn large_npy(path: &Path, rows: usize) {
 fn stream_through(rows: usize, most: u64) {
     let folder = tempfile::tempdir().unwrap();
     large_npy(&folder.path().join("x.npy"), rows);
-    let cases: [&[&str]; 3] = [
+    let cases: [&[&str]; 4] = [
         &["eval", "(x - x.mean(axis=0)) / x.std(axis=0)", "x=x.npy", "-o", "out.npy"],
         &["eval", "exp(-x ** 2) * sin(x)", "x=x.npy", "-o", "out.npy"],
         &["eval", "argmax(x, axis=0)", "x=x.npy", "-o", "out.npy"],
+        &["eval", "x[x.sum(axis=1) > 0]", "x=x.npy", "-o", "out.npy"],
     ];
     for args in cases {
         let start = Instant::now();
@@ -218,7 +227,16 @@ fn stream_through(rows: usize, most: u64) {
         );
         assert!(peak.is_none_or(|peak| peak < most), "{args:?}: {peak:?} bytes");
         let written = std::fs::metadata(folder.path().join("out.npy")).unwrap().len();
-        assert_eq!(written, 128 + if args[1].starts_with("argmax") { 32 } else { 16 * rows as u64 });
+        let kept = match args[1] {
+            "argmax(x, axis=0)" => 2,
+            "x[x.sum(axis=1) > 0]" => {
+                let elements: Vec<f32> = values(4 << 16).collect();
+                let is_kept = |row: usize| elements[row % (1 << 16) * 4..][..4].iter().sum::<f32>() > 0.0;
+                (0..rows).filter(|row| is_kept(*row)).count()
+            }
+            _ => rows,
+        };
+        assert_eq!(written, 128 + 16 * kept as u64);
     }
 }
 

@@ -19,6 +19,7 @@
 mod partial;
 mod parts;
 mod place;
+mod writer;
 
 pub use parts::{Destination, Part, Pass, Source, Split, split};
 pub use place::Refusal;

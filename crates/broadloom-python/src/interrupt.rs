@@ -4,6 +4,7 @@ use crate::error::{caught, detached};
 use broadloom::{
     Bound as BoundRun, CallError, Executable, Inputs, Outputs, OutputsMut, RunOptions, StopFlag,
 };
+use broadloom_ir::graph::{SymbolInfo, SymbolKind};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -43,7 +44,11 @@ impl Short {
             Ok(bound) => bound,
             Err(error) => return Ok(Err(CallError::Bind(error))),
         };
-        if bound.work().total < LONG {
+        // What computed sizes and loops after them ask for is not known yet.
+        let is_open = |info: &SymbolInfo| matches!(info.kind, SymbolKind::Computed(_));
+        let graph = executable.graph();
+        let is_known = !graph.symbols().iter().any(is_open) && !(graph.has_decided_sizes() && graph.has_loops());
+        if is_known && bound.work().total < LONG {
             self.0.fetch_max(elements, Ordering::Relaxed);
             return detached(py, || run(&bound, outputs, &RunOptions::new()));
         }

@@ -1,7 +1,7 @@
 //! Graphs whose data decide sizes: parts that are compiled on their own, and run one after the other.
 
 use crate::bind::Given;
-use crate::compile::compile;
+use crate::compile::compile_part;
 use crate::compiled::Inner;
 use crate::limits::CallLimits;
 use crate::options::{CompileOptions, Threads};
@@ -127,8 +127,12 @@ fn strips(phase: &Phase, number: usize, slots: &[Slot]) -> Option<(Strips, Part)
     Some((Strips { rows, streamed, row_bytes }, Part { graph, origins, inputs, outputs }))
 }
 
-/// Compiles the phases of a graph.
-pub(crate) fn compile_phases(phases: Phases, options: &CompileOptions) -> Result<Phased, CompileError> {
+/// Compiles the phases of a graph; `tail` as in [`compile_part`].
+pub(crate) fn compile_phases(
+    phases: Phases,
+    options: &CompileOptions,
+    tail: Option<&Dim>,
+) -> Result<Phased, CompileError> {
     let Phases { phases, slots, outputs, conditions } = phases;
     // What phases leave for later ones are no results: those are checked when their sizes are known.
     let limits = CallLimits { output_bytes: u64::MAX, ..options.limits };
@@ -141,7 +145,7 @@ pub(crate) fn compile_phases(phases: Phases, options: &CompileOptions) -> Result
         let of_part = CompileOptions { threads, limits, ..options.clone() };
         let part = part.map(|part| {
             Ok::<PhasePart, CompileError>(PhasePart {
-                inner: Arc::new(compile(&part.graph, &of_part)?),
+                inner: Arc::new(compile_part(&part.graph, &of_part, tail.cloned())?),
                 origins: part.origins.into(),
                 inputs: part.inputs,
                 outputs: part.outputs,

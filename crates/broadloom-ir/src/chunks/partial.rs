@@ -12,9 +12,9 @@
 //! Where the order matters, for the bits of a sum or for which of equal elements has the lowest index, reductions
 //! go innermost first. Then reduced axes outside the rows stay until all rows are present.
 
-use super::parts::{Destination, Source, Splitter, Writer};
+use super::parts::{Destination, Refused, Source, Splitter};
 use super::place::Place;
-use crate::diagnostics::Diagnostics;
+use super::writer::Writer;
 use crate::dim::Dim;
 use crate::dtype::{DType, Scalar};
 use crate::graph::{Axes, Node, Site, SliceSpec, TopK};
@@ -94,7 +94,7 @@ impl Splitter<'_> {
     }
 
     /// Returns the graph that merges the partial results of two neighbours.
-    pub(super) fn merge(&self, pass: usize) -> Result<Option<super::Part>, Diagnostics> {
+    pub(super) fn merge(&self, pass: usize) -> Result<Option<super::Part>, Refused> {
         let mut writer = Writer::new(self, false);
         let merged: Vec<Partial> =
             self.partials_of(pass).filter(|partial| !is_continued(self.graph.node(partial.expr))).collect();
@@ -125,6 +125,7 @@ impl Writer<'_, '_> {
     pub(super) fn contribute(&mut self, partial: Partial, carries: bool) {
         let whole = self.whole();
         let (expr, site) = (partial.expr, whole.site(partial.expr));
+        self.decide_sizes(expr);
         let (result, value) = match whole.node(expr) {
             Node::Reduce { op, operand, axes, .. } => {
                 let axes = self.splitter().reduced_by_chunk(*op, *operand, axes);

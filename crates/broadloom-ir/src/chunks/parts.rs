@@ -2,16 +2,13 @@
 
 use super::Multiple;
 use super::partial::{Partial, gives_indices, is_continued};
-use super::place::{Place, Refusal, places};
-use crate::diagnostics::Diagnostics;
+use super::place::{Place, Refusal, Sizes, places};
+use super::writer::Writer;
 use crate::dim::Dim;
-use crate::dtype::DType;
-use crate::graph::{CheckedGraph, Demand, Graph, InputInfo, Node, Obligation, Site, SliceSpec};
+use crate::graph::{CheckedGraph, Demand, InputInfo, Node, Obligation};
 use crate::ids::{ExprId, InputId, SymbolId};
-use crate::ops::Op;
 use crate::part::unused_prefix;
 use crate::shape::Shape;
-use crate::transform::Rewriter;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A graph cut along its rows.
@@ -19,6 +16,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Split {
     /// The size of the rows' axis.
     pub rows: SymbolId,
+    /// The numbers of rows that masks of the rows select.
+    pub selected: Vec<SymbolId>,
+    /// Those on which there are conditions. The number of such rows in all chunks together is the destination
+    /// [`Destination::Whole`] with a number that follows those of the graph's outputs.
+    pub counted: Vec<SymbolId>,
     /// For each input of the graph, whether chunks bring its rows.
     pub streamed: Vec<bool>,
     /// The number of rows of every chunk but the last must be a multiple of this.
@@ -80,11 +82,14 @@ pub enum Destination {
     Carried(usize),
 }
 
+/// Why a graph cannot be cut, and at which expression if there is one.
+pub(super) type Refused = (Option<ExprId>, Refusal);
+
 /// Cuts a graph along the axis of a size.
 ///
 /// # Errors
 /// Returns why it cannot be cut, and at which expression if there is one.
-pub fn split(graph: &CheckedGraph, rows: SymbolId) -> Result<Split, (Option<ExprId>, Refusal)> {
+pub fn split(graph: &CheckedGraph, rows: SymbolId) -> Result<Split, Refused> {
     let plain = graph.symbols().get(rows.index()).is_some_and(|info| info.unit == 1);
     let is_tied = |obligation: &Obligation| {
         obligation.origin.is_none()
@@ -97,10 +102,22 @@ pub fn split(graph: &CheckedGraph, rows: SymbolId) -> Result<Split, (Option<Expr
     if let Some(output) = graph.outputs().iter().find(|output| output.assigned.is_some()) {
         return Err((Some(output.expr), Refusal::Assigned));
     }
-    if let Some(decided) = graph.symbols().iter().find_map(|info| info.kind.decided_by()) {
-        return Err((Some(decided), Refusal::Decided));
-    }
-    let places = places(graph, rows).map_err(|(expr, refusal)| (Some(expr), refusal))?;
+    let places_of = |graph| places(graph, rows).map_err(|(expr, refusal)| (Some(expr), refusal));
+    let mut places = places_of(graph)?;
+    let sizes = Sizes::new(graph, rows);
+    let demanded = graph.obligations().iter().flat_map(|obligation| obligation.demand.symbols());
+    let counted: BTreeSet<SymbolId> = demanded.filter(|symbol| sizes.is_selected(*symbol, &places)).collect();
+    let with_counts;
+    let graph = match counted.is_empty() {
+        true => graph,
+        false => {
+            let masks: Vec<ExprId> = counted.iter().filter_map(|symbol| graph.decided_by(*symbol)).collect();
+            let mark = unused_prefix(graph);
+            with_counts = graph.with_counts(&masks, |number| format!("{mark}count {number}"));
+            places = places_of(&with_counts)?;
+            &with_counts
+        }
+    };
     for output in graph.outputs() {
         if matches!(places[output.expr.index()], Place::Rows { axis, .. } if axis != 0) {
             return Err((Some(output.expr), Refusal::OutputAxis));
@@ -113,7 +130,7 @@ pub fn split(graph: &CheckedGraph, rows: SymbolId) -> Result<Split, (Option<Expr
     if !graph.exprs().any(is_read) {
         return Err((None, Refusal::NoRows));
     }
-    Splitter::new(graph, rows, places).run(streamed)
+    Splitter::new(graph, rows, places).run(streamed, counted.into_iter().collect())
 }
 
 pub(super) struct Splitter<'g> {
@@ -122,12 +139,12 @@ pub(super) struct Splitter<'g> {
     pub places: Vec<Place>,
     partials: Vec<Partial>,
     /// The slots of values that a part leaves for later parts.
-    kept: BTreeMap<ExprId, usize>,
+    pub kept: BTreeMap<ExprId, usize>,
     /// The slots of the ends of scans along the rows, by the pass in which they run.
-    carried: BTreeMap<(usize, ExprId), usize>,
+    pub carried: BTreeMap<(usize, ExprId), usize>,
     slots: usize,
     /// A prefix for the names of inputs that the graph does not have.
-    mark: String,
+    pub mark: String,
 }
 
 impl<'g> Splitter<'g> {
@@ -149,7 +166,7 @@ impl<'g> Splitter<'g> {
         self.slots - 1
     }
 
-    fn run(mut self, streamed: Vec<bool>) -> Result<Split, (Option<ExprId>, Refusal)> {
+    fn run(mut self, streamed: Vec<bool>, counted: Vec<SymbolId>) -> Result<Split, Refused> {
         let graph = self.graph;
         let mut multiple = Multiple::One;
         for expr in graph.exprs() {
@@ -190,15 +207,18 @@ impl<'g> Splitter<'g> {
                 }
             }
         }
-        let passes = (0..count).map(|pass| self.pass(pass)).collect::<Result<_, Diagnostics>>();
-        // The parts consist of expressions that were checked before, so this does not happen.
-        let passes = passes.map_err(|_| (None, Refusal::OtherSize))?;
+        let passes = (0..count).map(|pass| self.pass(pass)).collect::<Result<Vec<Pass>, Refused>>()?;
+        self.check_conditions(&passes, &counted)?;
         let axis_of_rows = self.places.iter().map(|place| match place {
             Place::Rows { axis, .. } => Some(*axis),
             Place::Fixed(_) => None,
         });
+        let symbols = (0..graph.symbols().len()).map(SymbolId::new);
+        let selected = symbols.filter(|symbol| Sizes::new(graph, self.rows).is_selected(*symbol, &self.places));
         Ok(Split {
             rows: self.rows,
+            selected: selected.collect(),
+            counted,
             streamed,
             multiple,
             of_chunk: graph.without_facts(self.rows),
@@ -208,11 +228,29 @@ impl<'g> Splitter<'g> {
         })
     }
 
-    /// Returns what a chunk's part computes: rows of outputs, and operands of reductions over the rows.
+    /// Checks that the conditions on each size that data decide are conditions of a part in which it is known. Those on numbers
+    /// of selected rows are checked when all rows have been there.
+    fn check_conditions(&self, passes: &[Pass], counted: &[SymbolId]) -> Result<(), Refused> {
+        let parts = passes.iter().flat_map(|pass| [&pass.begin, &pass.each, &pass.merge, &pass.rest]).flatten();
+        let is_decided = |demand: &Demand| {
+            let mut decided = demand.symbols().into_iter().filter(|symbol| self.graph.decided_by(*symbol).is_some());
+            decided.any(|symbol| !counted.contains(&symbol))
+        };
+        for obligation in self.graph.obligations().iter().filter(|obligation| is_decided(&obligation.demand)) {
+            let mut known = parts.clone().flat_map(|part| part.graph.obligations());
+            if !known.any(|known| known.demand == obligation.demand) {
+                return Err((obligation.origin, Refusal::Decided));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what a chunk's part computes: rows of outputs, operands of reductions over the rows, and what decides their sizes.
     fn roots_of_each(&self, pass: usize) -> Vec<ExprId> {
         let partials = self.partials.iter().filter(|partial| partial.pass == pass);
-        let operands = partials.flat_map(|partial| self.graph.operands(partial.expr));
-        operands.chain(self.outputs_of_each(pass).map(|(_, expr)| expr)).collect()
+        let needed =
+            partials.flat_map(|partial| self.graph.operands(partial.expr).into_iter().chain(self.deciding(partial.expr)));
+        needed.chain(self.outputs_of_each(pass).map(|(_, expr)| expr)).collect()
     }
 
     fn outputs_of_each(&self, pass: usize) -> impl Iterator<Item = (usize, ExprId)> {
@@ -239,7 +277,7 @@ impl<'g> Splitter<'g> {
     ///
     /// Reductions and sorted values are stored, so that no later part repeats them. Elementwise results of them are
     /// not.
-    fn is_stored(&self, expr: ExprId, known: usize, is_rest: bool) -> bool {
+    pub(super) fn is_stored(&self, expr: ExprId, known: usize, is_rest: bool) -> bool {
         let reduced = match self.graph.node(expr) {
             Node::Reduce { .. } | Node::TopK { .. } | Node::Sort { .. } => true,
             Node::Scatter { .. } => self.partial(expr).is_some(),
@@ -252,13 +290,21 @@ impl<'g> Splitter<'g> {
         }
     }
 
-    /// Returns whether the number of rows determines a size.
+    /// Returns whether the number of rows, or of selected ones, determines a size.
     fn has_rows(&self, expr: ExprId) -> bool {
-        self.graph.shape(expr).iter().any(|size| size.symbols().contains(&self.rows))
+        let sizes = Sizes::new(self.graph, self.rows);
+        let mut symbols = self.graph.shape(expr).iter().flat_map(Dim::symbols);
+        symbols.any(|symbol| sizes.is_of_rows(symbol, &self.places))
+    }
+
+    /// Returns the expressions that decide the sizes of another one.
+    fn deciding(&self, expr: ExprId) -> impl Iterator<Item = ExprId> {
+        let graph = self.graph;
+        graph.decided_sizes(expr).into_iter().filter_map(|symbol| graph.decided_by(symbol))
     }
 
     /// Returns whether an expression is a scan along the rows.
-    fn runs_along_rows(&self, expr: ExprId) -> bool {
+    pub(super) fn runs_along_rows(&self, expr: ExprId) -> bool {
         let along = |of: usize| matches!(self.places[expr.index()], Place::Rows { axis, .. } if axis == of);
         matches!(self.graph.node(expr), Node::Scan { axis, .. } if along(*axis))
     }
@@ -271,13 +317,13 @@ impl<'g> Splitter<'g> {
     }
 
     /// Returns the shape of the value that a scan carries from chunk to chunk.
-    fn shape_across(&self, expr: ExprId) -> Shape {
+    pub(super) fn shape_across(&self, expr: ExprId) -> Shape {
         let Node::Scan { axis, .. } = self.graph.node(expr) else { return Shape::scalar() };
         let sizes = self.graph.shape(expr).iter().enumerate();
         sizes.filter(|(of, _)| of != axis).map(|(_, size)| size.clone()).collect()
     }
 
-    fn partial(&self, expr: ExprId) -> Option<Partial> {
+    pub(super) fn partial(&self, expr: ExprId) -> Option<Partial> {
         self.partials.iter().copied().find(|partial| partial.expr == expr)
     }
 
@@ -292,19 +338,20 @@ impl<'g> Splitter<'g> {
     }
 
     /// Returns the expressions of a part, operands first, down to the values that it takes from slots.
-    fn reachable(&self, roots: &[ExprId], known: usize, is_rest: bool) -> BTreeSet<ExprId> {
+    pub(super) fn reachable(&self, roots: &[ExprId], known: usize, is_rest: bool) -> BTreeSet<ExprId> {
         let mut found = BTreeSet::new();
         let mut stack = roots.to_vec();
         while let Some(expr) = stack.pop() {
             let is_leaf = self.is_stored(expr, known, is_rest) || (is_rest && self.partial(expr).is_some());
             if found.insert(expr) && !is_leaf {
                 stack.extend(self.graph.operands(expr));
+                stack.extend(self.deciding(expr));
             }
         }
         found
     }
 
-    fn pass(&self, pass: usize) -> Result<Pass, Diagnostics> {
+    fn pass(&self, pass: usize) -> Result<Pass, Refused> {
         let carries = self.carried_in(pass).next().is_some() || self.continued_in(pass).next().is_some();
         Ok(Pass {
             begin: self.begin(pass)?,
@@ -324,7 +371,7 @@ impl<'g> Splitter<'g> {
         self.partials_of(pass).filter(|partial| is_continued(self.graph.node(partial.expr)))
     }
 
-    fn begin(&self, pass: usize) -> Result<Option<Part>, Diagnostics> {
+    fn begin(&self, pass: usize) -> Result<Option<Part>, Refused> {
         let mut writer = Writer::new(self, false);
         let scans = self.carried_in(pass).map(|(expr, slot)| (expr, slot, self.shape_across(expr)));
         let bases: Vec<(Partial, ExprId)> = (self.continued_in(pass))
@@ -333,7 +380,11 @@ impl<'g> Splitter<'g> {
                 _ => None,
             })
             .collect();
-        writer.copy(&bases.iter().map(|(_, base)| *base).collect::<Vec<_>>(), pass, false);
+        let sized = self.carried_in(pass).map(|(expr, _)| expr);
+        let sized: Vec<ExprId> = sized.chain(self.continued_in(pass).map(|partial| partial.expr)).collect();
+        let deciding = sized.iter().flat_map(|expr| self.deciding(*expr));
+        writer.copy(&bases.iter().map(|(_, base)| *base).chain(deciding).collect::<Vec<_>>(), pass, false);
+        sized.iter().for_each(|expr| writer.decide_sizes(*expr));
         for (partial, base) in bases {
             writer.output(partial.expr, writer.image(base), Destination::Slot(partial.slot));
         }
@@ -350,7 +401,7 @@ impl<'g> Splitter<'g> {
         writer.finish()
     }
 
-    fn each(&self, pass: usize, carries: bool) -> Result<Option<Part>, Diagnostics> {
+    fn each(&self, pass: usize, carries: bool) -> Result<Option<Part>, Refused> {
         let mut writer = Writer::new(self, false);
         writer.copy(&self.roots_of_each(pass), pass, false);
         for (expr, slot) in self.carried_in(pass).filter(|_| carries) {
@@ -366,7 +417,7 @@ impl<'g> Splitter<'g> {
         writer.finish()
     }
 
-    fn rest(&self, pass: usize) -> Result<Option<Part>, Diagnostics> {
+    fn rest(&self, pass: usize) -> Result<Option<Part>, Refused> {
         let mut writer = Writer::new(self, true);
         writer.copy(&self.roots_of_rest(pass), pass + 1, true);
         let outputs: Vec<(usize, ExprId)> = self.outputs_of_rest(pass).collect();
@@ -379,156 +430,5 @@ impl<'g> Splitter<'g> {
             }
         }
         writer.finish()
-    }
-}
-
-/// Builds the graph of a part.
-pub(super) struct Writer<'s, 'g> {
-    splitter: &'s Splitter<'g>,
-    of_all: bool,
-    rewriter: Rewriter<'g>,
-    inputs: Vec<Source>,
-    outputs: Vec<(ExprId, Destination)>,
-}
-
-impl<'s, 'g> Writer<'s, 'g> {
-    /// Starts a part for all rows (`of_all`), or for some rows whose number is unknown.
-    pub fn new(splitter: &'s Splitter<'g>, of_all: bool) -> Self {
-        let mut rewriter = Rewriter::without_inputs(splitter.graph);
-        if !of_all {
-            rewriter.builder().forget_facts(splitter.rows);
-        }
-        Writer { splitter, of_all, rewriter, inputs: Vec::new(), outputs: Vec::new() }
-    }
-
-    /// Returns the graph that is cut.
-    pub fn whole(&self) -> &'g CheckedGraph {
-        self.splitter.graph
-    }
-
-    pub fn splitter(&self) -> &'s Splitter<'g> {
-        self.splitter
-    }
-
-    pub fn graph(&mut self) -> &mut Graph {
-        self.rewriter.builder()
-    }
-
-    /// Returns the expression of this graph that represents a copied expression of the whole graph.
-    pub fn image(&self, expr: ExprId) -> ExprId {
-        self.rewriter.image(expr)
-    }
-
-    /// Copies an expression of the whole graph, with the images of its operands.
-    pub fn copied(&mut self, expr: ExprId) -> ExprId {
-        self.rewriter.copy(expr)
-    }
-
-    /// Attributes the expressions made last to an expression of the whole graph.
-    pub fn attribute(&mut self, expr: ExprId) {
-        self.rewriter.attribute(expr);
-    }
-
-    /// Adds an output that was made for an expression of the whole graph.
-    pub fn output(&mut self, of: ExprId, expr: ExprId, destination: Destination) {
-        self.rewriter.attribute(of);
-        self.outputs.push((expr, destination));
-    }
-
-    pub fn named_input(
-        &mut self,
-        name: &str,
-        dtype: DType,
-        shape: Shape,
-        source: Source,
-        site: Site,
-    ) -> ExprId {
-        self.inputs.push(source);
-        let name = format!("{}{name}", self.splitter.mark);
-        self.graph().input(&name, dtype, shape, site)
-    }
-
-    pub fn slot(&mut self, slot: usize, dtype: DType, shape: Shape, site: Site) -> ExprId {
-        self.named_input(&slot.to_string(), dtype, shape, Source::Slot(slot), site)
-    }
-
-    /// Copies everything that the roots need; `known` and `is_rest` as in [`Splitter::is_stored`].
-    fn copy(&mut self, roots: &[ExprId], known: usize, is_rest: bool) {
-        let splitter = self.splitter;
-        let whole = splitter.graph;
-        for expr in splitter.reachable(roots, known, is_rest) {
-            let (dtype, shape, site) = (whole.dtype(expr), whole.shape(expr).clone(), whole.site(expr));
-            let stored = splitter.kept.get(&expr).filter(|_| splitter.is_stored(expr, known, is_rest));
-            let copied = match (stored, splitter.partial(expr).filter(|_| is_rest), whole.node(expr)) {
-                (Some(slot), _, _) => self.slot(*slot, dtype, shape, site),
-                (None, Some(partial), _) => self.finished(partial),
-                (None, None, Node::Input(input)) => {
-                    self.inputs.push(Source::Array(*input));
-                    self.graph().input(&whole.inputs()[input.index()].name, dtype, shape, site)
-                }
-                (None, None, Node::Scan { op, operand, axis, .. }) if splitter.runs_along_rows(expr) => {
-                    let (op, operand, axis) = (*op, self.image(*operand), *axis);
-                    let slot = splitter.carried.get(&(known, expr)).copied().unwrap_or_default();
-                    let before = self.slot(slot, dtype, splitter.shape_across(expr), site);
-                    self.graph().scan_from(op, operand, axis, before, site)
-                }
-                (None, None, Node::Iota) if matches!(splitter.places[expr.index()], Place::Rows { .. }) => {
-                    let iota = self.rewriter.copy(expr);
-                    let before = self.rows_before(site);
-                    self.graph().elementwise(Op::Add, &[iota, before], site)
-                }
-                _ => self.rewriter.copy(expr),
-            };
-            self.rewriter.replace(expr, copied);
-        }
-    }
-
-    /// Adds the end of a scan as an output for the next chunk.
-    fn carry(&mut self, expr: ExprId, slot: usize) {
-        let Node::Scan { axis, .. } = self.whole().node(expr) else { return };
-        let (image, site) = (self.image(expr), self.whole().site(expr));
-        let mut parts = vec![SliceSpec::All; *axis];
-        parts.push(SliceSpec::At(Dim::constant(-1)));
-        let last = self.graph().slice(image, &parts, site);
-        self.output(expr, last, Destination::Carried(slot));
-    }
-
-    pub fn rows_before(&mut self, site: Site) -> ExprId {
-        match self.inputs.iter().position(|source| *source == Source::RowsBefore) {
-            Some(_) => {
-                let name = format!("{}before", self.splitter.mark);
-                self.graph().input(&name, DType::I64, Shape::scalar(), site)
-            }
-            None => self.named_input("before", DType::I64, Shape::scalar(), Source::RowsBefore, site),
-        }
-    }
-
-    /// Returns the part, unless it computes nothing.
-    pub fn finish(self) -> Result<Option<Part>, Diagnostics> {
-        if self.outputs.is_empty() {
-            return Ok(None);
-        }
-        let mark = &self.splitter.mark;
-        let name = |destination: &Destination| match *destination {
-            Destination::Rows(output) | Destination::Whole(output) => {
-                self.splitter.graph.outputs()[output].name.to_string()
-            }
-            Destination::Merged(slot) | Destination::Slot(slot) | Destination::Carried(slot) => {
-                format!("{mark}{slot}")
-            }
-        };
-        let names: Vec<String> = self.outputs.iter().map(|(_, destination)| name(destination)).collect();
-        let outputs: Vec<(&str, ExprId)> =
-            names.iter().zip(&self.outputs).map(|(name, (expr, _))| (name.as_str(), *expr)).collect();
-        let (graph, origins) = self.rewriter.finish_with(&outputs)?;
-        // A call checks the conditions of the whole graph. Those on the number of all rows say nothing of some of them.
-        let rows = self.splitter.rows;
-        let holds = |demand: &Demand| self.of_all || !demand.symbols().contains(&rows);
-        Ok(Some(Part {
-            graph: graph.with_conditions_of(self.splitter.graph, holds),
-            origins,
-            inputs: self.inputs,
-            outputs: self.outputs.iter().map(|(_, destination)| *destination).collect(),
-        }))
     }
 }

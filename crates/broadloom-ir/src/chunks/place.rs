@@ -2,7 +2,7 @@
 //! each is known.
 
 use crate::dim::Dim;
-use crate::graph::{CheckedGraph, Node, View};
+use crate::graph::{CheckedGraph, Node, SymbolKind, View};
 use crate::ids::{ExprId, SymbolId};
 
 /// The rows that an expression depends on.
@@ -53,8 +53,10 @@ pub enum Refusal {
     Search,
     /// Rows are appended to others.
     Concat,
-    /// The data decide a size.
+    /// The data of all rows decide a size.
     Decided,
+    /// Selected rows are numbered, or reduced in an order that is that of all of them.
+    Selected,
     /// A loop reads the rows, or what is known only after all rows.
     Loop,
     /// An output has the rows along an axis other than the leading one.
@@ -63,21 +65,47 @@ pub enum Refusal {
     Assigned,
 }
 
-/// Returns the axis of a shape along which the rows lie.
-fn axis_of_rows(shape: &[Dim], rows: SymbolId) -> Result<Option<usize>, Refusal> {
-    let mut found = None;
-    for (axis, dim) in shape.iter().enumerate() {
-        if !dim.symbols().contains(&rows) {
-            continue;
-        }
-        if dim.as_symbol() != Some(rows) {
-            return Err(Refusal::OtherSize);
-        }
-        if found.replace(axis).is_some() {
-            return Err(Refusal::Pairs);
+/// The sizes of the axes along which rows lie: the number of all rows, and the numbers of those that masks of the rows select.
+#[derive(Clone, Copy)]
+pub(super) struct Sizes<'g> {
+    graph: &'g CheckedGraph,
+    rows: SymbolId,
+}
+
+impl<'g> Sizes<'g> {
+    pub fn new(graph: &'g CheckedGraph, rows: SymbolId) -> Sizes<'g> {
+        Sizes { graph, rows }
+    }
+
+    /// Returns whether a symbol counts rows that a mask selects.
+    pub fn is_selected(self, symbol: SymbolId, places: &[Place]) -> bool {
+        match self.graph.symbols()[symbol.index()].kind {
+            SymbolKind::Count(mask) => matches!(places.get(mask.index()), Some(Place::Rows { .. })),
+            _ => false,
         }
     }
-    Ok(found)
+
+    /// Returns whether a symbol is the number of rows, or of selected ones.
+    pub fn is_of_rows(self, symbol: SymbolId, places: &[Place]) -> bool {
+        symbol == self.rows || self.is_selected(symbol, places)
+    }
+
+    /// Returns the axis of a shape along which rows lie.
+    fn axis(self, shape: &[Dim], places: &[Place]) -> Result<Option<usize>, Refusal> {
+        let mut found = None;
+        for (axis, dim) in shape.iter().enumerate() {
+            if !dim.symbols().into_iter().any(|symbol| self.is_of_rows(symbol, places)) {
+                continue;
+            }
+            if dim.as_symbol().is_none() {
+                return Err(Refusal::OtherSize);
+            }
+            if found.replace(axis).is_some() {
+                return Err(Refusal::Pairs);
+            }
+        }
+        Ok(found)
+    }
 }
 
 /// Returns the place of each expression, or the first one that has none.
@@ -97,11 +125,25 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
         Place::Fixed(_) => None,
     };
     let node = graph.node(expr);
-    let pass = node.operands().iter().map(|operand| place_of(*operand).pass()).max().unwrap_or(0);
+    let sizes = Sizes::new(graph, rows);
+    // What decides a size is needed as operands are.
+    let decided = graph.decided_sizes(expr);
+    let deciding = decided.iter().filter_map(|symbol| graph.decided_by(*symbol));
+    let needed = node.operands().into_iter().chain(deciding);
+    let pass = needed.map(|expr| place_of(expr).pass()).max().unwrap_or(0);
     let shape = graph.shape(expr);
+    // Whether it has a size other than the number of all rows that counts some of them.
+    let has_selected = decided.iter().any(|symbol| sizes.is_selected(*symbol, places));
+    let are_selected = |expr: ExprId| {
+        let dim = rows_of(expr).and_then(|axis| graph.shape(expr)[axis].as_symbol());
+        dim.is_some_and(|symbol| symbol != rows)
+    };
     if let Node::Segment { values, ids, .. } = node {
+        if are_selected(*values) {
+            return Err(Refusal::Selected);
+        }
         // The rows determine how many tables are used.
-        let is_fixed = axis_of_rows(&shape[1..], rows)?.is_none();
+        let is_fixed = sizes.axis(&shape[1..], places)?.is_none();
         return match (rows_of(*values), rows_of(*ids)) {
             (Some(0), Some(0)) if is_fixed => Ok(Place::Fixed(pass + 1)),
             (None, None) if is_fixed => Ok(Place::Fixed(pass)),
@@ -110,15 +152,15 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
     }
     if let Node::Scatter { base, indices, values, .. } = node
         && (rows_of(*base), rows_of(*indices), rows_of(*values)) == (None, Some(0), Some(0))
-        && axis_of_rows(shape, rows)?.is_none()
+        && sizes.axis(shape, places)?.is_none()
     {
         // Each chunk changes what the one before it has left.
         return Ok(Place::Fixed(pass + 1));
     }
     // What is computed from values for all rows may have any size that these determine.
     let is_known = pass > 0 && node.operands().iter().all(|operand| rows_of(*operand).is_none());
-    let found = match axis_of_rows(shape, rows) {
-        Err(Refusal::OtherSize) if is_known => Ok(None),
+    let found = match sizes.axis(shape, places) {
+        Err(Refusal::OtherSize) if is_known && !has_selected => Ok(None),
         found => found,
     };
     let found = found.map_err(|refusal| match (refusal, node) {
@@ -133,13 +175,23 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
         Some(axis) => Place::Rows { axis, pass },
         None => Place::Fixed(pass),
     };
+    // Views of rows keep all of those that there are.
+    let are_same = |operand: ExprId| match (rows_of(operand), found) {
+        (Some(from), Some(to)) => graph.shape(operand)[from] == shape[to],
+        (None, None) => true,
+        _ => false,
+    };
     match node {
         Node::Input(input) => match found {
             Some(0) if graph.inputs()[input.index()].may_be_one.contains(&0) => Err(Refusal::MayBeOne),
             Some(0) | None => Ok(here),
             Some(_) => Err(Refusal::Input),
         },
+        Node::Size(_) | Node::Iota if has_selected => Err(Refusal::Selected),
         Node::Size(size) if size.symbols().contains(&rows) => Ok(Place::Fixed(1)),
+        Node::Scan { axis, operand, .. } if rows_of(*operand) == Some(*axis) && are_selected(*operand) => {
+            Err(Refusal::Selected)
+        }
         Node::Constant(_)
         | Node::Size(_)
         | Node::Iota
@@ -152,11 +204,16 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
             view: View::Permute(_) | View::ExpandDims(_) | View::Squeeze(_) | View::BroadcastTo,
             ..
         } => Ok(here),
-        Node::Reduce { operand, axes, .. } => match rows_of(*operand) {
-            Some(axis) if axes.contains(&axis) => Ok(Place::Fixed(pass + 1)),
+        Node::Reduce { op, operand, axes, .. } => match rows_of(*operand) {
+            Some(axis) if axes.contains(&axis) => {
+                let is_free = !op.is_arg() && op.is_order_free(op.accumulator(graph.dtype(*operand)));
+                let is_refused = are_selected(*operand) && !is_free;
+                if is_refused { Err(Refusal::Selected) } else { Ok(Place::Fixed(pass + 1)) }
+            }
             _ => Ok(here),
         },
         Node::TopK { operand, topk } => match rows_of(*operand) {
+            Some(axis) if topk.axis == axis && are_selected(*operand) => Err(Refusal::Selected),
             Some(axis) if topk.axis == axis => Ok(Place::Fixed(pass + 1)),
             _ => Ok(here),
         },
@@ -170,29 +227,31 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
         },
         Node::View { view: View::Reshape, operand } => match (rows_of(*operand), found) {
             (None, None) => Ok(here),
-            (Some(from), Some(to)) => {
+            (Some(from), Some(to)) if are_same(*operand) => {
                 let before = |shape: &[Dim], axis: usize| Dim::product(shape[..axis].iter());
                 match (before(graph.shape(*operand), from), before(shape, to)) {
                     (Ok(from), Ok(to)) if from == to => Ok(here),
                     _ => Err(Refusal::Reshape),
                 }
             }
-            (Some(_), None) | (None, Some(_)) => Err(Refusal::Reshape),
+            (Some(_), _) | (None, Some(_)) => Err(Refusal::Reshape),
         },
         Node::View { view: View::Slice(parts), operand } => {
             let whole = |axis: usize| parts[axis].step == 1 && parts[axis].start == Dim::ZERO;
             let starts = parts.iter().enumerate().filter(|(axis, _)| Some(*axis) != found);
-            let mentioned = starts.flat_map(|(_, part)| part.start.symbols()).any(|symbol| symbol == rows);
+            let mut starts = starts.flat_map(|(_, part)| part.start.symbols());
+            let mentioned = starts.any(|symbol| sizes.is_of_rows(symbol, places));
             match (rows_of(*operand), found) {
                 (None, None) if !mentioned => Ok(here),
-                (Some(from), Some(to)) if from == to && whole(from) && !mentioned => Ok(here),
+                (Some(from), Some(to)) if from == to && whole(from) && !mentioned && are_same(*operand) => Ok(here),
                 _ => Err(Refusal::Slice),
             }
         }
         Node::Set { base, value, region } => {
             let is_whole = |axis: usize| region[axis].step == 1 && region[axis].start == Dim::ZERO;
             let others = region.iter().enumerate().filter(|(axis, _)| Some(*axis) != found);
-            let mentioned = others.flat_map(|(_, part)| part.start.symbols()).any(|symbol| symbol == rows);
+            let mut starts = others.flat_map(|(_, part)| part.start.symbols());
+            let mentioned = starts.any(|symbol| sizes.is_of_rows(symbol, places));
             match (rows_of(*base), rows_of(*value)) {
                 (None, None) if !mentioned => Ok(here),
                 (Some(from), Some(to)) if from == to && is_whole(from) && !mentioned => Ok(here),
@@ -204,7 +263,7 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
             (Some(from), Some(to)) if from == to && from != *axis => Ok(here),
             _ => Err(Refusal::Slice),
         },
-        Node::View { view: View::Rebind, operand } => match rows_of(*operand) == found {
+        Node::View { view: View::Rebind, operand } => match are_same(*operand) && rows_of(*operand) == found {
             true => Ok(here),
             false => Err(Refusal::OtherSize),
         },
@@ -224,7 +283,12 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
             let along = operands.iter().any(|operand| rows_of(*operand) == Some(*axis));
             if along || found == Some(*axis) { Err(Refusal::Concat) } else { Ok(here) }
         }
-        Node::Compress { .. } => Err(Refusal::Decided),
+        Node::Compress { operand, mask, axis } => match (rows_of(*operand), rows_of(*mask)) {
+            (Some(rows), Some(_)) if rows == *axis => Ok(here),
+            (Some(rows), None) if rows != *axis => Ok(here),
+            (None, None) => Ok(here),
+            _ => Err(Refusal::Decided),
+        },
         Node::Step { .. } if found.is_none() => Ok(here),
         Node::Loop { repeated, .. } if found.is_none() && pass == 0 => {
             let reads_rows = repeated.operands().iter().any(|operand| rows_of(*operand).is_some());

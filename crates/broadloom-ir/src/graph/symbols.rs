@@ -204,6 +204,16 @@ impl Symbols {
         }
     }
 
+    /// Gives a symbol that was taken over its kind.
+    pub(super) fn settle(&mut self, symbol: SymbolId, kind: SymbolKind) {
+        let Some(info) = self.infos.get_mut(symbol.index()) else { return };
+        info.kind = kind;
+        self.decided.retain(|_, of| *of != symbol);
+        if let Some(by) = kind.decided_by() {
+            self.decided.insert(by, symbol);
+        }
+    }
+
     pub(super) fn forget_facts(&mut self, symbol: SymbolId) {
         if let Some(info) = self.infos.get_mut(symbol.index()) {
             info.facts = Facts::default();

@@ -1,7 +1,7 @@
 //! The parts of the builder for the rewriter of checked graphs: the same symbols and inputs, and nodes without
 //! checks.
 
-use super::{CheckedGraph, Demand, Graph, InputDim, InputInfo, Node, Obligation, Site};
+use super::{CheckedGraph, Demand, Graph, InputDim, InputInfo, Node, Obligation, Site, SymbolKind};
 use crate::dim::Facts;
 use crate::dtype::DType;
 use crate::ids::{ExprId, SymbolId};
@@ -18,6 +18,11 @@ impl Graph {
     /// Forgets everything known of a symbol's values.
     pub(crate) fn forget_facts(&mut self, symbol: SymbolId) {
         self.symbols.forget_facts(symbol);
+    }
+
+    /// Says how a symbol of the graph [whose symbols these are](Graph::with_symbols_of) gets its value.
+    pub(crate) fn settle_size(&mut self, symbol: SymbolId, kind: SymbolKind) {
+        self.symbols.settle(symbol, kind);
     }
 
     /// Declares an input as it is in the graph [whose symbols these are](Graph::with_symbols_of).

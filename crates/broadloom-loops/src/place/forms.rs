@@ -84,11 +84,17 @@ impl Placement<'_, '_> {
                 _ => true,
             })
         };
+        // What a reduction along its own axis has by rows is computed before its vectors.
+        let is_in_vectors = |axis: &AxisId| {
+            let parent = self.nest.axes[axis.index()].parent;
+            parent.is_some_and(|parent| self.forms.get(&parent) == Some(&Form::Contiguous))
+        };
         let becomes_contiguous = |axis: &AxisId| {
             let mut siblings = self.loops(self.nest.axes[axis.index()].parent).into_iter();
             self.forms[axis] == Form::PerLane
                 && self.orders[axis] == Order::Free
                 && self.loops(Some(*axis)).is_empty()
+                && !is_in_vectors(axis)
                 && siblings.any(|sibling| {
                     !matches!(self.forms.get(&sibling), Some(Form::PerLane | Form::Contraction))
                 })

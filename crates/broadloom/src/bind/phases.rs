@@ -5,7 +5,8 @@ use super::binding::{Binding, BoundCode};
 use super::error::BindError;
 use super::outputs::BoundOutput;
 use super::sizes::{Values, evaluate};
-use crate::compiled::Inner;
+use super::threads::{Division, set_groups, work_of};
+use crate::compiled::{Code, Inner};
 use crate::limits::Work;
 use crate::phased::Phased;
 use broadloom_ir::dim::DimError;
@@ -50,15 +51,36 @@ pub(super) fn bind_phases(phased: &Phased, inner: &Inner, values: Values) -> Res
         let (shape, count) = bound(graph.shape(output.expr), dtype)?;
         outputs.push(BoundOutput { name: (*output.name).into(), dtype, shape, count });
     }
-    let (mut bytes, mut elements) = (0_usize, 0_u64);
+    let (mut arena_bytes, mut elements) = (0_usize, 0_u64);
     for slot in &phased.slots {
         let (_, count) = bound(&slot.shape, slot.dtype)?;
-        bytes = bytes.saturating_add(count * slot.dtype.size());
+        arena_bytes = arena_bytes.saturating_add(count * slot.dtype.size());
         elements = elements.saturating_add(count as u64);
     }
-    // Outputs, and what the parts do, are checked when the parts are bound.
-    let work = Work { bytes: bytes as u64, operations: elements, total: elements };
-    inner.options.limits.check_call(bytes, work)?;
+    let mut work = Work { bytes: arena_bytes as u64, operations: elements, total: elements };
+    let parts = phased.phases.iter().map(|phase| phase.part.as_ref());
+    for (number, part) in parts.enumerate() {
+        let of_part = part.map(|part| largest_work(&part.inner, &largest));
+        let Work { bytes, operations, total } = of_part.transpose()?.unwrap_or_default();
+        work.bytes = work.bytes.saturating_add(bytes);
+        work.operations = work.operations.saturating_add(operations);
+        work.total = work.total.saturating_add(total);
+        if number == 0 {
+            // Of the first part the sizes are known; the others, and outputs, are checked when theirs are.
+            inner.options.limits.check_call(arena_bytes, work)?;
+        }
+    }
     let code = BoundCode::Phases;
-    Ok(Binding { values, outputs, code, copies: Vec::new(), arena_bytes: bytes, work })
+    Ok(Binding { values, outputs, code, copies: Vec::new(), arena_bytes, work })
+}
+
+/// Returns the work of the kernels of a part at the largest sizes. That of loops, and of sizes that have no bound, is not known
+/// before they are.
+fn largest_work(inner: &Inner, largest: &Values) -> Result<Work, DimError> {
+    let Code::Kernels(kernels) = &inner.code else { return Ok(Work::default()) };
+    let schedule = &kernels.variants.general.schedule;
+    let mut values = largest.clone();
+    values.resize(schedule.symbols.len() + schedule.host_symbols.len(), None);
+    set_groups(schedule, &mut values, Division { threads: 1, threshold: 0, stops: false })?;
+    work_of(schedule, &values)
 }

@@ -237,6 +237,7 @@ fn reason(rows: &str, refusal: Refusal) -> String {
         Refusal::Search => "it searches among all rows".to_owned(),
         Refusal::Concat => "it appends rows to other rows".to_owned(),
         Refusal::Decided => "the data of all rows decide a size".to_owned(),
+        Refusal::Selected => "it numbers selected rows, or adds them in an order of their own".to_owned(),
         Refusal::Loop => "the steps of a loop need more than the rows of one chunk".to_owned(),
         Refusal::OutputAxis => "the rows must be the leading axis of an output".to_owned(),
         Refusal::Assigned => "it writes to an input".to_owned(),
@@ -265,6 +266,7 @@ fn help(refusal: Refusal) -> &'static str {
             "for the k best of all rows, write `topk(x, k, axis=0)`; to sort all rows, run on whole arrays"
         }
         Refusal::Search => "pass the sorted table whole, as an input with its own size",
+        Refusal::Selected => "compute it of all rows and select from the result, or run on whole arrays",
         Refusal::Concat => "pass the appended rows as further chunks, or run on whole arrays",
         _ => "run on whole arrays",
     }

@@ -2,14 +2,15 @@
 
 use super::counter::{Counter, pieces};
 use super::error::ChunkError;
-use super::{Chunked, Kernel, Pass};
+use super::{Chunked, Compiled, Kernel, Pass};
 use crate::array::{AnyArray, Argument, ArrayView, Geometry, IntoArrayView};
 use crate::bind::{BindError, Given, Inputs, IntoInputs, Ordered, Values, evaluate, given};
+use crate::compiled::Inner;
 use crate::memory::Storage;
 use crate::run::{Bound, CallError, Outputs, RunError};
 use broadloom_ir::chunks::{Destination, Source};
-use broadloom_ir::dim::DimError;
-use broadloom_ir::graph::{Node, Site};
+use broadloom_ir::dim::{Dim, DimError};
+use broadloom_ir::graph::{Node, OutputInfo, Site};
 use broadloom_ir::{ExprId, SymbolId};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -56,6 +57,7 @@ pub struct ChunkRun<'a> {
     /// The values that parts have left for other parts.
     slots: Vec<Option<AnyArray>>,
     partial: Counter<Vec<AnyArray>>,
+    /// The results of all rows, and after them the numbers of selected rows on which there are conditions.
     wholes: Vec<Option<AnyArray>>,
     has_failed: bool,
 }
@@ -65,7 +67,8 @@ impl<'a> ChunkRun<'a> {
         let graph = chunked.0.whole.graph();
         let given = given(graph, &inputs)?;
         let fixed = chunked.order(inputs, false)?;
-        let (slots, wholes) = (vec![None; chunked.0.split.slots], vec![None; graph.outputs().len()]);
+        let wholes = vec![None; graph.outputs().len() + chunked.0.split.counted.len()];
+        let slots = vec![None; chunked.0.split.slots];
         Ok(ChunkRun {
             fixed,
             given,
@@ -125,7 +128,7 @@ impl<'a> ChunkRun<'a> {
             self.sizes = Some(sizes);
         }
         if rows == 0 {
-            return self.no_rows();
+            return self.no_rows(&arrays);
         }
         let is_last = !rows.is_multiple_of(multiple);
         let result = self.compute(&arrays, rows, is_last);
@@ -169,26 +172,38 @@ impl<'a> ChunkRun<'a> {
         Ok((sizes, rows.unwrap_or_default()))
     }
 
-    /// Returns the outputs of zero rows. No kernel runs: a reduction that needs elements may find them in other
-    /// chunks.
-    fn no_rows(&self) -> Result<Outputs, ChunkError> {
+    /// Returns the outputs of zero rows. No kernel runs, unless only it knows a size: a reduction that needs elements may find
+    /// them in other chunks.
+    fn no_rows(&mut self, arrays: &Ordered<'_>) -> Result<Outputs, ChunkError> {
         let compiled = self.chunked.0.clone();
-        let graph = compiled.whole.graph();
+        let (graph, split) = (compiled.whole.graph(), &compiled.split);
         let Some(each) = compiled.passes[self.pass].each.as_ref() else {
             return Ok(Outputs::none());
         };
+        let mut sizes = self.sizes.clone().unwrap_or_default();
+        for symbol in split.selected.iter().chain([&split.rows]) {
+            sizes[symbol.index()] = Some(0);
+        }
+        let output_of = |destination: &Destination| match destination {
+            Destination::Rows(number) => Some(&graph.outputs()[*number]),
+            _ => None,
+        };
+        let is_unknown = |symbol: SymbolId| sizes[symbol.index()].is_none();
+        let is_known = |output: &OutputInfo| !graph.shape(output.expr).iter().flat_map(Dim::symbols).any(is_unknown);
+        if !each.part.outputs.iter().filter_map(output_of).all(is_known) {
+            self.begin()?;
+            let results = self.run_on(each, arrays, self.rows, 0..0)?;
+            let outputs = each.part.outputs.iter().map(output_of).zip(results);
+            let named = outputs.filter_map(|(output, array)| Some((output?.name.to_string(), array)));
+            return Ok(Outputs::new(named));
+        }
         let mut arrays = Vec::new();
-        for destination in &each.part.outputs {
-            if let Destination::Rows(number) = destination {
-                let output = &graph.outputs()[*number];
-                let mut sizes = self.sizes.clone().unwrap_or_default();
-                sizes[compiled.split.rows.index()] = Some(0);
-                let dims = graph.shape(output.expr).iter();
-                let shape = dims.map(|dim| Ok(usize::try_from(evaluate(dim, &sizes)?).unwrap_or(0)));
-                let shape: Vec<usize> = shape.collect::<Result<_, DimError>>().map_err(BindError::from)?;
-                let storage = Storage::allocate(graph.dtype(output.expr), 0).map_err(RunError::from)?;
-                arrays.push((output.name.to_string(), AnyArray::from_parts(storage, shape.into())));
-            }
+        for output in each.part.outputs.iter().filter_map(output_of) {
+            let dims = graph.shape(output.expr).iter();
+            let shape = dims.map(|dim| Ok(usize::try_from(evaluate(dim, &sizes)?).unwrap_or(0)));
+            let shape: Vec<usize> = shape.collect::<Result<_, DimError>>().map_err(BindError::from)?;
+            let storage = Storage::allocate(graph.dtype(output.expr), 0).map_err(RunError::from)?;
+            arrays.push((output.name.to_string(), AnyArray::from_parts(storage, shape.into())));
         }
         Ok(Outputs::new(arrays))
     }
@@ -344,7 +359,7 @@ impl<'a> ChunkRun<'a> {
             }
         }
         let sizes = self.given_of(Some(sizes), self.rows as i64);
-        let result = self.end_with(&sizes);
+        let result = self.end_with(&sizes).and_then(|()| self.check_selected());
         self.has_failed = result.is_err();
         self.pass += 1;
         (self.rows, self.last) = (0, None);
@@ -387,19 +402,49 @@ impl<'a> ChunkRun<'a> {
     /// Checks the graph's conditions, now that the number of rows is known.
     fn check_whole(&self) -> Result<(), ChunkError> {
         let inner = self.chunked.0.whole.inner();
-        let rows = self.rows as i64;
+        let streamed = self.streamed_as_whole();
+        inner.rules.run(&inner.graph, &self.geometries(&streamed), &self.given)?;
+        Ok(())
+    }
+
+    /// Checks the conditions on numbers of selected rows, once all rows have been there.
+    fn check_selected(&self) -> Result<(), ChunkError> {
+        let Compiled { whole, split, passes, .. } = &*self.chunked.0;
+        let counts = self.wholes.iter().skip(whole.graph().outputs().len());
+        if split.counted.is_empty() || self.pass + 1 < passes.len() {
+            return Ok(());
+        }
+        let Inner { graph, rules, .. } = &**whole.inner();
+        let mut values = self.sizes.clone().unwrap_or_default();
+        values[split.rows.index()] = Some(self.rows as i64);
+        for (symbol, count) in split.counted.iter().zip(counts) {
+            let count = count.as_ref().and_then(|count| count.as_slice::<i64>()?.first());
+            values[symbol.index()] = count.copied();
+        }
+        let is_counted = |number: &usize| {
+            let symbols = graph.obligations()[*number].demand.symbols();
+            symbols.iter().any(|symbol| split.counted.contains(symbol))
+        };
+        let numbers: Vec<usize> = (0..graph.obligations().len()).filter(is_counted).collect();
+        let streamed = self.streamed_as_whole();
+        let checked = rules.check_obligations(graph, &self.geometries(&streamed), &values, &numbers);
+        checked.map_err(|error| ChunkError::Run(RunError::of_size(error)))
+    }
+
+    /// Returns the layouts of the streamed arrays with all rows of the pass.
+    fn streamed_as_whole(&self) -> Vec<Option<Geometry>> {
         let streamed = self.streamed.iter().map(|geometry| {
             let mut geometry = geometry.clone()?;
-            geometry.axes.first_mut()?.size = rows;
+            geometry.axes.first_mut()?.size = self.rows as i64;
             Some(geometry)
         });
-        let streamed: Vec<Option<Geometry>> = streamed.collect();
-        let geometries = streamed.iter().zip(&self.fixed);
-        let geometries: Vec<Option<&Geometry>> = geometries
-            .map(|(streamed, fixed)| streamed.as_ref().or(fixed.as_ref().map(|array| array.view.geometry())))
-            .collect();
-        inner.rules.run(&inner.graph, &geometries, &self.given)?;
-        Ok(())
+        streamed.collect()
+    }
+
+    /// Returns the layouts of all arrays.
+    fn geometries<'g>(&'g self, streamed: &'g [Option<Geometry>]) -> Vec<Option<&'g Geometry>> {
+        let all = streamed.iter().zip(&self.fixed);
+        all.map(|(streamed, fixed)| streamed.as_ref().or(fixed.as_ref().map(|array| array.view.geometry()))).collect()
     }
 
     /// Computes the results of zero rows, if all chunks were empty.

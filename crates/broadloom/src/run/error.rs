@@ -269,7 +269,7 @@ impl RunError {
     }
 
     /// Returns the error of sizes that are known since the run has begun.
-    pub(super) fn of_size(error: BindError) -> RunError {
+    pub(crate) fn of_size(error: BindError) -> RunError {
         RunError::Sizes(DecidedSizes(Box::new(error)))
     }
 

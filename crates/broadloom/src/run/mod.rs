@@ -242,8 +242,9 @@ impl<'a> Bound<'a> {
         results.iter().map(size).collect()
     }
 
-    /// Returns the estimated work of a run. Where the data decide sizes, it counts only the elements that one phase leaves for
-    /// another, because the work of later phases is known when they begin.
+    /// Returns the estimated work of a run. Where the data decide sizes, it is that of their largest: a mask selects all elements.
+    /// Computed numbers, which have no bound, count as 0 there, and so do loops. The [limit](crate::CallLimits::work) holds for
+    /// the work of each phase as soon as its sizes are known.
     ///
     /// ```
     /// use broadloom::prelude::*;

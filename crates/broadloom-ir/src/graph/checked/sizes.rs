@@ -1,8 +1,11 @@
-//! Fixes some symbols of a graph to numbers.
+//! Sizes as numbers: some symbols of a graph are fixed to numbers, and what masks select is counted.
 
-use super::{Checked, CheckedGraph, Substitution};
+use super::{Checked, CheckedGraph, Entry, Node, OutputInfo, Substitution};
 use crate::dim::{Dim, DimError};
-use crate::ids::SymbolId;
+use crate::ids::{ExprId, SymbolId};
+use crate::reduce::ReduceOp;
+use crate::shape::Shape;
+use smallvec::smallvec;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -38,5 +41,25 @@ impl CheckedGraph {
             Some(error) => Err(error),
             None => Ok(CheckedGraph(Arc::new(checked))),
         }
+    }
+
+    /// Returns the same expressions and ids with further outputs: how many elements each mask selects (`i64`). A mask has one
+    /// axis; names are those of these outputs.
+    pub(crate) fn with_counts(&self, masks: &[ExprId], name: impl Fn(usize) -> String) -> CheckedGraph {
+        let mut checked = Checked::clone(&self.0);
+        for (number, mask) in masks.iter().enumerate() {
+            let op = ReduceOp::Sum;
+            let node = Node::Reduce { op, operand: *mask, axes: smallvec![0], keepdims: false };
+            let expr = ExprId::new(checked.entries.len());
+            checked.entries.push(Entry {
+                node,
+                dtype: op.result_dtype(self.dtype(*mask)),
+                shape: Shape::scalar(),
+                site: self.site(*mask),
+                call: None,
+            });
+            checked.outputs.push(OutputInfo { name: name(number).into(), expr, assigned: None });
+        }
+        CheckedGraph(Arc::new(checked))
     }
 }
