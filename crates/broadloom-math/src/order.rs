@@ -1,9 +1,8 @@
-//! Sorting of rows and binary search in sorted rows: like tiles, these are loops that compiled kernels call.
+//! Sorting of rows: like tiles, these are loops that compiled kernels call.
 //!
 //! ```text
 //! sort       elements ──key──▶ integers in the same order ──sorted in place──▶ elements
 //! argsort    (key, index) in one integer of 64 bits ──sorted──▶ indices; ties of keys that were cut, by the elements
-//! search     halves of a row, by keys
 //! ```
 //!
 //! The key of a float is an integer; keys compare as the floats do, and the key of NaN is above all others. Nothing is
@@ -25,19 +24,6 @@ use crate::element::ElementType;
 /// reads and writes of as many; they must not overlap.
 pub type SortFn = unsafe extern "C" fn(target: *mut u8, source: *const u8, count: usize);
 
-/// The entry point of a search: returns how many of the `count` elements of a sorted row are less than a value, or less
-/// than or equal to it. Element `i` is `i * stride` bytes after `table`; the value is given by its bits. Nothing needs
-/// alignment.
-///
-/// The range of places starts as `0..=count` and is halved at `first + (last - first) / 2`, rounded down, until one place
-/// is left. This defines the result for rows that are not sorted, too: it is the same on every machine. Zeros are equal,
-/// and NaN is above all numbers.
-///
-/// # Safety
-///
-/// The elements of the table must be valid for reads.
-pub type SearchFn = unsafe extern "C" fn(table: *const u8, stride: isize, count: usize, value: u64) -> i64;
-
 /// The kind of a sort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Sorting {
@@ -57,19 +43,12 @@ pub fn sort_function(of: ElementType, sorting: Sorting) -> SortFn {
     }
 }
 
-/// Returns the search for elements of a type: for the place after equal elements (`right`), or before them.
-pub fn search_function(of: ElementType, right: bool) -> SearchFn {
-    if right { of_type(of).right } else { of_type(of).left }
-}
-
 /// The loops for a type of elements.
 struct Loops {
     ascending: SortFn,
     descending: SortFn,
     indices_ascending: SortFn,
     indices_descending: SortFn,
-    left: SearchFn,
-    right: SearchFn,
 }
 
 fn of_type(of: ElementType) -> Loops {
@@ -95,13 +74,11 @@ fn loops<E: Element>() -> Loops {
         descending: sort::<E, true>,
         indices_ascending: argsort::<E, false>,
         indices_descending: argsort::<E, true>,
-        left: search::<E, false>,
-        right: search::<E, true>,
     }
 }
 
 /// An unsigned integer as wide as an element.
-trait Bits: Copy + Ord + 'static {
+pub(crate) trait Bits: Copy + Ord + 'static {
     /// The sign bit.
     const SIGN: Self;
     const ALL: Self;
@@ -140,9 +117,21 @@ macro_rules! bits {
 
 bits!(u8 u16 u32 u64);
 
+/// The kind of numbers that the bits of an element are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Unsigned,
+    Signed,
+    /// With the bits of infinity.
+    Float {
+        infinity: u64,
+    },
+}
+
 /// A type of elements, handled as bits.
-trait Element: 'static {
+pub(crate) trait Element: 'static {
     type Bits: Bits;
+    const KIND: Kind;
     /// Returns an integer that compares as the element does: -0 is below +0, and all NaNs are equal.
     fn key(bits: Self::Bits) -> Self::Bits;
     /// Returns the element that has a key.
@@ -151,13 +140,14 @@ trait Element: 'static {
     fn rank(bits: Self::Bits) -> Self::Bits;
 }
 
-struct Unsigned<B>(B);
-struct Signed<B>(B);
+pub(crate) struct Unsigned<B>(B);
+pub(crate) struct Signed<B>(B);
 /// A float type; `INFINITY` has the bits of infinity.
-struct Float<B, const INFINITY: u64>(B);
+pub(crate) struct Float<B, const INFINITY: u64>(B);
 
 impl<B: Bits> Element for Unsigned<B> {
     type Bits = B;
+    const KIND: Kind = Kind::Unsigned;
 
     fn key(bits: B) -> B {
         bits
@@ -174,6 +164,7 @@ impl<B: Bits> Element for Unsigned<B> {
 
 impl<B: Bits> Element for Signed<B> {
     type Bits = B;
+    const KIND: Kind = Kind::Signed;
 
     fn key(bits: B) -> B {
         bits.flipped(B::SIGN)
@@ -190,6 +181,7 @@ impl<B: Bits> Element for Signed<B> {
 
 impl<B: Bits, const INFINITY: u64> Element for Float<B, INFINITY> {
     type Bits = B;
+    const KIND: Kind = Kind::Float { infinity: INFINITY };
 
     fn key(bits: B) -> B {
         let is_negative = bits.flipped(B::SIGN) < bits;
@@ -297,29 +289,4 @@ unsafe extern "C" fn argsort<E: Element, const DESCENDING: bool>(
             equal.sort_unstable_by_key(|index| (rank(*index), *index));
         }
     }
-}
-
-/// # Safety
-///
-/// As for [`SearchFn`].
-unsafe extern "C" fn search<E: Element, const RIGHT: bool>(
-    table: *const u8,
-    stride: isize,
-    count: usize,
-    value: u64,
-) -> i64 {
-    let wanted = E::rank(E::Bits::narrow(value));
-    let (mut first, mut last) = (0, count);
-    while first < last {
-        let middle = first + (last - first) / 2;
-        // SAFETY: by the contract of the caller; `middle` is below `count`.
-        let bits =
-            unsafe { table.offset(stride.wrapping_mul(middle as isize)).cast::<E::Bits>().read_unaligned() };
-        let rank = E::rank(bits);
-        match rank < wanted || RIGHT && rank == wanted {
-            true => first = middle + 1,
-            false => last = middle,
-        }
-    }
-    first as i64
 }

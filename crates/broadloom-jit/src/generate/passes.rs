@@ -280,8 +280,9 @@ impl Generator<'_, '_, '_> {
 fn is_by_lane(def: &Def) -> bool {
     match def {
         Def::Op { position, .. } => position.is_some(),
-        Def::Take { .. } | Def::Search { .. } | Def::Checked { .. } => true,
-        Def::Constant(_)
+        Def::Take { .. } | Def::Checked { .. } => true,
+        Def::Search { .. }
+        | Def::Constant(_)
         | Def::Param(_)
         | Def::Index(_)
         | Def::Load { .. }

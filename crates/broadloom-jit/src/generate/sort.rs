@@ -1,12 +1,11 @@
 //! Sorts of rows and searches in sorted tables, by function calls.
 
 use super::Generator;
-use crate::emit::Val;
-use broadloom_ir::dtype::{Class, DType};
+use crate::emit::{LaneStride, Val};
+use broadloom_ir::dtype::DType;
 use broadloom_loops::kernel::*;
 use broadloom_math::{ElementType, Sorting, search_function, sort_function};
-use cranelift_codegen::ir::{self, InstBuilder, types};
-use smallvec::SmallVec;
+use cranelift_codegen::ir::InstBuilder;
 
 impl Generator<'_, '_, '_> {
     /// Sorts the row at the current position.
@@ -21,7 +20,7 @@ impl Generator<'_, '_, '_> {
         self.call_host(address, &[target, source, count]);
     }
 
-    /// Returns the places of values in a sorted table, lane by lane.
+    /// Returns the places of values in a sorted table. The function reads the values from the stack, and leaves the places there.
     pub(super) fn search(
         &mut self,
         access: AccessId,
@@ -31,31 +30,16 @@ impl Generator<'_, '_, '_> {
         right: bool,
     ) -> Val {
         let dtype = self.kernel.accesses[access.index()].dtype;
-        let address = search_function(element_type(dtype), right) as usize;
+        let address = search_function(element_type(dtype), right, self.emit.level) as usize;
         let table = self.origin(access);
         let stride = self.stride_bytes(stride, dtype.size() as i64);
         let count = self.extent(size);
-        let places: SmallVec<[Val; 16]> = (0..wanted.lanes)
-            .map(|lane| {
-                let value = self.emit.lane(wanted, lane).regs[0];
-                let value = self.wide_bits(value, dtype);
-                let call = self.call_host_for(address, &[table, stride, count, value], &[types::I64]);
-                Val::scalar(DType::I64, self.emit.builder.inst_results(call)[0])
-            })
-            .collect();
-        self.emit.from_lanes(DType::I64, &places)
-    }
-
-    /// Returns the bits of a scalar as an integer of 64 bits.
-    fn wide_bits(&mut self, value: ir::Value, dtype: DType) -> ir::Value {
-        let bits = match dtype {
-            DType::F64 => return self.ins().bitcast(types::I64, ir::MemFlagsData::new(), value),
-            _ if dtype.class() == Class::Float => {
-                self.ins().bitcast(types::I32, ir::MemFlagsData::new(), value)
-            }
-            _ => value,
-        };
-        if dtype.size() == 8 { bits } else { self.ins().uextend(types::I64, bits) }
+        let [values, places] =
+            [dtype, DType::I64].map(|dtype| self.stack_of_lines((wanted.lanes * dtype.size()) as u32));
+        self.emit.store(values, 0, wanted, LaneStride::Unit);
+        let lanes = self.constant(wanted.lanes as i64);
+        self.call_host(address, &[places, table, stride, count, values, lanes]);
+        self.emit.load(places, 0, DType::I64, wanted.lanes, LaneStride::Unit)
     }
 }
 

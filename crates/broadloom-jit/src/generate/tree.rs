@@ -108,12 +108,16 @@ impl Generator<'_, '_, '_> {
         body.len() <= MAX_INTERLEAVED_STATEMENTS && body.iter().all(is_let) && !self.computes_functions(body)
     }
 
-    /// Returns whether statements compute an elementary function.
+    /// Returns whether statements compute an elementary function, or search: work whose operations wait for each other.
     pub(super) fn computes_functions(&self, body: &[Stmt]) -> bool {
         let is_function = |stmt: &Stmt| match stmt {
             Stmt::Let(id) => {
                 let Value { def, dtype, .. } = &self.kernel.values[id.index()];
-                matches!(def, Def::Op { op, .. } if op.tile(dtype.arithmetic()).is_some())
+                match def {
+                    Def::Op { op, .. } => op.tile(dtype.arithmetic()).is_some(),
+                    Def::Search { .. } => true,
+                    _ => false,
+                }
             }
             _ => false,
         };

@@ -1,7 +1,7 @@
 //! Sorts and searches against those of the standard library on the same elements.
 #![allow(unsafe_code, reason = "calls of entry points")]
 
-use broadloom_math::{ElementType, Sorting, search_function, sort_function};
+use broadloom_math::{CpuLevel, ElementType, Sorting, search_function, sort_function};
 use std::cmp::Ordering;
 
 const COUNTS: [usize; 7] = [0, 1, 2, 3, 17, 65, 1000];
@@ -50,18 +50,39 @@ fn check<T: Copy>(
     }
     let mut table = elements.to_vec();
     table.sort_by(|left, right| values(*left, *right));
-    for &value in elements {
-        for right in [false, true] {
-            let is_before = |element: &T| match ranks(*element, value) {
-                Ordering::Less => true,
-                Ordering::Equal => right,
-                Ordering::Greater => false,
-            };
-            let search = search_function(of, right);
-            let stride = size_of::<T>() as isize;
-            // SAFETY: the table has so many elements.
-            let place = unsafe { search(table.as_ptr().cast(), stride, table.len(), bits(value)) };
-            assert_eq!(place as usize, table.partition_point(is_before), "{of:?}");
+    for right in [false, true] {
+        let is_before = |element: T, value: T| match ranks(element, value) {
+            Ordering::Less => true,
+            Ordering::Equal => right,
+            Ordering::Greater => false,
+        };
+        for level in CpuLevel::ALL {
+            // The rows in order, backwards, and as they are; every third of them.
+            for (row, step) in [(&table, 1_isize), (&table, -1), (&elements.to_vec(), 1), (&table, 3)] {
+                let count = row.len().div_ceil(step.unsigned_abs());
+                let start = if step < 0 { row.len() - 1 } else { 0 };
+                let at = |place: usize| row[start.wrapping_add_signed(step * (place as isize))];
+                let stride = step * (size_of::<T>() as isize);
+                let mut places = vec![-1; elements.len()];
+                let search = search_function(of, right, level);
+                // SAFETY: the table has so many elements, and there are as many places as values.
+                unsafe {
+                    let table = row.as_ptr().add(start).cast();
+                    search(places.as_mut_ptr(), table, stride, count, elements.as_ptr().cast(), elements.len());
+                }
+                for (&value, place) in elements.iter().zip(places) {
+                    let (mut first, mut last) = (0, count);
+                    while first < last {
+                        let middle = first + (last - first) / 2;
+                        let is_after = is_before(at(middle), value);
+                        (first, last) = if is_after { (middle + 1, last) } else { (first, middle) };
+                    }
+                    assert_eq!(place as usize, first, "{of:?} at {level:?}, by {step}");
+                    if step == 1 && std::ptr::eq(row, &table) {
+                        assert_eq!(first, table.partition_point(|element| is_before(*element, value)));
+                    }
+                }
+            }
         }
     }
 }

@@ -22,13 +22,16 @@ def run(chunks, out, arrays):
     size = -(-chunks.size // chunks.multiple) * chunks.multiple
     out = _by_name(chunks, out)
     running = chunks.start(**arrays)
-    pieces, filled = {}, dict.fromkeys(out, 0)
+    pieces, filled = {}, {}
     for _ in range(chunks.passes):
         for rows in _together(streamed, size):
             for name, piece in running.push(**rows).items():
                 if name in out:
-                    np.copyto(out[name][filled[name] : filled[name] + len(piece)], piece, casting="no")
-                    filled[name] += len(piece)
+                    first = filled.get(name, 0)
+                    filled[name] = first + len(piece)
+                    if filled[name] > len(out[name]):
+                        raise ShapeError(f"`out` has {len(out[name])} rows for `{name}`, which has more")
+                    np.copyto(out[name][first : filled[name]], piece, casting="no")
                 else:
                     pieces.setdefault(name, []).append(piece)
         running.end_pass()
@@ -38,9 +41,9 @@ def run(chunks, out, arrays):
             np.copyto(out[name], total, casting="no")
         else:
             results[name] = total
-    for name, array in out.items():
-        if filled[name] and filled[name] != len(array):
-            raise ShapeError(f"`out` has {len(array)} rows for `{name}`, which has {filled[name]}")
+    for name, rows in filled.items():
+        if rows != len(out[name]):
+            raise ShapeError(f"`out` has {len(out[name])} rows for `{name}`, which has {rows}")
     return chunks._results(results | out)
 
 

@@ -244,7 +244,8 @@ fn bound_arrays_run_again_and_report_the_largest_sizes() {
     // Nobody gives a size that data decide.
     let named = kernel.run(Inputs::new().named("x", &data).with_size("@k", 2));
     assert!(matches!(named, Err(CallError::Bind(BindError::UnknownSize { .. }))), "{named:?}");
-    assert!(kernel.in_chunks("n").is_err());
+    let chunked = kernel.in_chunks("n").unwrap();
+    assert_eq!(chunked.rows(0)[0].to_string(), "out: f64[@k]");
 }
 
 #[test]
@@ -357,4 +358,20 @@ fn limits_of_results_are_those_of_selected_elements() {
     }
     let total = (x.sort(0) * 2).masked(x.lt(5000)).sort(0).sum(0).compile_with(&of(80)).unwrap();
     assert!(total.run(&values).is_ok());
+}
+
+/// What is computed strip by strip is limited as a whole, and its work is that of all rows.
+#[test]
+fn work_is_that_of_all_elements() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n")]);
+    let [short, long] = [1_000, 400_000].map(|count| vec![0.5f64; count]);
+    let selected = x.masked(x.sin().lt(1));
+    let kernel = selected.compile().unwrap();
+    let work = |values: &[f64]| kernel.bind(values).unwrap().work();
+    assert!(work(&long).operations > 390 * work(&short).operations && work(&short).operations > 10_000);
+    let limits = CallLimits { work: 10 * work(&short).total, ..CallLimits::default() };
+    let limited = selected.compile_with(&CompileOptions { limits, ..CompileOptions::default() }).unwrap();
+    assert!(limited.run(&short).is_ok());
+    assert!(matches!(limited.run(&long), Err(CallError::Bind(BindError::Limit { .. }))));
 }

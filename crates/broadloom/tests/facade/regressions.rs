@@ -333,3 +333,26 @@ fn inputs_without_use_determine_what_stretches() {
     let error = kernel.run(Inputs::new().named("x", ArrayView::new(&[5i64], &[1]).unwrap())).unwrap_err();
     assert!(error.to_string().contains("unused"), "{error}");
 }
+
+/// A reduction in vectors around another one, beside sums of rows along the same axis: the inner one had vectors too, which the
+/// verifier refused.
+#[test]
+fn a_reduction_in_vectors_has_none_inside_it_beside_sums_of_rows() {
+    let g = Graph::new();
+    let [n, m, k] = g.symbols(["n", "m", "k"]);
+    let (x, p) = (g.input::<f32>("x", shape![n, m]), g.input::<f64>("p", shape![m]));
+    let q = g.input::<f64>("q", shape![k]);
+    let products = (p.unsqueeze(1) * q).max(..);
+    let kernel = g.compile([("sums", x.sum(0).max(0)), ("products", products)]).unwrap();
+    for [n, m, k] in [[1, 1, 1], [3, 17, 5], [70, 100, 33]] {
+        let x: Vec<f32> = (0..n * m).map(|at| (at % 7) as f32).collect();
+        let [p, q] = [m, k].map(|count| (0..count).map(|at| (at % 5) as f64 - 2.0).collect::<Vec<f64>>());
+        let sum = |column: usize| (0..n).map(|row| x[row * m + column]).sum::<f32>();
+        let products = p.iter().flat_map(|p| q.iter().map(move |q| p * q));
+        let wanted = products.fold(f64::MIN, f64::max);
+        let inputs = inputs! { "x" => ArrayView::new(&x, &[n, m]).unwrap(), "p" => &p, "q" => &q };
+        let mut results = kernel.run(inputs).unwrap();
+        assert_eq!(results.take::<f32>("sums").unwrap(), (0..m).map(sum).fold(f32::MIN, f32::max));
+        assert_eq!(results.take::<f64>("products").unwrap(), wanted);
+    }
+}
