@@ -267,16 +267,32 @@ const PROGRAMS: &[(&str, usize, usize)] = &[
     ("output a = sum(sum(x * w, axis=1)); output b = (x * w).sum(axis=1).max()", 1, 1024),
     // Rows that masks select, and what is computed of them.
     ("output a = x[x.sum(axis=1) > 0]; output c = y[y > 70]; output d = i[b]", 1, 1),
-    ("let m = y > 70; output a = exp(x[m]) * w + y[m][:, None]; output c = y[m].sum(); output d = len(y[m])", 1, 1024),
+    (
+        "let m = y > 70; output a = exp(x[m]) * w + y[m][:, None]; output c = y[m].sum(); output d = len(y[m])",
+        1,
+        1024,
+    ),
     ("output a = x[y > mean(y)] * w; output c = flatnonzero(x[:, 0] > max(y) / 100)", 2, 1024),
-    ("let z = y[y > 20]; let v = z[z < 100] * 2; output a = v; output c = v.sum(); output d = cumsum(v)", 1, 1024),
+    (
+        "let z = y[y > 20]; let v = z[z < 100] * 2; output a = v; output c = v.sum(); output d = cumsum(v)",
+        1,
+        1024,
+    ),
     ("let z = y[y > 70]; output a = z - mean(z); output c = std(z)", 2, 1024),
-    ("let m = y > -1; output a = max(i[m], axis=0); output c = min(x[m] * 2); output d = x[m].sum(axis=1)", 1, 1),
+    (
+        "let m = y > -1; output a = max(i[m], axis=0); output c = min(x[m] * 2); output d = x[m].sum(axis=1)",
+        1,
+        1,
+    ),
     ("output a = zeros(5).at[ids[b]].set(y[b]); output c = broadcast_to(w, (len(y[b]), 3)) + x[b]", 1, 1),
     ("output a = x[:, w > 0] + 1; output c = x[:, w > 0].max(axis=0)", 1, 1),
     ("output a = x[:, w > 0].sum(axis=0); output c = y[y > 70]", 1, 1024),
     // Sizes that are known after a pass.
-    ("let g = as_size(max(ids) + 1); output a = segment_sum(y, ids, g); output c = segment_max(x, ids, g)", 2, 65_536),
+    (
+        "let g = as_size(max(ids) + 1); output a = segment_sum(y, ids, g); output c = segment_max(x, ids, g)",
+        2,
+        65_536,
+    ),
     ("output a = zeros(as_size(max(ids) + 1)).at[ids].add(y)", 2, 1),
     ("output a = arange(as_size(max(ids) + 1)) * 2; output c = y - max(y)", 2, 1),
 ];
@@ -368,13 +384,41 @@ fn what_needs_other_rows_is_refused() {
             "whole arrays",
         ),
         ("output a = argmax(y[b])", "`argmax`", "numbers selected rows", "select from the result"),
-        ("output a = arange(len(y[b])) + y[b]", "`arange`", "numbers selected rows", "select from the result"),
-        ("output a = segment_sum(y[b], ids[b], 5)", "`segment_sum`", "an order of their own", "select from the result"),
+        (
+            "output a = arange(len(y[b])) + y[b]",
+            "`arange`",
+            "numbers selected rows",
+            "select from the result",
+        ),
+        (
+            "output a = segment_sum(y[b], ids[b], 5)",
+            "`segment_sum`",
+            "an order of their own",
+            "select from the result",
+        ),
         ("output a = topk(y[b], 2)", "`topk`", "numbers selected rows", "select from the result"),
         ("output a = sort(y[b])", "`sort`", "sorts all rows", "run on whole arrays"),
         ("output a = y[b][1:]", "`slice`", "cuts out rows", "slice the result"),
         ("output a = y[:len(y[b])]", "`slice`", "cuts out rows", "slice the result"),
         ("output a = y[b][:, None] - y[b]", "`subtract`", "each row meets every other", "with its own size"),
+        (
+            "for t in range(len(y[b])) with u = 1.0\n  next u = u * 2\nend\noutput a = y * u",
+            "`for`",
+            "more than the rows of one chunk",
+            "run on whole arrays",
+        ),
+        (
+            "for t in range(len(y)) with u = 1.0\n  next u = u * 2\nend\noutput a = u",
+            "`for`",
+            "more than the rows of one chunk",
+            "run on whole arrays",
+        ),
+        (
+            "output a = cumsum(x[:, w > 0], axis=0)",
+            "`compress`",
+            "the data of all rows decide a size",
+            "run on whole arrays",
+        ),
         ("output a = w * 2", "nothing", "no input that the outputs need", "name the symbol"),
     ];
     for (program, op, reason, help) in cases {
@@ -433,6 +477,43 @@ fn no_rows_are_rows() {
     assert!(matches!(error, ChunkError::Bind(_)) && error.to_string().contains("n is 0"), "{error:?}");
     let run = least.start(()).unwrap();
     assert!(matches!(run.finish(), Err(ChunkError::NoChunks)));
+}
+
+/// Selected rows are counted over all chunks, before anything is made of what no rows have.
+#[test]
+fn selected_rows_are_counted_in_all_chunks() {
+    let arrays = Arrays::new(5000);
+    let some =
+        compile("output a = max(y[y > 142]); output c = x[:, w > 0]; output d = cumsum(y)", Threads::Calling);
+    let chunked = some.in_chunks("n").unwrap();
+    let all: Vec<String> = names(some.inputs());
+    let want = results(&some.run(arrays.named(&all, 0..5000)).unwrap());
+    // Some chunks have no such row, and some no row at all.
+    assert_eq!(run_in_chunks(&chunked, &arrays, &[0, 3, 0, 4997, 0]).unwrap(), want);
+    let fails = [
+        "output a = max(y[y > 1e6])",
+        "output a = zeros(as_size(min(ids[ids > 100]))); output c = y * 2",
+        "output a = y / max(y[y > 1e6])",
+    ];
+    for program in fails {
+        let whole = compile(program, Threads::Calling);
+        let chunked = whole.in_chunks("n").unwrap();
+        let error = run_in_chunks(&chunked, &arrays, &[2048, 2048, 904]).unwrap_err();
+        assert!(
+            matches!(&error, ChunkError::Run(error) if error.to_string().contains("@k is 0")),
+            "{program}: {error:?}"
+        );
+        let all: Vec<String> = names(whole.inputs());
+        let of_whole = whole.run(arrays.named(&all, 0..5000)).unwrap_err();
+        assert_eq!(error.to_string(), of_whole.to_string(), "{program}");
+    }
+    // Nowhere is a row.
+    let none = Arrays::new(0);
+    let sums =
+        compile("output a = x[:, w > 0]; output c = cumsum(x, axis=0); output d = y[b]", Threads::Calling);
+    let results = run_in_chunks(&sums.in_chunks("n").unwrap(), &none, &[0, 0]).unwrap();
+    assert_eq!(results["a"].1, [0, 2]);
+    assert_eq!((&results["c"].1, &results["d"].1), (&vec![0, 3], &vec![0]));
 }
 
 #[test]

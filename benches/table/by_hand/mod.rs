@@ -135,6 +135,7 @@ pub mod peak;
 pub mod reductions;
 pub mod rows;
 pub mod scans;
+pub mod searches;
 pub mod selections;
 pub mod updates;
 pub mod vectors;

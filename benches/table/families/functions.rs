@@ -40,6 +40,12 @@ pub fn entries(suite: &mut Suite) {
             gelu(level, x, out);
         },
     );
+    for (what, [low, high]) in
+        [("tiny", [-2000.0, 0.0]), ("subnormal", [-103.0, -88.0]), ("infinite", [-3000.0, 3000.0])]
+    {
+        any_argument(suite, &format!("exp(x), {what} results"), |x| x.exp(), [-1.0, 0.0], [low, high]);
+    }
+    any_argument(suite, "sin(x) up to 100,000", |x| x.sin(), [0.0, 10.0], [0.0, 1e5]);
     several(suite);
     power_and_its_neighbours(suite);
 }
@@ -65,6 +71,23 @@ fn one_input(
             [("broadloom", expression)].into_iter().chain(others).map(broadloom).collect();
         loops.push(("the hand-written loop", Box::new(move |out| by_hand(data.as_slice(), out))));
         agreeing(count, is_close, loops)
+    });
+}
+
+/// A function of arguments in a range of their own, beside the same function of common ones: no argument costs much more.
+fn any_argument(suite: &mut Suite, name: &str, expression: Unary, common: [f32; 2], range: [f32; 2]) {
+    let count = suite.size(COUNT);
+    suite.ratio(&format!("{name}, beside common ones, 64 Ki elements"), Asked::Ratio(1.5), || {
+        let ours = |[low, high]: [f32; 2]| -> Loop<f32> {
+            let data = of(numbers(count, 15).map(|x| low + x * (high - low)).collect(), &[count]);
+            let g = Graph::new();
+            let x = g.input::<f32>("x", shape![g.symbol("n")]);
+            let mut run = kernel(alone(expression(x)), vec![data], &[count]);
+            let mut results = vec![0.0; count];
+            // The results differ; only the time counts.
+            Box::new(move |_| run(std::hint::black_box(&mut results)))
+        };
+        agreeing(1, is_close, vec![("any", ours(range)), ("common", ours(common))])
     });
 }
 

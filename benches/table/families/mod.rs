@@ -15,6 +15,7 @@ mod products;
 mod reductions;
 mod rows;
 mod scans;
+mod searches;
 mod selections;
 mod updates;
 
@@ -31,6 +32,7 @@ pub fn run(suite: &mut Suite) {
     suite.family("running results", scans::entries);
     suite.family("updates", updates::entries);
     suite.family("selections", selections::entries);
+    suite.family("searches", searches::entries);
     suite.family("loops", loops::entries);
     suite.family("nearest code", nearest_code::entries);
     suite.family("pairs", pairs::entries);

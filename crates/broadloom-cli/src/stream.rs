@@ -83,11 +83,18 @@ impl Stream {
         if loaded.inputs.iter().any(|input| is_streamed(input) && !has_rows(&input)) {
             return Ok(None);
         }
-        let pass = |name: &str| {
-            (0..chunked.passes()).find(|pass| chunked.rows(*pass).iter().any(|info| info.name == name))
+        // The pass in which a result's rows come, and how many they are.
+        let rows_of = |name: &str| {
+            let is_of = |pass: &usize| chunked.rows(*pass).iter().any(|info| info.name == name);
+            let pass = (0..chunked.passes()).find(is_of)?;
+            let output = graph.outputs().iter().find(|output| *output.name == *name)?;
+            Some((pass, graph.shape(output.expr).first().cloned()))
         };
-        if !destinations.can_take_rows(&pass) {
-            return refuse("its results finish in different passes, but must be written together".to_owned());
+        if !destinations.can_take_rows(&rows_of) {
+            return refuse(
+                "its results come in different passes, or have different numbers of rows, but must be written together"
+                    .to_owned(),
+            );
         }
         let multiple = chunked.multiple();
         let row = (bytes / length.max(1)).max(1);
@@ -136,7 +143,8 @@ impl Stream {
                 }
             }
             let mut done = 0;
-            while done < *length {
+            // No rows are a chunk, too.
+            loop {
                 let rows = (*chunk).min(length - done);
                 let mut inputs = Inputs::new();
                 for (name, reader) in &mut readers {
@@ -148,6 +156,9 @@ impl Stream {
                 }
                 done += rows;
                 bar.inc(rows as u64);
+                if done == *length {
+                    break;
+                }
             }
             run.end_pass()?;
         }

@@ -107,6 +107,23 @@ fn chunks_change_nothing() {
             }
         }
     }
+    // Columns of one table have one number of rows: those of each chunk would not stand beside each other.
+    let columns = [
+        "eval",
+        "a = x[:, 0][x[:, 0] > 0]; b = x[:, 1][x[:, 1] > 9]",
+        "x=x.npy",
+        "--chunk",
+        "1024",
+        "-o",
+        "t.csv",
+    ];
+    let refused = broadloom(folder.path(), &columns).output().unwrap();
+    let message = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && message.contains("different numbers of rows"), "{message}");
+    // An array without rows is a chunk.
+    run(folder.path(), &["eval", "x[:, 0][x[:, 0] > 1e9]", "x=x.npy", "-o", "none.npy"]);
+    run(folder.path(), &["eval", "y[y > 0] * 2", "y=none.npy", "--chunk", "7", "-o", "none2.npy"]);
+    assert_eq!(std::fs::metadata(folder.path().join("none2.npy")).unwrap().len(), 128);
     let printed = |args: &[&str]| String::from_utf8(run(folder.path(), args).stdout).unwrap();
     let whole = printed(&["eval", "x.max(axis=0)", "x=x.npy"]);
     assert_eq!(printed(&["eval", "x.max(axis=0)", "x=x.npy", "--chunk", "17"]), whole);

@@ -21,7 +21,7 @@ mod parts;
 mod place;
 mod writer;
 
-pub use parts::{Destination, Part, Pass, Source, Split, split};
+pub use parts::{Counted, Destination, Part, Pass, Source, Split, split};
 pub use place::Refusal;
 
 use crate::reduce::{BLOCK, SEGMENT_BLOCK};

@@ -140,7 +140,7 @@ fn one_plus_small<V: Value<Format: ErfTable>, L: Level>(x: V, z: V) -> V {
 /// erfc a for 0.68 <= a <= `ERFC_MAX` as hi + lo, not yet scaled; a^2 is `square + square_lo`.
 #[inline(always)]
 fn tail<V: Value<Format: ErfTable>, L: Level>(a: V, square: V, square_lo: V) -> Scaled<V> {
-    let e = scaled_exp::<V, L>(-square, -square_lo);
+    let e = scaled_exp::<V, L>(-square, -square_lo, V::ROUND + (V::BIAS + V::BIAS));
     // 1 / (a + 2), and t = 1 - 4 / (a + 2).
     let (d, d_lo) = two_sum(a, V::TWO);
     let inverse = V::ONE / d;

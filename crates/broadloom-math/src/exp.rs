@@ -1,7 +1,7 @@
 //! The exponential function, to the bases e and 2, and e^x - 1.
 //!
 //! ```text
-//! x = n ln 2 + r ──▶ e^r = 1 + r + r^2 Q(r), |r| <= ln 2 / 2 ──▶ times 2^n, in two factors
+//! x = n ln 2 + r ──▶ e^r = 1 + r + r^2 Q(r), |r| <= ln 2 / 2 ──▶ times 2^n, in two factors ──▶ lowered, if tiny
 //! ```
 
 use crate::exact::{fast_two_sum, two_product, two_sum};
@@ -29,6 +29,14 @@ pub trait ExpTable: Float {
     const EXP2_MAX: Self;
     /// From this value down, 2^x is zero.
     const EXP2_MIN: Self;
+    /// Below this value, e^x is subnormal or zero, also with its rounding errors: a little below ln 2 times the least exponent.
+    const EXP_TINY: Self;
+    /// Below this value, 2^x is subnormal or zero.
+    const EXP2_TINY: Self;
+    /// The even number of binary places by which tiny powers are lifted.
+    const TINY_LIFT: Self;
+    /// The float to whose last place the least subnormal number is lifted.
+    const TINY_UNIT: Self;
     /// From this value down, e^x - 1 rounds to -1.
     const EXPM1_MIN: Self;
     /// Whether the rounding errors of r and of 1 + r are taken into account.
@@ -53,6 +61,10 @@ impl ExpTable for f32 {
     const EXP_MIN: f32 = -104.0;
     const EXP2_MAX: f32 = 128.0;
     const EXP2_MIN: f32 = -151.0;
+    const EXP_TINY: f32 = -87.34;
+    const EXP2_TINY: f32 = -126.0;
+    const TINY_LIFT: f32 = 150.0;
+    const TINY_UNIT: f32 = (1u64 << 24) as f32;
     const EXPM1_MIN: f32 = -18.0;
     const COMPENSATED: bool = false;
 
@@ -80,6 +92,10 @@ impl ExpTable for f64 {
     const EXP_MIN: f64 = -746.0;
     const EXP2_MAX: f64 = 1024.0;
     const EXP2_MIN: f64 = -1076.0;
+    const EXP_TINY: f64 = -708.4;
+    const EXP2_TINY: f64 = -1022.0;
+    const TINY_LIFT: f64 = 1074.0;
+    const TINY_UNIT: f64 = (1u64 << 52) as f64;
     const EXPM1_MIN: f64 = -38.0;
     const COMPENSATED: bool = true;
 
@@ -136,11 +152,12 @@ pub(crate) fn exp<V: Value<Format: ExpTable>, L: Level>(x: V) -> V {
 /// e^(x + dx) for a `dx` of at most some ulps of `x`, with the rounding errors of r and of 1 + r.
 #[inline(always)]
 fn plain_exp_of_sum<V: Value<Format: ExpTable>, L: Level>(x: V, dx: V) -> V {
-    let e = scaled_exp::<V, L>(clamped(x), dx);
-    e.scale(e.hi)
+    let (x, lift) = (clamped(x), Lift::below(V::Format::EXP_TINY, x));
+    let (hi, lo, exponent) = reduced_exp::<V, L>(x, dx, lift.round());
+    lift.back(Scaled { hi, lo, exponent }.scale(hi))
 }
 
-/// Keeps 2^n in the range of its two factors; the last product then overflows or vanishes by itself.
+/// Keeps 2^n in the range of its two factors; the last product then overflows by itself, and is lowered to zero.
 #[inline(always)]
 fn clamped<V: Value<Format: ExpTable>>(x: V) -> V {
     x.at_most(V::Format::EXP_MAX).at_least(V::Format::EXP_MIN)
@@ -152,9 +169,52 @@ pub(crate) fn exp_of_sum<V: Value<Format: ExpTable>, L: Level>(x: V, dx: V) -> V
     if !V::Format::COMPENSATED {
         return plain_exp_of_sum::<V, L>(x, dx);
     }
-    let (hi, lo, exponent) = reduced::<V, L>(clamped(x), dx, V::ROUND + (V::BIAS + V::BIAS));
+    let (x, lift) = (clamped(x), Lift::below(V::Format::EXP_TINY, x));
+    let (hi, lo, exponent) = reduced::<V, L>(x, dx, lift.round());
     let power = careful_exp_of_small_sum::<V, L>(hi, lo);
-    Scaled { hi: power, lo: V::ZERO, exponent }.scale(power)
+    lift.back(Scaled { hi: power, lo: V::ZERO, exponent }.scale(power))
+}
+
+/// How powers that would be subnormal are computed: times an even power of two, as normal numbers, and lowered as integers. Some
+/// processors take a hundred cycles for each product that is subnormal or underflows.
+#[derive(Clone, Copy)]
+pub(crate) struct Lift<V: Value> {
+    is_tiny: V::Mask,
+}
+
+impl<V: Value<Format: ExpTable>> Lift<V> {
+    /// For powers that are tiny where the exponent is below a bound.
+    #[inline(always)]
+    pub(crate) fn below(bound: V::Format, x: V) -> Self {
+        Lift { is_tiny: x.below(bound) }
+    }
+
+    /// ROUND + 2 * BIAS, and where it is tiny the lift: the sum with an exponent rounds the same way for both.
+    #[inline(always)]
+    pub(crate) fn round(self) -> V {
+        let round = V::ROUND + (V::BIAS + V::BIAS);
+        V::select(self.is_tiny, round + V::Format::TINY_LIFT.into(), round)
+    }
+
+    /// A positive number that has been lifted, without the lift.
+    #[inline(always)]
+    pub(crate) fn back(self, lifted: V) -> V {
+        let unit: V = V::Format::TINY_UNIT.into();
+        V::select(self.is_tiny, (lifted + unit).minus_bits(unit), lifted)
+    }
+
+    /// A number of any sign that has been lifted, without the lift.
+    #[inline(always)]
+    pub(crate) fn back_with_sign(self, lifted: V) -> V {
+        let unit: V = V::Format::TINY_UNIT.into();
+        V::select(self.is_tiny, (lifted + unit.xor_sign(lifted)).minus_bits(unit), lifted)
+    }
+
+    /// Zero where the number is tiny.
+    #[inline(always)]
+    pub(crate) fn or_zero(self, x: V) -> V {
+        V::select(self.is_tiny, V::ZERO, x)
+    }
 }
 
 /// (hi + lo) 2^n, where 2^n may be beyond the format's exponents.
@@ -175,10 +235,10 @@ impl<V: Value> Scaled<V> {
     }
 }
 
-/// As [`exp_of_sum`] before the scaling, for an `x` between about twice the bounds of [`ExpTable`].
+/// As [`exp_of_sum`] before the scaling, for an `x` between about twice the bounds of [`ExpTable`]; `round` is that of a
+/// [`Lift`], or ROUND + 2 * BIAS.
 #[inline(always)]
-pub(crate) fn scaled_exp<V: Value<Format: ExpTable>, L: Level>(x: V, dx: V) -> Scaled<V> {
-    let round = V::ROUND + (V::BIAS + V::BIAS);
+pub(crate) fn scaled_exp<V: Value<Format: ExpTable>, L: Level>(x: V, dx: V, round: V) -> Scaled<V> {
     let (hi, lo, exponent) = reduced_exp::<V, L>(x, dx, round);
     Scaled { hi, lo, exponent }
 }
@@ -248,7 +308,8 @@ fn plus_half_square<V: Value, L: Level>(a: V, r: V) -> (V, V) {
 #[inline(always)]
 pub(crate) fn exp2<V: Value<Format: ExpTable>, L: Level>(x: V) -> V {
     let a = x.at_most(V::Format::EXP2_MAX).at_least(V::Format::EXP2_MIN);
-    let round = V::ROUND + (V::BIAS + V::BIAS);
+    let lift = Lift::below(V::Format::EXP2_TINY, a);
+    let round = lift.round();
     let exponent = a + round;
     let f = a - (exponent - round);
     // f ln 2 as a sum.
@@ -262,7 +323,7 @@ pub(crate) fn exp2<V: Value<Format: ExpTable>, L: Level>(x: V) -> V {
         let (hi, lo) = (head * ln2_head, head.madd::<L>(V::Format::LN2_REST, (f - head) * ln2));
         V::ONE + (hi + curve::<V, L>(hi, lo))
     };
-    Scaled { hi: power, lo: V::ZERO, exponent }.scale(power).or_nan_of(x)
+    lift.back(Scaled { hi: power, lo: V::ZERO, exponent }.scale(power)).or_nan_of(x)
 }
 
 /// e^x - 1.

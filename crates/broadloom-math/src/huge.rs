@@ -46,6 +46,24 @@ const TWO_OVER_PI: [u64; 20] = [
 /// pi/2 * 2^127.
 const PI_OVER_2: u128 = 0xc90fdaa22168c234c4c6628b80dc1cd1;
 
+/// The bound of [`reduce_large`].
+pub(crate) const LARGE_BELOW: f64 = (1u64 << 30) as f64;
+
+/// pi/2 in parts of 23 bits, so that their products with quotients below 2^30 are exact, and the rest.
+const FRAC_PI_2: [f64; 4] =
+    [1.570796251296997, 7.549789415861596e-8, 5.39030083589187e-15, 2.0222662487959506e-21];
+
+/// Where an f32 between 2^17 and `LARGE_BELOW` lies: the angle without its quarters, by Cody and Waite. The first two
+/// differences are exact, and no such number is within 2^-27 of a multiple of pi/2, so that `hi` is within 2^-50 of itself.
+#[inline(always)]
+pub(crate) fn reduce_large(x: f64) -> Quadrant<f64> {
+    let [first, second, third, rest] = FRAC_PI_2;
+    let round = (3u64 << 51) as f64;
+    let q = (x * std::f64::consts::FRAC_2_PI + round) - round;
+    let r = ((x - q * first) - q * second) - q * third;
+    Quadrant { q: (q as i64 & 3) as f64, hi: r - q * rest, lo: 0.0 }
+}
+
 /// 64 bits of 2/pi from bit `start` on (0 is the first after the binary point).
 fn two_over_pi(start: i32) -> u64 {
     let word = |i: i32| usize::try_from(i).ok().and_then(|i| TWO_OVER_PI.get(i)).copied().unwrap_or(0);

@@ -52,6 +52,8 @@ mod tile;
 mod trace;
 mod transpose;
 mod trig;
+#[cfg(target_arch = "x86_64")]
+mod vector_sort;
 
 pub use best::{BestFn, BestRowsFn, Extreme, best_function, best_rows_function};
 pub use element::ElementType;

@@ -9,7 +9,7 @@
 //! subnormal.
 
 use crate::exact::{fast_two_sum, two_product, two_sum};
-use crate::exp::{ExpTable, Scaled, exp_and_exponent, exp_of_sum, scaled_exp};
+use crate::exp::{ExpTable, Lift, Scaled, exp_and_exponent, exp_of_sum, scaled_exp};
 use crate::float::Value;
 use crate::level::Level;
 use crate::log::{LogTable, log1p};
@@ -18,6 +18,8 @@ use crate::log::{LogTable, log1p};
 pub trait LogisticTable: LogTable {
     /// From this value down, x e^x is zero, and 2^n is still in the range of its two factors.
     const SILU_MIN: Self;
+    /// Below this value, x e^x is subnormal or zero.
+    const SILU_TINY: Self;
     /// From this value down, `gelu_tanh` is zero; v is above `SILU_MIN`.
     const GELU_TANH_MIN: Self;
     /// From this value on, `gelu_tanh x` rounds to x.
@@ -32,6 +34,7 @@ pub trait LogisticTable: LogTable {
 
 impl LogisticTable for f32 {
     const SILU_MIN: f32 = -137.0;
+    const SILU_TINY: f32 = -91.9;
     const GELU_TANH_MIN: f32 = -11.0;
     const GELU_TANH_MAX: f32 = 6.0;
     const GELU_TANH_LIFT: [f32; 2] = [41.0, 1.0 / (1u64 << 41) as f32];
@@ -41,6 +44,7 @@ impl LogisticTable for f32 {
 
 impl LogisticTable for f64 {
     const SILU_MIN: f64 = -800.0;
+    const SILU_TINY: f64 = -715.0;
     const GELU_TANH_MIN: f64 = -22.0;
     const GELU_TANH_MAX: f64 = 8.0;
     const GELU_TANH_LIFT: [f64; 2] = [127.0, 1.0 / (1u128 << 127) as f64];
@@ -48,30 +52,32 @@ impl LogisticTable for f64 {
     const GELU_TANH_CUBIC: [f64; 2] = [0.07135481627260025, -6.175149918155315e-19];
 }
 
-/// `x / (1 + e^-(v + dv))`, for an x with the sign of v and above `SILU_MIN`, and any v.
+/// `x / (1 + e^-(v + dv))`, for an x above `SILU_MIN`, and any v. The result is subnormal or zero where v is below `tiny`.
 #[inline(always)]
-fn weighted<V: Value<Format: LogisticTable>, L: Level>(x: V, v: V, dv: V) -> V {
+fn weighted<V: Value<Format: LogisticTable>, L: Level>(x: V, v: V, dv: V, tiny: V::Format) -> V {
     let negative = v.below(V::ZERO);
     let (size, d_size) = (V::select(negative, v, -v), V::select(negative, dv, -dv));
     // A value that is added to 1 need not underflow.
     let least: V = V::select(negative, V::Format::SILU_MIN, V::Format::EXPM1_MIN);
-    let e: Scaled<V> = scaled_exp::<V, L>(size.at_least(least), d_size);
+    let lift = Lift::below(tiny, v);
+    let e: Scaled<V> = scaled_exp::<V, L>(size.at_least(least), d_size, lift.round());
     let numerator = V::select(negative, x * e.hi, x);
-    let quotient = numerator / (V::ONE + e.scale(e.hi));
-    V::select(negative, e.scale(quotient), quotient)
+    // Beside 1, what is tiny does not count.
+    let quotient = numerator / (V::ONE + lift.or_zero(e.scale(e.hi)));
+    V::select(negative, lift.back_with_sign(e.scale(quotient)), quotient)
 }
 
 /// 1 / (1 + e^-x).
 #[inline(always)]
 pub(crate) fn sigmoid<V: Value<Format: LogisticTable>, L: Level>(x: V) -> V {
-    weighted::<V, L>(V::ONE, x, V::ZERO).or_nan_of(x)
+    weighted::<V, L>(V::ONE, x, V::ZERO, V::Format::EXP_TINY).or_nan_of(x)
 }
 
 /// x / (1 + e^-x).
 #[inline(always)]
 pub(crate) fn silu<V: Value<Format: LogisticTable>, L: Level>(x: V) -> V {
     let a = x.at_least(V::Format::SILU_MIN);
-    weighted::<V, L>(a, a, V::ZERO).or_nan_of(x)
+    weighted::<V, L>(a, a, V::ZERO, V::Format::SILU_TINY).or_nan_of(x)
 }
 
 /// x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) = x / (1 + e^-v), v = sqrt(8/pi) (x + 0.044715 x^3).

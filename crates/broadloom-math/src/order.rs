@@ -6,11 +6,14 @@
 //! ```
 //!
 //! The key of a float is an integer; keys compare as the floats do, and the key of NaN is above all others. Nothing is
-//! allocated, because a running kernel has nowhere to get memory from. All CPU levels share the loops, because a sort
-//! spends its time on branches.
+//! allocated, because a running kernel has nowhere to get memory from. AVX-512 has sorts of its own for integers of 32 and 64
+//! bits; other levels share the standard library's, which spends its time on branches.
 #![allow(unsafe_code, reason = "entry points called by compiled kernels")]
 
 use crate::element::ElementType;
+use crate::level::CpuLevel;
+#[cfg(target_arch = "x86_64")]
+use crate::vector_sort::{self, of_longs, of_words};
 
 /// The entry point of a sort: writes the `count` elements of `source`, or their indices (i64), to `target` in order.
 ///
@@ -33,47 +36,39 @@ pub struct Sorting {
     pub descending: bool,
 }
 
-/// Returns the sort for elements of a type.
-pub fn sort_function(of: ElementType, sorting: Sorting) -> SortFn {
-    match (sorting.indices, sorting.descending) {
-        (false, false) => of_type(of).ascending,
-        (false, true) => of_type(of).descending,
-        (true, false) => of_type(of).indices_ascending,
-        (true, true) => of_type(of).indices_descending,
+/// Returns the sort for elements of a type; its order is that of every level.
+pub fn sort_function(of: ElementType, sorting: Sorting, level: CpuLevel) -> SortFn {
+    #[cfg(target_arch = "x86_64")]
+    if level == CpuLevel::Avx512 && vector_sort::is_supported() {
+        return of_type::<true>(of, sorting);
     }
+    let _ = level;
+    of_type::<false>(of, sorting)
 }
 
-/// The loops for a type of elements.
-struct Loops {
-    ascending: SortFn,
-    descending: SortFn,
-    indices_ascending: SortFn,
-    indices_descending: SortFn,
-}
-
-fn of_type(of: ElementType) -> Loops {
+fn of_type<const WIDE: bool>(of: ElementType, sorting: Sorting) -> SortFn {
     match of {
-        ElementType::Bool | ElementType::U8 => loops::<Unsigned<u8>>(),
-        ElementType::U16 => loops::<Unsigned<u16>>(),
-        ElementType::U32 => loops::<Unsigned<u32>>(),
-        ElementType::U64 => loops::<Unsigned<u64>>(),
-        ElementType::I8 => loops::<Signed<u8>>(),
-        ElementType::I16 => loops::<Signed<u16>>(),
-        ElementType::I32 => loops::<Signed<u32>>(),
-        ElementType::I64 => loops::<Signed<u64>>(),
-        ElementType::F16 => loops::<Float<u16, 0x7c00>>(),
-        ElementType::Bf16 => loops::<Float<u16, 0x7f80>>(),
-        ElementType::F32 => loops::<Float<u32, 0x7f80_0000>>(),
-        ElementType::F64 => loops::<Float<u64, 0x7ff0_0000_0000_0000>>(),
+        ElementType::Bool | ElementType::U8 => of_sorting::<Unsigned<u8>, WIDE>(sorting),
+        ElementType::U16 => of_sorting::<Unsigned<u16>, WIDE>(sorting),
+        ElementType::U32 => of_sorting::<Unsigned<u32>, WIDE>(sorting),
+        ElementType::U64 => of_sorting::<Unsigned<u64>, WIDE>(sorting),
+        ElementType::I8 => of_sorting::<Signed<u8>, WIDE>(sorting),
+        ElementType::I16 => of_sorting::<Signed<u16>, WIDE>(sorting),
+        ElementType::I32 => of_sorting::<Signed<u32>, WIDE>(sorting),
+        ElementType::I64 => of_sorting::<Signed<u64>, WIDE>(sorting),
+        ElementType::F16 => of_sorting::<Float<u16, 0x7c00>, WIDE>(sorting),
+        ElementType::Bf16 => of_sorting::<Float<u16, 0x7f80>, WIDE>(sorting),
+        ElementType::F32 => of_sorting::<Float<u32, 0x7f80_0000>, WIDE>(sorting),
+        ElementType::F64 => of_sorting::<Float<u64, 0x7ff0_0000_0000_0000>, WIDE>(sorting),
     }
 }
 
-fn loops<E: Element>() -> Loops {
-    Loops {
-        ascending: sort::<E, false>,
-        descending: sort::<E, true>,
-        indices_ascending: argsort::<E, false>,
-        indices_descending: argsort::<E, true>,
+fn of_sorting<E: Element, const WIDE: bool>(sorting: Sorting) -> SortFn {
+    match (sorting.indices, sorting.descending) {
+        (false, false) => sort::<E, false, WIDE>,
+        (false, true) => sort::<E, true, WIDE>,
+        (true, false) => argsort::<E, false, WIDE>,
+        (true, true) => argsort::<E, true, WIDE>,
     }
 }
 
@@ -88,10 +83,16 @@ pub(crate) trait Bits: Copy + Ord + 'static {
     fn wide(self) -> u64;
     /// Returns the lower bits of a wide integer.
     fn narrow(wide: u64) -> Self;
+    /// Sorts integers, by vectors of AVX-512 where there are some for them.
+    ///
+    /// # Safety
+    ///
+    /// The CPU must support it.
+    unsafe fn sort_by_vectors(integers: &mut [Self]);
 }
 
 macro_rules! bits {
-    ($($type:ty)*) => {
+    ($($type:ty: $by_vectors:expr;)*) => {
         $(impl Bits for $type {
             const SIGN: $type = 1 << (<$type>::BITS - 1);
             const ALL: $type = <$type>::MAX;
@@ -111,11 +112,36 @@ macro_rules! bits {
             fn narrow(wide: u64) -> $type {
                 wide as $type
             }
+
+            unsafe fn sort_by_vectors(integers: &mut [$type]) {
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: by the contract of the caller.
+                #[allow(unused_unsafe, reason = "some integers have no sort of their own")]
+                unsafe {
+                    $by_vectors(integers);
+                }
+                #[cfg(not(target_arch = "x86_64"))]
+                integers.sort_unstable();
+            }
         })*
     };
 }
 
-bits!(u8 u16 u32 u64);
+bits! {
+    u8: <[u8]>::sort_unstable;
+    u16: <[u16]>::sort_unstable;
+    u32: of_words::sort;
+    u64: of_longs::sort;
+}
+
+/// Sorts integers.
+fn sort_integers<B: Bits, const WIDE: bool>(integers: &mut [B]) {
+    match WIDE {
+        // SAFETY: `sort_function` returns what calls this only where the CPU supports it.
+        true => unsafe { B::sort_by_vectors(integers) },
+        false => integers.sort_unstable(),
+    }
+}
 
 /// The kind of numbers that the bits of an element are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -221,7 +247,7 @@ unsafe fn written<'a, B: Bits>(target: *mut B, count: usize) -> &'a mut [B] {
 /// # Safety
 ///
 /// As for [`SortFn`].
-unsafe extern "C" fn sort<E: Element, const DESCENDING: bool>(
+unsafe extern "C" fn sort<E: Element, const DESCENDING: bool, const WIDE: bool>(
     target: *mut u8,
     source: *const u8,
     count: usize,
@@ -239,7 +265,7 @@ unsafe extern "C" fn sort<E: Element, const DESCENDING: bool>(
     }
     // SAFETY: by the contract of the caller; the loop above has written all integers.
     let keys = unsafe { written(target, count) };
-    keys.sort_unstable();
+    sort_integers::<_, WIDE>(keys);
     for key in keys {
         *key = E::of_key(turned::<_, DESCENDING>(*key));
     }
@@ -248,7 +274,7 @@ unsafe extern "C" fn sort<E: Element, const DESCENDING: bool>(
 /// # Safety
 ///
 /// As for [`SortFn`].
-unsafe extern "C" fn argsort<E: Element, const DESCENDING: bool>(
+unsafe extern "C" fn argsort<E: Element, const DESCENDING: bool, const WIDE: bool>(
     target: *mut u8,
     source: *const u8,
     count: usize,
@@ -279,7 +305,7 @@ unsafe extern "C" fn argsort<E: Element, const DESCENDING: bool>(
     }
     // SAFETY: by the contract of the caller; the loop above has written all integers.
     let pairs = unsafe { written(target, count) };
-    pairs.sort_unstable();
+    sort_integers::<_, WIDE>(pairs);
     let rank_of = |pair: u64| pair.checked_shr(index_bits).unwrap_or(0);
     let index_of = |pair: u64| pair & !u64::MAX.checked_shl(index_bits).unwrap_or(0);
     for equal in pairs.chunk_by_mut(|left, right| rank_of(*left) == rank_of(*right)) {

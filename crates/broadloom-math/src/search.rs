@@ -168,7 +168,8 @@ mod gathered {
                 }
                 let mut start = 0;
                 while start < len {
-                    let (places, values) = (places.wrapping_add(start), values.cast::<$int>().wrapping_add(start));
+                    let (places, values) =
+                        (places.wrapping_add(start), values.cast::<$int>().wrapping_add(start));
                     let (table, rest) = (table.cast::<$int>(), len - start);
                     let registers = rest.div_ceil(LANES).min(TOGETHER);
                     // SAFETY: by the contract of the caller.
@@ -217,7 +218,8 @@ mod gathered {
                         let middle = $add(first[register], half);
                         let open = $test(left[register], left[register]);
                         // SAFETY: by the contract of the caller; in lanes that are read, `middle` is below `count`.
-                        let bits = unsafe { $gather::<{ size_of::<$int>() as i32 }>(one, open, middle, table) };
+                        let bits =
+                            unsafe { $gather::<{ size_of::<$int>() as i32 }>(one, open, middle, table) };
                         let rank = $rank::<E>(bits);
                         let is_after = match RIGHT {
                             true => $less_equal(open, rank, wanted[register]),

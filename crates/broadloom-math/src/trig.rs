@@ -52,8 +52,11 @@ impl TrigTable for f32 {
 
     #[inline(always)]
     fn reduce_huge(self) -> Quadrant<f32> {
-        let Quadrant { q, hi, lo } = huge::reduce(f64::from(self));
-        // The f64 pair holds r to 2^-64 of itself; rounding it twice leaves far more than an f32 pair holds.
+        // The f64 pair holds r to 2^-50 of itself; rounding it twice leaves far more than an f32 pair holds.
+        let Quadrant { q, hi, lo } = match f64::from(self) {
+            large if large < huge::LARGE_BELOW => huge::reduce_large(large),
+            huge => huge::reduce(huge),
+        };
         let narrow = hi as f32;
         Quadrant { q: q as f32, hi: narrow, lo: (hi - f64::from(narrow) + lo) as f32 }
     }
@@ -62,7 +65,7 @@ impl TrigTable for f32 {
 impl TrigTable for f64 {
     const FRAC_2_PI: f64 = std::f64::consts::FRAC_2_PI;
     const FRAC_PI_2: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123233995736766e-17, -1.4973849048591698e-33];
-    const FUSED_BELOW: f64 = 1048576.0;
+    const FUSED_BELOW: f64 = 1073741824.0;
     const UNFUSED_BELOW: f64 = 1048576.0;
 
     #[inline(always)]

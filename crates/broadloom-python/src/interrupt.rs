@@ -47,7 +47,8 @@ impl Short {
         // What computed sizes and loops after them ask for is not known yet.
         let is_open = |info: &SymbolInfo| matches!(info.kind, SymbolKind::Computed(_));
         let graph = executable.graph();
-        let is_known = !graph.symbols().iter().any(is_open) && !(graph.has_decided_sizes() && graph.has_loops());
+        let is_known =
+            !graph.symbols().iter().any(is_open) && !(graph.has_decided_sizes() && graph.has_loops());
         if is_known && bound.work().total < LONG {
             self.0.fetch_max(elements, Ordering::Relaxed);
             return detached(py, || run(&bound, outputs, &RunOptions::new()));

@@ -524,7 +524,7 @@ def test_a_failed_call_changes_nothing():
 @pytest.mark.parametrize("count", [0, 1, 17, 5000])
 def test_rows_that_a_mask_selects_come_with_their_chunk(count):
     x = RNG.integers(-9, 9, (count, 3)).astype(np.float64)
-    declared = bl.input("x", np.float64, ("n", 3))
+    declared = bl.input("x", "f64[n, 3]")
     kernel = bl.compile({"kept": declared[declared.sum(axis=1) > 0], "total": declared[declared[:, 0] > 2].sum()})
     results = kernel.in_chunks("n", size=1024)(x=x)
     same(x[x.sum(axis=1) > 0], results["kept"])
@@ -533,7 +533,7 @@ def test_rows_that_a_mask_selects_come_with_their_chunk(count):
 
 def test_arrays_for_selected_rows_fit():
     x = np.arange(5000.0)
-    declared = bl.input("x", np.float64, ("n",))
+    declared = bl.input("x", "f64[n]")
     chunks = bl.compile(declared[declared > 4]).in_chunks("n", size=1000)
     out = np.empty(4995)
     chunks(x=x, out=out)

@@ -41,7 +41,7 @@ pub(crate) fn compile_part(
 ) -> Result<Inner, CompileError> {
     let start = Instant::now();
     if let Some(phases) = phases::split(graph)? {
-        let code = Code::Phases(compile_phases(phases, options, tail.as_ref())?);
+        let code = Code::Phases(compile_phases(graph, phases, options, tail.as_ref())?);
         return Ok(Inner::of_code(graph.clone(), options.clone(), code, start.elapsed()));
     }
     if let Some(stages) = stages::split(graph)? {

@@ -10,6 +10,7 @@ use crate::variant::CompileError;
 use broadloom_ir::chunks;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::phases::{Decided, Destination, Move, Part, Phase, Phases, Slot, Source};
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, SymbolId};
@@ -68,7 +69,7 @@ impl PhasePart {
 
 /// Returns how a phase runs in strips of rows, if it can, and the part for a strip: what the number of all rows satisfies, that
 /// of a strip need not.
-fn strips(phase: &Phase, number: usize, slots: &[Slot]) -> Option<(Strips, Part)> {
+fn strips(whole: &CheckedGraph, phase: &Phase, number: usize, slots: &[Slot]) -> Option<(Strips, Part)> {
     let part = phase.part.as_ref()?;
     let graph = &part.graph;
     let is_of_part = |slot: usize| part.outputs.contains(&Destination::Slot(slot));
@@ -76,12 +77,15 @@ fn strips(phase: &Phase, number: usize, slots: &[Slot]) -> Option<(Strips, Part)
         Destination::Output(_) => false,
         Destination::Slot(slot) => slots[*slot].last == number,
     };
-    let is_there = |source: Source| match source {
-        Source::Array(_) => true,
-        Source::Slot(slot) => is_of_part(slot),
+    // Every array that is selected from has the same rows.
+    let rows_of = |source: Source| match source {
+        Source::Array(input) => whole.inputs().get(input.index())?.shape.first()?.as_symbol(),
+        Source::Slot(slot) => slots.get(slot).filter(|_| is_of_part(slot))?.shape.first()?.as_symbol(),
     };
+    let masks = phase.moves.iter().map(|moved| rows_of(moved.mask));
+    let rows = masks.reduce(|left, right| left.filter(|_| left == right)).flatten()?;
     let is_moved =
-        |moved: &Move| moved.axis == 0 && is_there(moved.mask) && moved.operand.is_none_or(is_there);
+        |moved: &Move| moved.axis == 0 && moved.operand.is_none_or(|operand| rows_of(operand) == Some(rows));
     let is_counted =
         |decided: &Decided| decided.counts && phase.moves.iter().any(|moved| moved.mask == decided.by);
     let can_fail = graph.exprs().any(|expr| graph.node(expr).can_fail(|operand| graph.dtype(operand)));
@@ -95,9 +99,10 @@ fn strips(phase: &Phase, number: usize, slots: &[Slot]) -> Option<(Strips, Part)
     {
         return None;
     }
-    let rows = graph.outputs().iter().map(|output| graph.shape(output.expr).first()?.as_symbol());
-    let rows: Vec<SymbolId> = rows.collect::<Option<_>>()?;
-    let &rows = rows.first().filter(|first| rows.iter().all(|symbol| symbol == *first))?;
+    let has_rows = |expr: ExprId| graph.shape(expr).first().and_then(Dim::as_symbol) == Some(rows);
+    if !graph.outputs().iter().all(|output| has_rows(output.expr)) {
+        return None;
+    }
     let mut split = chunks::split(graph, rows).ok()?;
     let is_one_pass = split.passes.len() == 1 && split.multiple == chunks::Multiple::One;
     let pass = split.passes.pop().filter(|_| is_one_pass)?;
@@ -129,6 +134,7 @@ fn strips(phase: &Phase, number: usize, slots: &[Slot]) -> Option<(Strips, Part)
 
 /// Compiles the phases of a graph; `tail` as in [`compile_part`].
 pub(crate) fn compile_phases(
+    whole: &CheckedGraph,
     phases: Phases,
     options: &CompileOptions,
     tail: Option<&Dim>,
@@ -137,7 +143,7 @@ pub(crate) fn compile_phases(
     // What phases leave for later ones are no results: those are checked when their sizes are known.
     let limits = CallLimits { output_bytes: u64::MAX, ..options.limits };
     let compiled = phases.into_iter().enumerate().map(|(number, phase)| {
-        let (strips, of_strip) = strips(&phase, number, &slots).unzip();
+        let (strips, of_strip) = strips(whole, &phase, number, &slots).unzip();
         let Phase { part, decided, moves } = phase;
         let part = of_strip.or(part);
         // Threads share strips instead of kernels.

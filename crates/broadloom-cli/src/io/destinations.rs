@@ -122,19 +122,19 @@ impl Destinations {
         !self.targets.is_empty()
     }
 
-    /// Whether rows can be written as they are computed: each result in one pass over the rows, or all at the end.
-    /// Results to print must be complete, and the columns of one table belong together.
-    pub fn can_take_rows(&self, pass: &dyn Fn(&str) -> Option<usize>) -> bool {
-        let pass_of = |at: &usize| self.results.get(*at).and_then(|result| pass(&result.name));
+    /// Whether rows can be written as they are computed: each result in one pass over the rows, or all at the end. Results to
+    /// print must be complete, and the columns of one table belong together: `rows` tells what those of a result have in common.
+    pub fn can_take_rows<R: PartialEq>(&self, rows: &dyn Fn(&str) -> Option<R>) -> bool {
+        let rows_of = |at: &usize| self.results.get(*at).and_then(|result| rows(&result.name));
         let together = |target: &Target| {
             let is_table = matches!(target.format, Format::Table(_)) && target.results.len() > 1;
-            let mut passes = target.results.iter().map(pass_of);
-            let first = passes.next().flatten();
-            !is_table || (first.is_some() && passes.all(|pass| pass == first))
+            let mut all = target.results.iter().map(rows_of);
+            let first = all.next().flatten();
+            !is_table || (first.is_some() && all.all(|rows| rows == first))
         };
         match self.has_files() {
             true => self.targets.iter().all(together),
-            false => (0..self.results.len()).all(|at| pass_of(&at).is_none()),
+            false => (0..self.results.len()).all(|at| rows_of(&at).is_none()),
         }
     }
 

@@ -18,9 +18,8 @@ pub struct Split {
     pub rows: SymbolId,
     /// The numbers of rows that masks of the rows select.
     pub selected: Vec<SymbolId>,
-    /// Those on which there are conditions. The number of such rows in all chunks together is the destination
-    /// [`Destination::Whole`] with a number that follows those of the graph's outputs.
-    pub counted: Vec<SymbolId>,
+    /// Those on which there are conditions.
+    pub counted: Vec<Counted>,
     /// For each input of the graph, whether chunks bring its rows.
     pub streamed: Vec<bool>,
     /// The number of rows of every chunk but the last must be a multiple of this.
@@ -33,6 +32,17 @@ pub struct Split {
     pub passes: Vec<Pass>,
     /// The number of arrays that parts hand to other parts; see [`Source::Slot`].
     pub slots: usize,
+}
+
+/// A number of selected rows that all chunks together must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// The number.
+    pub symbol: SymbolId,
+    /// The pass after whose chunks it is known.
+    pub pass: usize,
+    /// The slot that then holds it (`i64`).
+    pub slot: usize,
 }
 
 /// The parts of one pass over the rows. All parts have the symbols of the graph, and the caller gives each of them.
@@ -112,8 +122,7 @@ pub fn split(graph: &CheckedGraph, rows: SymbolId) -> Result<Split, Refused> {
         true => graph,
         false => {
             let masks: Vec<ExprId> = counted.iter().filter_map(|symbol| graph.decided_by(*symbol)).collect();
-            let mark = unused_prefix(graph);
-            with_counts = graph.with_counts(&masks, |number| format!("{mark}count {number}"));
+            with_counts = graph.with_counts(&masks);
             places = places_of(&with_counts)?;
             &with_counts
         }
@@ -213,8 +222,16 @@ impl<'g> Splitter<'g> {
             Place::Rows { axis, .. } => Some(*axis),
             Place::Fixed(_) => None,
         });
+        // The counts are the last expressions.
+        let first = graph.len() - counted.len();
+        let counts = counted.iter().enumerate().filter_map(|(number, symbol)| {
+            let Partial { pass, slot, .. } = self.partial(ExprId::new(first + number))?;
+            Some(Counted { symbol: *symbol, pass, slot })
+        });
+        let counted = counts.collect();
         let symbols = (0..graph.symbols().len()).map(SymbolId::new);
-        let selected = symbols.filter(|symbol| Sizes::new(graph, self.rows).is_selected(*symbol, &self.places));
+        let selected =
+            symbols.filter(|symbol| Sizes::new(graph, self.rows).is_selected(*symbol, &self.places));
         Ok(Split {
             rows: self.rows,
             selected: selected.collect(),
@@ -231,12 +248,15 @@ impl<'g> Splitter<'g> {
     /// Checks that the conditions on each size that data decide are conditions of a part in which it is known. Those on numbers
     /// of selected rows are checked when all rows have been there.
     fn check_conditions(&self, passes: &[Pass], counted: &[SymbolId]) -> Result<(), Refused> {
-        let parts = passes.iter().flat_map(|pass| [&pass.begin, &pass.each, &pass.merge, &pass.rest]).flatten();
+        let parts =
+            passes.iter().flat_map(|pass| [&pass.begin, &pass.each, &pass.merge, &pass.rest]).flatten();
         let is_decided = |demand: &Demand| {
-            let mut decided = demand.symbols().into_iter().filter(|symbol| self.graph.decided_by(*symbol).is_some());
+            let mut decided =
+                demand.symbols().into_iter().filter(|symbol| self.graph.decided_by(*symbol).is_some());
             decided.any(|symbol| !counted.contains(&symbol))
         };
-        for obligation in self.graph.obligations().iter().filter(|obligation| is_decided(&obligation.demand)) {
+        for obligation in self.graph.obligations().iter().filter(|obligation| is_decided(&obligation.demand))
+        {
             let mut known = parts.clone().flat_map(|part| part.graph.obligations());
             if !known.any(|known| known.demand == obligation.demand) {
                 return Err((obligation.origin, Refusal::Decided));
@@ -248,8 +268,9 @@ impl<'g> Splitter<'g> {
     /// Returns what a chunk's part computes: rows of outputs, operands of reductions over the rows, and what decides their sizes.
     fn roots_of_each(&self, pass: usize) -> Vec<ExprId> {
         let partials = self.partials.iter().filter(|partial| partial.pass == pass);
-        let needed =
-            partials.flat_map(|partial| self.graph.operands(partial.expr).into_iter().chain(self.deciding(partial.expr)));
+        let needed = partials.flat_map(|partial| {
+            self.graph.operands(partial.expr).into_iter().chain(self.deciding(partial.expr))
+        });
         needed.chain(self.outputs_of_each(pass).map(|(_, expr)| expr)).collect()
     }
 

@@ -292,7 +292,9 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
         Node::Step { .. } if found.is_none() => Ok(here),
         Node::Loop { repeated, .. } if found.is_none() && pass == 0 => {
             let reads_rows = repeated.operands().iter().any(|operand| rows_of(*operand).is_some());
-            if reads_rows { Err(Refusal::Loop) } else { Ok(here) }
+            let own = graph.sizes_of_node(expr);
+            let mut own = own.iter().flat_map(Dim::symbols);
+            if reads_rows || own.any(|symbol| sizes.is_of_rows(symbol, places)) { Err(Refusal::Loop) } else { Ok(here) }
         }
         Node::Step { .. } | Node::Loop { .. } => Err(Refusal::Loop),
         // Handled above, or impossible in a checked graph.

@@ -188,7 +188,9 @@ impl<'s, 'g> Writer<'s, 'g> {
             names.iter().zip(&self.outputs).map(|(name, (expr, _))| (name.as_str(), *expr)).collect();
         let whole = self.splitter.graph;
         let is_known = |symbol: SymbolId| {
-            whole.decided_by(symbol).is_none() || self.solved.contains(&symbol) || self.decided.contains(&symbol)
+            whole.decided_by(symbol).is_none()
+                || self.solved.contains(&symbol)
+                || self.decided.contains(&symbol)
         };
         // The parts consist of expressions that were checked before, so this happens only if a size has been stored as a part of
         // another one.
@@ -199,7 +201,14 @@ impl<'s, 'g> Writer<'s, 'g> {
             let mut symbols = graph.shape(*expr).iter().chain(&of_node).flat_map(Dim::symbols);
             !symbols.all(is_known)
         };
-        if let Some(expr) = graph.exprs().find(has_unknown) {
+        // An array that an earlier part has left has the number of elements that this part selects: neither can decide it alone.
+        let is_twice = |expr: &ExprId| match graph.node(*expr) {
+            Node::Compress { axis, .. } => {
+                graph.shape(*expr)[*axis].as_symbol().is_some_and(|symbol| self.solved.contains(&symbol))
+            }
+            _ => false,
+        };
+        if let Some(expr) = graph.exprs().find(|expr| has_unknown(expr) || is_twice(expr)) {
             return Err((Some(origins[expr.index()]), Refusal::Decided));
         }
         // A call checks the conditions of the whole graph. Those on the number of all rows, or of all that a mask selects, say

@@ -12,7 +12,7 @@ impl Generator<'_, '_, '_> {
     pub(super) fn sort(&mut self, sort: &SortRow) {
         let dtype = self.kernel.accesses[sort.source.index()].dtype;
         let sorting = Sorting { indices: sort.indices, descending: sort.descending };
-        let address = sort_function(element_type(dtype), sorting) as usize;
+        let address = sort_function(element_type(dtype), sorting, self.emit.level) as usize;
         let (first, last) = self.bounds(sort.axis);
         let [target, source] = [sort.target, sort.source]
             .map(|access| self.at(sort.axis, first, 1, |generator| generator.address(access, 0)));

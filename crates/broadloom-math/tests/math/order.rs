@@ -4,7 +4,7 @@
 use broadloom_math::{CpuLevel, ElementType, Sorting, search_function, sort_function};
 use std::cmp::Ordering;
 
-const COUNTS: [usize; 7] = [0, 1, 2, 3, 17, 65, 1000];
+const COUNTS: [usize; 11] = [0, 1, 2, 3, 17, 63, 65, 127, 129, 1000, 5003];
 /// For Miri, which is slow.
 const FEW: [usize; 4] = [0, 1, 3, 25];
 
@@ -17,9 +17,16 @@ impl Draw {
     }
 }
 
-fn sorted<T: Copy>(of: ElementType, elements: &[T], nothing: T, descending: bool) -> (Vec<T>, Vec<i64>) {
+fn sorted<T: Copy>(
+    of: ElementType,
+    elements: &[T],
+    nothing: T,
+    descending: bool,
+    level: CpuLevel,
+) -> (Vec<T>, Vec<i64>) {
     let (mut values, mut indices) = (vec![nothing; elements.len()], vec![-1; elements.len()]);
-    let [sort, argsort] = [false, true].map(|indices| sort_function(of, Sorting { indices, descending }));
+    let [sort, argsort] =
+        [false, true].map(|indices| sort_function(of, Sorting { indices, descending }, level));
     // SAFETY: the vectors are as long as the slice.
     unsafe {
         sort(values.as_mut_ptr().cast(), elements.as_ptr().cast(), elements.len());
@@ -39,14 +46,16 @@ fn check<T: Copy>(
     let Some(&first) = elements.first() else { return };
     for descending in [false, true] {
         let turned = |order: Ordering| if descending { order.reverse() } else { order };
-        let (found, indices) = sorted(of, elements, first, descending);
-        let mut expected = elements.to_vec();
-        expected.sort_by(|left, right| turned(values(*left, *right)));
-        let all = |elements: Vec<T>| elements.into_iter().map(&bits).collect::<Vec<u64>>();
-        assert_eq!(all(found), all(expected), "{of:?}");
-        let mut expected: Vec<i64> = (0..elements.len() as i64).collect();
-        expected.sort_by(|left, right| turned(ranks(elements[*left as usize], elements[*right as usize])));
-        assert_eq!(indices, expected, "{of:?}");
+        let mut in_order = elements.to_vec();
+        in_order.sort_by(|left, right| turned(values(*left, *right)));
+        let mut order: Vec<i64> = (0..elements.len() as i64).collect();
+        order.sort_by(|left, right| turned(ranks(elements[*left as usize], elements[*right as usize])));
+        for level in CpuLevel::ALL {
+            let (found, indices) = sorted(of, elements, first, descending, level);
+            let all = |elements: &[T]| elements.iter().copied().map(&bits).collect::<Vec<u64>>();
+            assert_eq!(all(&found), all(&in_order), "{of:?} at {level:?}");
+            assert_eq!(indices, order, "{of:?} at {level:?}");
+        }
     }
     let mut table = elements.to_vec();
     table.sort_by(|left, right| values(*left, *right));
@@ -68,7 +77,14 @@ fn check<T: Copy>(
                 // SAFETY: the table has so many elements, and there are as many places as values.
                 unsafe {
                     let table = row.as_ptr().add(start).cast();
-                    search(places.as_mut_ptr(), table, stride, count, elements.as_ptr().cast(), elements.len());
+                    search(
+                        places.as_mut_ptr(),
+                        table,
+                        stride,
+                        count,
+                        elements.as_ptr().cast(),
+                        elements.len(),
+                    );
                 }
                 for (&value, place) in elements.iter().zip(places) {
                     let (mut first, mut last) = (0, count);
@@ -157,7 +173,7 @@ fn floats_of_16_bits_are_sorted_by_their_bits() {
     for (of, infinity) in [(ElementType::F16, 0x7c00_u16), (ElementType::Bf16, 0x7f80)] {
         // Every pattern of bits once, in an order that is none.
         let elements: Vec<u16> = (0..=u16::MAX).map(|index| index.wrapping_mul(40503)).collect();
-        let (values, indices) = sorted(of, &elements, 0, false);
+        let (values, indices) = sorted(of, &elements, 0, false, CpuLevel::detect());
         let numbers = 2 * (usize::from(infinity) + 1);
         let is_nan = |bits: &u16| bits & 0x7fff > infinity;
         assert!(values[..numbers].iter().all(|bits| !is_nan(bits)) && values[numbers..].iter().all(is_nan));
@@ -170,5 +186,35 @@ fn floats_of_16_bits_are_sorted_by_their_bits() {
             row[..numbers].iter().copied().filter(|number| !(-1..=0).contains(number)).collect()
         };
         assert_eq!(without_zeros(&of_indices), without_zeros(&of_values));
+    }
+}
+
+/// Orders that make pivots bad: runs in both directions, equal elements, one that is apart, and the places of samples.
+#[test]
+fn integers_in_any_pattern_are_sorted() {
+    let count = if cfg!(miri) { 200 } else { 70_001_u32 };
+    let patterns: [fn(u32, u32) -> u32; 8] = [
+        |at, _| at,
+        |at, count| count - at,
+        |_, _| 7,
+        |at, count| at.min(count - at),
+        |at, _| at % 2 * (u32::MAX),
+        |at, _| u32::from(at == 40_000),
+        |at, _| at.wrapping_mul(2_654_435_761) >> 30,
+        // Samples are taken at regular distances.
+        |at, count| {
+            if at % (count / 64) == count / 128 { at } else { count + at.wrapping_mul(40_503) % 1000 }
+        },
+    ];
+    for pattern in patterns {
+        let words: Vec<u32> = (0..count).map(|at| pattern(at, count)).collect();
+        let longs: Vec<u64> = words.iter().map(|word| u64::from(*word) << 31).collect();
+        for level in CpuLevel::ALL {
+            let (mut in_order, mut wide) = (words.clone(), longs.clone());
+            in_order.sort_unstable();
+            wide.sort_unstable();
+            assert!(sorted(ElementType::U32, &words, 0, false, level).0 == in_order, "{level:?}");
+            assert!(sorted(ElementType::U64, &longs, 0, false, level).0 == wide, "{level:?}");
+        }
     }
 }

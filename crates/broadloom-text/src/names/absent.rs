@@ -213,9 +213,11 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
         ],
         "matrix decompositions and solvers are not supported: compute the result beforehand, and pass it as an input",
     ),
+    (&["dropna"], "select the numbers: `x[~isnan(x)]`, or rows with `x[~any(isnan(x), axis=1)]`"),
+    (&["drop_duplicates"], "`unique(x)` has the different values in order"),
     (
-        &["dropna", "drop_duplicates", "masked_array"],
-        "the size of the result would depend on the data; pass the condition to a reduction: `sum(x, where=condition)`",
+        &["masked_array"],
+        "pass the condition to a reduction, `sum(x, where=condition)`, or select with it: `x[condition]`",
     ),
     (
         &["corr"],

@@ -283,11 +283,10 @@ impl Chunked {
 
     fn total_numbers(&self) -> Vec<usize> {
         let rests = self.0.split.passes.iter().filter_map(|pass| pass.rest.as_ref());
-        let results = self.0.whole.graph().outputs().len();
         let mut totals: Vec<usize> = rests
             .flat_map(|part| &part.outputs)
             .filter_map(|output| match output {
-                Destination::Whole(output) if *output < results => Some(*output),
+                Destination::Whole(output) => Some(*output),
                 _ => None,
             })
             .collect();

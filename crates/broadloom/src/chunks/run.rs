@@ -57,7 +57,6 @@ pub struct ChunkRun<'a> {
     /// The values that parts have left for other parts.
     slots: Vec<Option<AnyArray>>,
     partial: Counter<Vec<AnyArray>>,
-    /// The results of all rows, and after them the numbers of selected rows on which there are conditions.
     wholes: Vec<Option<AnyArray>>,
     has_failed: bool,
 }
@@ -67,8 +66,7 @@ impl<'a> ChunkRun<'a> {
         let graph = chunked.0.whole.graph();
         let given = given(graph, &inputs)?;
         let fixed = chunked.order(inputs, false)?;
-        let wholes = vec![None; graph.outputs().len() + chunked.0.split.counted.len()];
-        let slots = vec![None; chunked.0.split.slots];
+        let (slots, wholes) = (vec![None; chunked.0.split.slots], vec![None; graph.outputs().len()]);
         Ok(ChunkRun {
             fixed,
             given,
@@ -177,7 +175,9 @@ impl<'a> ChunkRun<'a> {
     fn no_rows(&mut self, arrays: &Ordered<'_>) -> Result<Outputs, ChunkError> {
         let compiled = self.chunked.0.clone();
         let (graph, split) = (compiled.whole.graph(), &compiled.split);
-        let Some(each) = compiled.passes[self.pass].each.as_ref() else {
+        let Pass { each, of_none, .. } = &compiled.passes[self.pass];
+        // What continues from the chunk before has no last row here.
+        let Some(each) = of_none.as_ref().or(each.as_ref()) else {
             return Ok(Outputs::none());
         };
         let mut sizes = self.sizes.clone().unwrap_or_default();
@@ -189,7 +189,8 @@ impl<'a> ChunkRun<'a> {
             _ => None,
         };
         let is_unknown = |symbol: SymbolId| sizes[symbol.index()].is_none();
-        let is_known = |output: &OutputInfo| !graph.shape(output.expr).iter().flat_map(Dim::symbols).any(is_unknown);
+        let is_known =
+            |output: &OutputInfo| !graph.shape(output.expr).iter().flat_map(Dim::symbols).any(is_unknown);
         if !each.part.outputs.iter().filter_map(output_of).all(is_known) {
             self.begin()?;
             let results = self.run_on(each, arrays, self.rows, 0..0)?;
@@ -359,7 +360,7 @@ impl<'a> ChunkRun<'a> {
             }
         }
         let sizes = self.given_of(Some(sizes), self.rows as i64);
-        let result = self.end_with(&sizes).and_then(|()| self.check_selected());
+        let result = self.end_with(&sizes);
         self.has_failed = result.is_err();
         self.pass += 1;
         (self.rows, self.last) = (0, None);
@@ -382,6 +383,7 @@ impl<'a> ChunkRun<'a> {
                 self.slots[slot] = Some(array);
             }
         }
+        self.check_selected()?;
         let Some(rest) = rest else { return Ok(()) };
         let inputs = rest.part.inputs.iter().map(|source| match source {
             Source::Array(input) => self.fixed_array(input.index()),
@@ -407,23 +409,24 @@ impl<'a> ChunkRun<'a> {
         Ok(())
     }
 
-    /// Checks the conditions on numbers of selected rows, once all rows have been there.
+    /// Checks the conditions on numbers of selected rows that are known now, before anything is computed from results that may
+    /// be those of no rows.
     fn check_selected(&self) -> Result<(), ChunkError> {
-        let Compiled { whole, split, passes, .. } = &*self.chunked.0;
-        let counts = self.wholes.iter().skip(whole.graph().outputs().len());
-        if split.counted.is_empty() || self.pass + 1 < passes.len() {
+        let Compiled { whole, split, .. } = &*self.chunked.0;
+        if split.counted.is_empty() {
             return Ok(());
         }
         let Inner { graph, rules, .. } = &**whole.inner();
         let mut values = self.sizes.clone().unwrap_or_default();
         values[split.rows.index()] = Some(self.rows as i64);
-        for (symbol, count) in split.counted.iter().zip(counts) {
-            let count = count.as_ref().and_then(|count| count.as_slice::<i64>()?.first());
-            values[symbol.index()] = count.copied();
+        for counted in split.counted.iter().filter(|counted| counted.pass <= self.pass) {
+            let count = self.slots[counted.slot].as_ref();
+            values[counted.symbol.index()] =
+                count.and_then(|count| count.as_slice::<i64>()?.first().copied());
         }
         let is_counted = |number: &usize| {
             let symbols = graph.obligations()[*number].demand.symbols();
-            symbols.iter().any(|symbol| split.counted.contains(symbol))
+            split.counted.iter().any(|counted| symbols.contains(&counted.symbol))
         };
         let numbers: Vec<usize> = (0..graph.obligations().len()).filter(is_counted).collect();
         let streamed = self.streamed_as_whole();
@@ -444,7 +447,8 @@ impl<'a> ChunkRun<'a> {
     /// Returns the layouts of all arrays.
     fn geometries<'g>(&'g self, streamed: &'g [Option<Geometry>]) -> Vec<Option<&'g Geometry>> {
         let all = streamed.iter().zip(&self.fixed);
-        all.map(|(streamed, fixed)| streamed.as_ref().or(fixed.as_ref().map(|array| array.view.geometry()))).collect()
+        all.map(|(streamed, fixed)| streamed.as_ref().or(fixed.as_ref().map(|array| array.view.geometry())))
+            .collect()
     }
 
     /// Computes the results of zero rows, if all chunks were empty.
@@ -565,7 +569,10 @@ fn after_rows(error: CallError, chunked: &Chunked, before: usize) -> ChunkError 
     };
     let (graph, axes) = (chunked.0.whole.graph(), &chunked.0.split.axis_of_rows);
     let shift = |of: ExprId, position: &mut Vec<usize>| {
-        if let Some(at) = axes[of.index()].and_then(|axis| position.get_mut(axis)) {
+        // Among selected rows, it is a position in the chunk.
+        let is_of_all = |axis: &usize| graph.shape(of)[*axis].as_symbol() == Some(chunked.0.split.rows);
+        let axis = axes[of.index()].filter(is_of_all);
+        if let Some(at) = axis.and_then(|axis| position.get_mut(axis)) {
             *at += before;
         }
     };

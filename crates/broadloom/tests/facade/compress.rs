@@ -375,3 +375,26 @@ fn work_is_that_of_all_elements() {
     assert!(limited.run(&short).is_ok());
     assert!(matches!(limited.run(&long), Err(CallError::Bind(BindError::Limit { .. }))));
 }
+
+/// Selections from arrays of other numbers of rows, in one phase: one was taken for rows of the other.
+#[test]
+fn selections_from_arrays_of_several_lengths_run_together() {
+    let g = Graph::new();
+    let [n, k] = g.symbols(["n", "k"]);
+    let (x, y) = (g.input::<f64>("x", shape![n]), g.input::<i32>("y", shape![k]));
+    let mask = g.input::<bool>("mask", shape![n]);
+    let kernel =
+        g.compile([("y", y.masked(y.gt(0))), ("x", x.masked(mask)), ("both", x.masked(x.gt(mask)))]).unwrap();
+    for [n, k] in [[17, 5], [5, 17], [1000, 0], [0, 1000], [70_000, 3]] {
+        let x: Vec<f64> = (0..n).map(|at| at as f64).collect();
+        let mask: Vec<bool> = (0..n).map(|at| at % 3 == 1).collect();
+        let y: Vec<i32> = (0..k).map(|at| at % 7 - 3).collect();
+        let mut results = kernel.run(inputs! { "x" => &x, "y" => &y, "mask" => &mask }).unwrap();
+        let positive: Vec<i32> = y.iter().copied().filter(|y| *y > 0).collect();
+        let kept = x.iter().zip(&mask).filter(|(_, mask)| **mask).map(|(x, _)| *x);
+        let above = x.iter().zip(&mask).filter(|(x, mask)| **x > f64::from(**mask)).map(|(x, _)| *x);
+        assert_eq!(results.take::<Vec<i32>>("y").unwrap(), positive, "{n} and {k}");
+        assert_eq!(results.take::<Vec<f64>>("x").unwrap(), kept.collect::<Vec<f64>>(), "{n} and {k}");
+        assert_eq!(results.take::<Vec<f64>>("both").unwrap(), above.collect::<Vec<f64>>(), "{n} and {k}");
+    }
+}

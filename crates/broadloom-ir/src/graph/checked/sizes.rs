@@ -1,6 +1,6 @@
 //! Sizes as numbers: some symbols of a graph are fixed to numbers, and what masks select is counted.
 
-use super::{Checked, CheckedGraph, Entry, Node, OutputInfo, Substitution};
+use super::{Checked, CheckedGraph, Entry, Node, Substitution};
 use crate::dim::{Dim, DimError};
 use crate::ids::{ExprId, SymbolId};
 use crate::reduce::ReduceOp;
@@ -43,22 +43,18 @@ impl CheckedGraph {
         }
     }
 
-    /// Returns the same expressions and ids with further outputs: how many elements each mask selects (`i64`). A mask has one
-    /// axis; names are those of these outputs.
-    pub(crate) fn with_counts(&self, masks: &[ExprId], name: impl Fn(usize) -> String) -> CheckedGraph {
+    /// Returns the same expressions and ids, and behind them how many elements each mask selects (`i64`). A mask has one axis.
+    pub(crate) fn with_counts(&self, masks: &[ExprId]) -> CheckedGraph {
         let mut checked = Checked::clone(&self.0);
-        for (number, mask) in masks.iter().enumerate() {
+        for mask in masks {
             let op = ReduceOp::Sum;
-            let node = Node::Reduce { op, operand: *mask, axes: smallvec![0], keepdims: false };
-            let expr = ExprId::new(checked.entries.len());
             checked.entries.push(Entry {
-                node,
+                node: Node::Reduce { op, operand: *mask, axes: smallvec![0], keepdims: false },
                 dtype: op.result_dtype(self.dtype(*mask)),
                 shape: Shape::scalar(),
                 site: self.site(*mask),
                 call: None,
             });
-            checked.outputs.push(OutputInfo { name: name(number).into(), expr, assigned: None });
         }
         CheckedGraph(Arc::new(checked))
     }

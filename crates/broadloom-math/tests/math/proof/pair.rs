@@ -141,7 +141,7 @@ impl Pair {
         (s * series).scaled(1)
     }
 
-    /// Sine and cosine of a number below 2^20.
+    /// Sine and cosine of a number below 2^30.
     pub fn sin_cos(self) -> (Pair, Pair) {
         let half_pi = PI.scaled(-1);
         let q = (self.hi / half_pi.hi).round();

@@ -21,15 +21,15 @@ const HARDEST: [(u64, i32); 12] = [
     (6221301883130153, 971),
 ];
 
-/// Angles on both sides of the vectorised reduction's end.
-const BOUNDS: [f64; 2] = [1048575.9999999999, 1048576.0];
+/// Angles on both sides of the ends of the vectorised reductions, without and with fused operations.
+const BOUNDS: [f64; 4] = [1048575.9999999999, 1048576.0, 1073741823.9999999, 1073741824.0];
 
 pub fn hardest(_: Format) -> Vec<f64> {
     let hardest = HARDEST.map(|(m, e)| libm::scalbn(m as f64, e));
     hardest.into_iter().chain(BOUNDS).collect()
 }
 
-pub fn angle(random: &mut Random, format: Format) -> [f64; 7] {
+pub fn angle(random: &mut Random, format: Format) -> [f64; 8] {
     let (small, large) = (random.with_exponent(-1074, 0), random.with_exponent(20, 1023));
     let bits = random.bits() % 40;
     let multiple = (random.bits() >> (63 - bits)) as f64;
@@ -40,6 +40,7 @@ pub fn angle(random: &mut Random, format: Format) -> [f64; 7] {
     [
         random.between(-7.0, 7.0),
         random.between(-1048576.0, 1048576.0),
+        random.between(-1.1e9, 1.1e9),
         random.either_sign(small),
         random.either_sign(large),
         random.either_sign(near),
