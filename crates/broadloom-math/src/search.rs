@@ -217,8 +217,8 @@ mod gathered {
                         let half = $shift::<1>(left[register]);
                         let middle = $add(first[register], half);
                         let open = $test(left[register], left[register]);
-                        // SAFETY: by the contract of the caller; in lanes that are read, `middle` is below `count`.
                         let bits =
+                            // SAFETY: by the contract of the caller; in lanes that are read, `middle` is below `count`.
                             unsafe { $gather::<{ size_of::<$int>() as i32 }>(one, open, middle, table) };
                         let rank = $rank::<E>(bits);
                         let is_after = match RIGHT {

@@ -47,9 +47,9 @@ impl Short {
         // What computed sizes and loops after them ask for is not known yet.
         let is_open = |info: &SymbolInfo| matches!(info.kind, SymbolKind::Computed(_));
         let graph = executable.graph();
-        let is_known =
-            !graph.symbols().iter().any(is_open) && !(graph.has_decided_sizes() && graph.has_loops());
-        if is_known && bound.work().total < LONG {
+        let is_unknown =
+            graph.symbols().iter().any(is_open) || graph.has_decided_sizes() && graph.has_loops();
+        if !is_unknown && bound.work().total < LONG {
             self.0.fetch_max(elements, Ordering::Relaxed);
             return detached(py, || run(&bound, outputs, &RunOptions::new()));
         }
