@@ -179,41 +179,49 @@ pub(crate) fn exp_of_sum<V: Value<Format: ExpTable>, L: Level>(x: V, dx: V) -> V
 /// processors take a hundred cycles for each product that is subnormal or underflows.
 #[derive(Clone, Copy)]
 pub(crate) struct Lift<V: Value> {
-    is_tiny: V::Mask,
+    x: V,
+    bound: V::Format,
 }
 
 impl<V: Value<Format: ExpTable>> Lift<V> {
     /// For powers that are tiny where the exponent is below a bound.
     #[inline(always)]
     pub(crate) fn below(bound: V::Format, x: V) -> Self {
-        Lift { is_tiny: x.below(bound) }
+        Lift { x, bound }
+    }
+
+    /// Where it is tiny, once more: `x` stays in a register for its NaNs, and a mask would take another one.
+    #[inline(always)]
+    fn is_tiny_at_end(self) -> V::Mask {
+        // The bound is negative: this is the float before it.
+        self.x.below_or_equal(V::Format::of_bits(self.bound.bits() + 1))
     }
 
     /// ROUND + 2 * BIAS, and where it is tiny the lift: the sum with an exponent rounds the same way for both.
     #[inline(always)]
     pub(crate) fn round(self) -> V {
         let round = V::ROUND + (V::BIAS + V::BIAS);
-        V::select(self.is_tiny, round + V::Format::TINY_LIFT.into(), round)
+        V::select(self.x.below(self.bound), round + V::Format::TINY_LIFT.into(), round)
     }
 
     /// A positive number that has been lifted, without the lift.
     #[inline(always)]
     pub(crate) fn back(self, lifted: V) -> V {
         let unit: V = V::Format::TINY_UNIT.into();
-        V::select(self.is_tiny, (lifted + unit).minus_bits(unit), lifted)
+        V::select(self.is_tiny_at_end(), (lifted + unit).minus_bits(unit), lifted)
     }
 
     /// A number of any sign that has been lifted, without the lift.
     #[inline(always)]
     pub(crate) fn back_with_sign(self, lifted: V) -> V {
         let unit: V = V::Format::TINY_UNIT.into();
-        V::select(self.is_tiny, (lifted + unit.xor_sign(lifted)).minus_bits(unit), lifted)
+        V::select(self.is_tiny_at_end(), (lifted + unit.xor_sign(lifted)).minus_bits(unit), lifted)
     }
 
     /// Zero where the number is tiny.
     #[inline(always)]
     pub(crate) fn or_zero(self, x: V) -> V {
-        V::select(self.is_tiny, V::ZERO, x)
+        V::select(self.x.below(self.bound), V::ZERO, x)
     }
 }
 
