@@ -83,7 +83,7 @@ fn any_argument(suite: &mut Suite, name: &str, expression: Unary, common: [f32; 
             let g = Graph::new();
             let x = g.input::<f32>("x", shape![g.symbol("n")]);
             let mut run = kernel(alone(expression(x)), vec![data], &[count]);
-            let mut results = vec![0.0; count];
+            let mut results = vec![0.0_f32; count];
             // The results differ; only the time counts.
             Box::new(move |_| run(std::hint::black_box(&mut results)))
         };

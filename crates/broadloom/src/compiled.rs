@@ -62,7 +62,7 @@ impl Inner {
     ) -> Inner {
         let code = Kernels {
             short: ShortSizes::new(&graph, variants.general.facts.tail.as_ref()),
-            small: SmallResults::new(variants.graph()),
+            small: SmallResults::new(variants.graph(), &variants.general.schedule),
             variants,
         };
         Inner::of_code(graph, options, Code::Kernels(Arc::new(code)), compile_time)

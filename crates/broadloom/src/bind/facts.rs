@@ -4,12 +4,13 @@ use super::binding::Request;
 use super::destination::Destination;
 use super::error::BindError;
 use super::sizes::{Values, count, evaluate};
-use super::threads::Division;
+use super::threads::{Division, is_contracted};
 use crate::array::Geometry;
 use crate::thresholds::{
-    COLUMNS_OF_THREAD, MAX_STOPPED_RESULTS, MAX_STOPPED_ROWS, MAX_VARIANT_EXPRS, MIN_PARTS_ELEMENTS,
-    MIN_STOPPED_ROW, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD, SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG,
-    SHORT_SUM, SHORT_SUM_OF_PAIRS, SHORT_TRAILING, SINGLE_ROW, STOPPED_WORK,
+    COLUMNS_OF_THREAD, CONTRACTED_RESULTS_OF_THREAD, MAX_STOPPED_RESULTS, MAX_STOPPED_ROWS,
+    MAX_VARIANT_EXPRS, MIN_PARTS_ELEMENTS, MIN_STOPPED_ROW, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD,
+    SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_SUM_OF_PAIRS, SHORT_TRAILING, SINGLE_ROW,
+    STOPPED_WORK,
 };
 use crate::variant::Variant;
 use broadloom_ir::dim::{Dim, DimError};
@@ -18,7 +19,7 @@ use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, SymbolId};
-use broadloom_loops::kernel::Specialisation;
+use broadloom_loops::kernel::{Kernel, Schedule, Specialisation};
 use broadloom_loops::{IndexWidth, Layout, LowerOptions, MIN_WORD, most_unrolled};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -178,11 +179,17 @@ struct SmallResult {
     operand: Shape,
     /// Whether neighbours in memory belong to different results.
     is_by_columns: bool,
+    /// Whether a contraction computes them, whose rows threads can share.
+    is_contracted: bool,
 }
 
 impl SmallResults {
-    /// Finds them in a graph in canonical form.
-    pub(crate) fn new(graph: &CheckedGraph) -> SmallResults {
+    /// Finds them in a graph in canonical form, of which `schedule` computes arrays of all sizes.
+    pub(crate) fn new(graph: &CheckedGraph, schedule: &Schedule) -> SmallResults {
+        let contractions = schedule.kernels.iter().filter(|kernel| is_contracted(kernel));
+        let contracted =
+            contractions.flat_map(Kernel::written).map(|buffer| &schedule.buffers[buffer.index()].shape);
+        let contracted: Vec<&Shape> = contracted.collect();
         let mut results = SmallResults::default();
         for expr in graph.exprs() {
             let Node::Reduce { operand, axes, .. } = graph.node(expr) else { continue };
@@ -198,7 +205,8 @@ impl SmallResults {
             }
             let (shape, operand) = (graph.shape(expr).clone(), graph.shape(*operand).clone());
             let is_by_columns = !axes.contains(&(operand.rank() - 1));
-            let result = SmallResult { shape, operand, is_by_columns };
+            let is_contracted = contracted.contains(&&shape);
+            let result = SmallResult { shape, operand, is_by_columns, is_contracted };
             if !broadloom_loops::is_few(&result.shape) && !results.results.contains(&result) {
                 results.results.push(result);
             }
@@ -215,7 +223,11 @@ impl SmallResults {
             let Ok(results) = count(&result.shape, values) else { return false };
             // More elements than fit are many.
             let elements = count(&result.operand, values).unwrap_or(i64::MAX);
+            // Parts of what a contraction reduces over are no contraction.
+            let shares_rows =
+                result.is_contracted && results >= CONTRACTED_RESULTS_OF_THREAD.saturating_mul(threads);
             let is_shared = threads > 1
+                && !shares_rows
                 && (1..least.saturating_mul(threads)).contains(&results)
                 && elements >= division.threshold as i64 / 4;
             let is_long = division.stops

@@ -3,7 +3,7 @@
 
 use crate::support::numbers::numbers;
 use broadloom::prelude::*;
-use broadloom::{ArrayPlace, Dim, Explanation};
+use broadloom::{ArrayPlace, Dim, Explanation, Threads};
 
 /// A matrix product in `f64`.
 fn by_loops(x: &[f32], w: &[f32], [n, k, m]: [usize; 3]) -> Vec<f64> {
@@ -222,5 +222,29 @@ fn narrow_products_are_contractions() {
         let w = g.input::<f32>("w", shape![batch, 64, 30]);
         let explained = x.matmul(w).compile().unwrap().explain().to_string();
         assert!(explained.contains("contract 64"), "{explained}");
+    }
+}
+
+/// Threads share the rows of a product with few results: parts of the long axis that it adds up would be no contraction.
+#[test]
+fn threads_share_the_rows_of_products_with_few_results() {
+    let g = Graph::new();
+    let [n, d] = g.symbols(["n", "d"]);
+    let x = g.input::<f64>("x", shape![n, d]);
+    let of = |threads| {
+        let options = CompileOptions { threads, ..CompileOptions::default() };
+        x.t().matmul(x).compile_with(&options).unwrap()
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let [one, two] = [Threads::Calling, Threads::Pool(std::sync::Arc::new(pool))].map(of);
+    for d in [12, 20, 33] {
+        let rows = 60_000;
+        let data: Vec<f64> = (0..rows * d).map(|at| (at % 1009) as f64 / 7.0).collect();
+        let view = ArrayView::new(&data, &[rows, d]).unwrap();
+        let bound = two.bind(&view).unwrap();
+        assert!(bound.explain().to_string().contains("contract n"), "{d}: {}", bound.explain());
+        let products: [Vec<f64>; 2] =
+            [&one, &two].map(|kernel| kernel.run(&view).unwrap().try_into().unwrap());
+        assert!(products[0] == products[1], "{d}");
     }
 }
