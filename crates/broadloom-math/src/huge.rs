@@ -53,7 +53,7 @@ pub(crate) const LARGE_BELOW: f64 = (1u64 << 30) as f64;
 const FRAC_PI_2: [f64; 4] =
     [1.570796251296997, 7.549789415861596e-8, 5.39030083589187e-15, 2.0222662487959506e-21];
 
-/// Where an f32 between 2^17 and `LARGE_BELOW` lies: the angle without its quarters, by Cody and Waite. The first two
+/// Where an f32 from 2^12 to `LARGE_BELOW` lies: the angle without its quarters, by Cody and Waite. The first two
 /// differences are exact, and no such number is within 2^-27 of a multiple of pi/2, so that `hi` is within 2^-50 of itself.
 #[inline(always)]
 pub(crate) fn reduce_large(x: f64) -> Quadrant<f64> {

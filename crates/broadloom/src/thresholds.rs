@@ -55,9 +55,9 @@ pub(crate) const RESULTS_OF_THREAD: i64 = 4;
 /// thread, and two that shared the rows 0.6 times as long.
 pub(crate) const COLUMNS_OF_THREAD: i64 = 2048;
 
-/// The number of results of a contraction per thread from which threads share its rows. Cut along what it reduces over, it is
-/// none: 32 x 32 results of a million rows took 2.6 times as long on two threads as on one.
-pub(crate) const CONTRACTED_RESULTS_OF_THREAD: i64 = 64;
+/// The number of rows of a contraction per thread from which threads share them, if it has as many columns. Cut along what it
+/// reduces over, it is none: 32 x 32 results of a million rows took 2.6 times as long on two threads as on one.
+pub(crate) const CONTRACTED_ROWS_OF_THREAD: i64 = 8;
 
 /// The fewest elements per result for which results are combined from parts.
 pub(crate) const MIN_PARTS_ELEMENTS: i64 = 4 * BLOCK as i64;

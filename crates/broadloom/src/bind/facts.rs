@@ -7,10 +7,9 @@ use super::sizes::{Values, count, evaluate};
 use super::threads::{Division, is_contracted};
 use crate::array::Geometry;
 use crate::thresholds::{
-    COLUMNS_OF_THREAD, CONTRACTED_RESULTS_OF_THREAD, MAX_STOPPED_RESULTS, MAX_STOPPED_ROWS,
-    MAX_VARIANT_EXPRS, MIN_PARTS_ELEMENTS, MIN_STOPPED_ROW, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD,
-    SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_SUM_OF_PAIRS, SHORT_TRAILING, SINGLE_ROW,
-    STOPPED_WORK,
+    COLUMNS_OF_THREAD, CONTRACTED_ROWS_OF_THREAD, MAX_STOPPED_RESULTS, MAX_STOPPED_ROWS, MAX_VARIANT_EXPRS,
+    MIN_PARTS_ELEMENTS, MIN_STOPPED_ROW, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD, SHORT_REDUCTION, SHORT_ROW,
+    SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_SUM_OF_PAIRS, SHORT_TRAILING, SINGLE_ROW, STOPPED_WORK,
 };
 use crate::variant::Variant;
 use broadloom_ir::dim::{Dim, DimError};
@@ -224,8 +223,9 @@ impl SmallResults {
             // More elements than fit are many.
             let elements = count(&result.operand, values).unwrap_or(i64::MAX);
             // Parts of what a contraction reduces over are no contraction.
-            let shares_rows =
-                result.is_contracted && results >= CONTRACTED_RESULTS_OF_THREAD.saturating_mul(threads);
+            let rows = CONTRACTED_ROWS_OF_THREAD.saturating_mul(threads);
+            let mut sizes = result.shape.iter().map(|dim| evaluate(dim, values));
+            let shares_rows = result.is_contracted && sizes.all(|size| size.is_ok_and(|size| size >= rows));
             let is_shared = threads > 1
                 && !shares_rows
                 && (1..least.saturating_mul(threads)).contains(&results)

@@ -237,7 +237,7 @@ fn threads_share_the_rows_of_products_with_few_results() {
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let [one, two] = [Threads::Calling, Threads::Pool(std::sync::Arc::new(pool))].map(of);
-    for d in [12, 20, 33] {
+    for d in [16, 20, 33] {
         let rows = 60_000;
         let data: Vec<f64> = (0..rows * d).map(|at| (at % 1009) as f64 / 7.0).collect();
         let view = ArrayView::new(&data, &[rows, d]).unwrap();
