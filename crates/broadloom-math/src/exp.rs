@@ -152,9 +152,9 @@ pub(crate) fn exp<V: Value<Format: ExpTable>, L: Level>(x: V) -> V {
 /// e^(x + dx) for a `dx` of at most some ulps of `x`, with the rounding errors of r and of 1 + r.
 #[inline(always)]
 fn plain_exp_of_sum<V: Value<Format: ExpTable>, L: Level>(x: V, dx: V) -> V {
-    let (x, lift) = (clamped(x), Lift::below(V::Format::EXP_TINY, x));
-    let (hi, lo, exponent) = reduced_exp::<V, L>(x, dx, lift.round());
-    lift.back(Scaled { hi, lo, exponent }.scale(hi))
+    let lift = Lift::below(V::Format::EXP_TINY, x);
+    let e = scaled_exp::<V, L>(clamped(x), dx, lift.round());
+    lift.back(e.scale(e.hi))
 }
 
 /// Keeps 2^n in the range of its two factors; the last product then overflows by itself, and is lowered to zero.
@@ -169,8 +169,8 @@ pub(crate) fn exp_of_sum<V: Value<Format: ExpTable>, L: Level>(x: V, dx: V) -> V
     if !V::Format::COMPENSATED {
         return plain_exp_of_sum::<V, L>(x, dx);
     }
-    let (x, lift) = (clamped(x), Lift::below(V::Format::EXP_TINY, x));
-    let (hi, lo, exponent) = reduced::<V, L>(x, dx, lift.round());
+    let lift = Lift::below(V::Format::EXP_TINY, x);
+    let (hi, lo, exponent) = reduced::<V, L>(clamped(x), dx, lift.round());
     let power = careful_exp_of_small_sum::<V, L>(hi, lo);
     lift.back(Scaled { hi: power, lo: V::ZERO, exponent }.scale(power))
 }
@@ -190,38 +190,43 @@ impl<V: Value<Format: ExpTable>> Lift<V> {
         Lift { x, bound }
     }
 
-    /// Where it is tiny, once more: `x` stays in a register for its NaNs, and a mask would take another one.
     #[inline(always)]
-    fn is_tiny_at_end(self) -> V::Mask {
-        // The bound is negative: this is the float before it.
-        self.x.below_or_equal(V::Format::of_bits(self.bound.bits() + 1))
+    fn is_tiny(self) -> V::Mask {
+        self.x.below(self.bound)
     }
 
     /// ROUND + 2 * BIAS, and where it is tiny the lift: the sum with an exponent rounds the same way for both.
     #[inline(always)]
     pub(crate) fn round(self) -> V {
         let round = V::ROUND + (V::BIAS + V::BIAS);
-        V::select(self.x.below(self.bound), round + V::Format::TINY_LIFT.into(), round)
+        V::select(self.is_tiny(), round + V::Format::TINY_LIFT.into(), round)
     }
 
     /// A positive number that has been lifted, without the lift.
     #[inline(always)]
     pub(crate) fn back(self, lifted: V) -> V {
-        let unit: V = V::Format::TINY_UNIT.into();
-        V::select(self.is_tiny_at_end(), (lifted + unit).minus_bits(unit), lifted)
+        self.lowered(lifted, V::Format::TINY_UNIT.into())
     }
 
     /// A number of any sign that has been lifted, without the lift.
     #[inline(always)]
     pub(crate) fn back_with_sign(self, lifted: V) -> V {
-        let unit: V = V::Format::TINY_UNIT.into();
-        V::select(self.is_tiny_at_end(), (lifted + unit.xor_sign(lifted)).minus_bits(unit), lifted)
+        self.lowered(lifted, V::from(V::Format::TINY_UNIT).xor_sign(lifted))
+    }
+
+    /// A number without its lift, rounded to the last place of a unit of its sign.
+    #[inline(always)]
+    fn lowered(self, lifted: V, unit: V) -> V {
+        // Asked once more, in other words: `x` stays in a register for its NaNs, and a mask would take another one. The bound is
+        // negative, so this is the float before it.
+        let is_tiny = self.x.below_or_equal(V::Format::of_bits(self.bound.bits() + 1));
+        V::select(is_tiny, (lifted + unit).minus_bits(V::Format::TINY_UNIT), lifted)
     }
 
     /// Zero where the number is tiny.
     #[inline(always)]
     pub(crate) fn or_zero(self, x: V) -> V {
-        V::select(self.x.below(self.bound), V::ZERO, x)
+        V::select(self.is_tiny(), V::ZERO, x)
     }
 }
 

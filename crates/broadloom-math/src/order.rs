@@ -40,35 +40,50 @@ pub struct Sorting {
 pub fn sort_function(of: ElementType, sorting: Sorting, level: CpuLevel) -> SortFn {
     #[cfg(target_arch = "x86_64")]
     if level == CpuLevel::Avx512 && vector_sort::is_supported() {
-        return of_type::<true>(of, sorting);
+        return of_elements(of, Sorts::<true>(sorting));
     }
     let _ = level;
-    of_type::<false>(of, sorting)
+    of_elements(of, Sorts::<false>(sorting))
 }
 
-fn of_type<const WIDE: bool>(of: ElementType, sorting: Sorting) -> SortFn {
-    match of {
-        ElementType::Bool | ElementType::U8 => of_sorting::<Unsigned<u8>, WIDE>(sorting),
-        ElementType::U16 => of_sorting::<Unsigned<u16>, WIDE>(sorting),
-        ElementType::U32 => of_sorting::<Unsigned<u32>, WIDE>(sorting),
-        ElementType::U64 => of_sorting::<Unsigned<u64>, WIDE>(sorting),
-        ElementType::I8 => of_sorting::<Signed<u8>, WIDE>(sorting),
-        ElementType::I16 => of_sorting::<Signed<u16>, WIDE>(sorting),
-        ElementType::I32 => of_sorting::<Signed<u32>, WIDE>(sorting),
-        ElementType::I64 => of_sorting::<Signed<u64>, WIDE>(sorting),
-        ElementType::F16 => of_sorting::<Float<u16, 0x7c00>, WIDE>(sorting),
-        ElementType::Bf16 => of_sorting::<Float<u16, 0x7f80>, WIDE>(sorting),
-        ElementType::F32 => of_sorting::<Float<u32, 0x7f80_0000>, WIDE>(sorting),
-        ElementType::F64 => of_sorting::<Float<u64, 0x7ff0_0000_0000_0000>, WIDE>(sorting),
+/// The sorts of a kind; by vectors if they are `WIDE`.
+struct Sorts<const WIDE: bool>(Sorting);
+
+impl<const WIDE: bool> OfElements for Sorts<WIDE> {
+    type Function = SortFn;
+
+    fn of<E: Element>(self) -> SortFn {
+        match (self.0.indices, self.0.descending) {
+            (false, false) => sort::<E, false, WIDE>,
+            (false, true) => sort::<E, true, WIDE>,
+            (true, false) => argsort::<E, false, WIDE>,
+            (true, true) => argsort::<E, true, WIDE>,
+        }
     }
 }
 
-fn of_sorting<E: Element, const WIDE: bool>(sorting: Sorting) -> SortFn {
-    match (sorting.indices, sorting.descending) {
-        (false, false) => sort::<E, false, WIDE>,
-        (false, true) => sort::<E, true, WIDE>,
-        (true, false) => argsort::<E, false, WIDE>,
-        (true, true) => argsort::<E, true, WIDE>,
+/// Entry points, one for each type of elements.
+pub(crate) trait OfElements {
+    type Function;
+
+    fn of<E: Element>(self) -> Self::Function;
+}
+
+/// Returns the entry point for a type of elements.
+pub(crate) fn of_elements<F: OfElements>(of: ElementType, functions: F) -> F::Function {
+    match of {
+        ElementType::Bool | ElementType::U8 => functions.of::<Unsigned<u8>>(),
+        ElementType::U16 => functions.of::<Unsigned<u16>>(),
+        ElementType::U32 => functions.of::<Unsigned<u32>>(),
+        ElementType::U64 => functions.of::<Unsigned<u64>>(),
+        ElementType::I8 => functions.of::<Signed<u8>>(),
+        ElementType::I16 => functions.of::<Signed<u16>>(),
+        ElementType::I32 => functions.of::<Signed<u32>>(),
+        ElementType::I64 => functions.of::<Signed<u64>>(),
+        ElementType::F16 => functions.of::<Float<u16, 0x7c00>>(),
+        ElementType::Bf16 => functions.of::<Float<u16, 0x7f80>>(),
+        ElementType::F32 => functions.of::<Float<u32, 0x7f80_0000>>(),
+        ElementType::F64 => functions.of::<Float<u64, 0x7ff0_0000_0000_0000>>(),
     }
 }
 
@@ -166,10 +181,10 @@ pub(crate) trait Element: 'static {
     fn rank(bits: Self::Bits) -> Self::Bits;
 }
 
-pub(crate) struct Unsigned<B>(B);
-pub(crate) struct Signed<B>(B);
+struct Unsigned<B>(B);
+struct Signed<B>(B);
 /// A float type; `INFINITY` has the bits of infinity.
-pub(crate) struct Float<B, const INFINITY: u64>(B);
+struct Float<B, const INFINITY: u64>(B);
 
 impl<B: Bits> Element for Unsigned<B> {
     type Bits = B;

@@ -10,7 +10,8 @@
 
 use crate::element::ElementType;
 use crate::level::CpuLevel;
-use crate::order::{Bits, Element, Float, Signed, Unsigned};
+use crate::order::{Element, OfElements, of_elements};
+use std::hint::select_unpredictable;
 
 /// The entry point of a search: writes for each of `len` values how many of the `count` elements of a sorted row are less than
 /// it, or less than or equal to it. Element `i` of the row is `i * stride` bytes after `table`; values are side by side. Nothing
@@ -35,40 +36,35 @@ pub type SearchFn = unsafe extern "C" fn(
 
 /// Returns the search for elements of a type: for the place after equal elements (`right`), or before them.
 pub fn search_function(of: ElementType, right: bool, level: CpuLevel) -> SearchFn {
-    match of {
-        ElementType::Bool | ElementType::U8 => at_level::<Unsigned<u8>>(right, level),
-        ElementType::U16 => at_level::<Unsigned<u16>>(right, level),
-        ElementType::U32 => at_level::<Unsigned<u32>>(right, level),
-        ElementType::U64 => at_level::<Unsigned<u64>>(right, level),
-        ElementType::I8 => at_level::<Signed<u8>>(right, level),
-        ElementType::I16 => at_level::<Signed<u16>>(right, level),
-        ElementType::I32 => at_level::<Signed<u32>>(right, level),
-        ElementType::I64 => at_level::<Signed<u64>>(right, level),
-        ElementType::F16 => at_level::<Float<u16, 0x7c00>>(right, level),
-        ElementType::Bf16 => at_level::<Float<u16, 0x7f80>>(right, level),
-        ElementType::F32 => at_level::<Float<u32, 0x7f80_0000>>(right, level),
-        ElementType::F64 => at_level::<Float<u64, 0x7ff0_0000_0000_0000>>(right, level),
-    }
+    of_elements(of, Searches { right, level })
 }
 
-fn at_level<E: Element>(right: bool, level: CpuLevel) -> SearchFn {
-    #[cfg(target_arch = "x86_64")]
-    if level == CpuLevel::Avx512 && level.is_supported() {
-        return match (size_of::<E::Bits>(), right) {
-            (4, false) => gathered::words::<E, false>,
-            (4, true) => gathered::words::<E, true>,
-            (8, false) => gathered::longs::<E, false>,
-            (8, true) => gathered::longs::<E, true>,
-            (_, false) => portable::<E, false>,
-            (_, true) => portable::<E, true>,
-        };
+/// The searches of a level.
+struct Searches {
+    right: bool,
+    level: CpuLevel,
+}
+
+impl OfElements for Searches {
+    type Function = SearchFn;
+
+    fn of<E: Element>(self) -> SearchFn {
+        #[cfg(target_arch = "x86_64")]
+        if self.level == CpuLevel::Avx512 && self.level.is_supported() {
+            match (size_of::<E::Bits>(), self.right) {
+                (4, false) => return gathered::words::<E, false>,
+                (4, true) => return gathered::words::<E, true>,
+                (8, false) => return gathered::longs::<E, false>,
+                (8, true) => return gathered::longs::<E, true>,
+                _ => {}
+            }
+        }
+        if self.right { portable::<E, true> } else { portable::<E, false> }
     }
-    let _ = level;
-    if right { portable::<E, true> } else { portable::<E, false> }
 }
 
 /// The values that are searched together.
-const TOGETHER: usize = 16;
+const TOGETHER: usize = 8;
 
 /// # Safety
 ///
@@ -83,31 +79,31 @@ unsafe extern "C" fn portable<E: Element, const RIGHT: bool>(
 ) {
     let values = values.cast::<E::Bits>();
     for start in (0..len).step_by(TOGETHER) {
-        let lanes = TOGETHER.min(len - start);
-        let mut wanted = [E::Bits::narrow(0); TOGETHER];
-        for (lane, wanted) in wanted.iter_mut().enumerate().take(lanes) {
-            // SAFETY: by the contract of the caller; the sum is below `len`.
-            *wanted = E::rank(unsafe { values.add(start + lane).read_unaligned() });
-        }
+        // Lanes beyond the values search for the last one once more.
+        let wanted: [E::Bits; TOGETHER] = std::array::from_fn(|lane| {
+            // SAFETY: by the contract of the caller; the place is below `len`.
+            E::rank(unsafe { values.add((start + lane).min(len - 1)).read_unaligned() })
+        });
         let (mut first, mut left) = ([0_usize; TOGETHER], [count; TOGETHER]);
         // The longer part of a range of `left` places has half of them, so it is empty after as many halvings as `count` has
         // bits.
         for _ in 0..usize::BITS - count.leading_zeros() {
-            for lane in 0..TOGETHER {
-                let half = left[lane] / 2;
-                let is_open = left[lane] > 0;
-                let middle = if is_open { first[lane] + half } else { 0 };
+            for ((first, left), wanted) in first.iter_mut().zip(&mut left).zip(&wanted) {
+                let half = *left / 2;
+                let is_open = *left > 0;
+                // An empty range may be at the end of the table.
+                let middle = (*first + half).min(count - 1);
                 // SAFETY: by the contract of the caller; `middle` is below `count`, which is not 0.
                 let bits = unsafe {
                     table.offset(stride.wrapping_mul(middle as isize)).cast::<E::Bits>().read_unaligned()
                 };
                 let rank = E::rank(bits);
-                let is_after = is_open & ((rank < wanted[lane]) | (RIGHT & (rank == wanted[lane])));
-                first[lane] = if is_after { middle + 1 } else { first[lane] };
-                left[lane] = if is_after { left[lane] - half - 1 } else { half };
+                let is_after = is_open & if RIGHT { rank <= *wanted } else { rank < *wanted };
+                *first = select_unpredictable(is_after, middle + 1, *first);
+                *left = select_unpredictable(is_after, left.wrapping_sub(half + 1), half);
             }
         }
-        for (lane, first) in first.iter().enumerate().take(lanes) {
+        for (lane, first) in first.iter().enumerate().take(len - start) {
             // SAFETY: by the contract of the caller; the sum is below `len`.
             unsafe { places.add(start + lane).write_unaligned(*first as i64) };
         }

@@ -22,17 +22,6 @@ const REGISTERS: usize = 16;
 /// The vectors that are parted at once.
 const UNROLLED: usize = 4;
 
-/// The lane with which each lane of a stage is compared: the one whose number differs in the bits of `by`.
-const fn partners<const LANES: usize>(by: usize) -> [u64; LANES] {
-    let mut partners = [0; LANES];
-    let mut lane = 0;
-    while lane < LANES {
-        partners[lane] = (lane ^ by) as u64;
-        lane += 1;
-    }
-    partners
-}
-
 /// The lanes that keep the greater element in a stage that compares lanes at a distance of `by` in runs of `run` lanes, every
 /// second one of which descends.
 const fn greater_of_runs(by: usize, run: usize) -> u32 {
@@ -48,15 +37,25 @@ const fn greater_of_runs(by: usize, run: usize) -> u32 {
 
 macro_rules! vector_sort {
     (
-        $module:ident, $int:ty, $lanes:literal, $mask:ty, $load:ident, $store:ident, $load_where:ident, $store_where:ident,
+        $module:ident, $int:ty, $lanes:literal, $mask:ty, $load:ident, $load_where:ident, $store_where:ident,
         $splat:ident, $least:ident, $greatest:ident, $less:ident, $blend:ident, $permute:ident, $compress:ident,
-        $narrow:ident, [$($by:literal of $run:literal),*], [$($merged:literal),*]
+        [$($by:literal of $run:literal),*], [$($merged:literal),*]
     ) => {
         pub(crate) mod $module {
             use super::*;
 
             const LANES: usize = $lanes;
-            type Registers<const COUNT: usize> = [__m512i; COUNT];
+
+            /// The lane with which each lane of a stage is compared: the one whose number differs in the bits of `by`.
+            const fn partners(by: $int) -> [$int; LANES] {
+                let mut partners = [0; LANES];
+                let mut lane = 0;
+                while lane < LANES {
+                    partners[lane] = lane as $int ^ by;
+                    lane += 1;
+                }
+                partners
+            }
 
             /// Sorts a slice.
             #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,popcnt")]
@@ -194,7 +193,7 @@ macro_rules! vector_sort {
                     <$mask>::MAX.checked_shr(beyond as u32).unwrap_or(0)
                 };
                 // What is beyond the keys is not less than any of them, and stays behind them.
-                let mut registers: Registers<COUNT> = [$splat(-1); COUNT];
+                let mut registers = [$splat(-1); COUNT];
                 for (register, vector) in registers.iter_mut().enumerate() {
                     // SAFETY: lanes beyond the keys are not read.
                     *vector = unsafe {
@@ -203,7 +202,7 @@ macro_rules! vector_sort {
                 }
                 for vector in &mut registers {
                     $(*vector = {
-                        const PARTNERS: [$int; LANES] = $narrow(partners::<LANES>($by));
+                        const PARTNERS: [$int; LANES] = partners($by);
                         exchanged(*vector, PARTNERS, greater_of_runs($by, $run) as $mask)
                     };)*
                 }
@@ -234,7 +233,7 @@ macro_rules! vector_sort {
             #[inline]
             #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,popcnt")]
             fn merge(registers: &mut [__m512i]) {
-                const REVERSED: [$int; LANES] = $narrow(partners::<LANES>(LANES - 1));
+                const REVERSED: [$int; LANES] = partners(LANES as $int - 1);
                 // SAFETY: the array is as long as a register.
                 let reversed = unsafe { $load(REVERSED.as_ptr().cast()) };
                 let half = registers.len() / 2;
@@ -257,7 +256,7 @@ macro_rules! vector_sort {
                 }
                 for vector in registers {
                     $(*vector = {
-                        const PARTNERS: [$int; LANES] = $narrow(partners::<LANES>($merged));
+                        const PARTNERS: [$int; LANES] = partners($merged);
                         exchanged(*vector, PARTNERS, greater_of_runs($merged, LANES) as $mask)
                     };)*
                 }
@@ -266,30 +265,16 @@ macro_rules! vector_sort {
     };
 }
 
-const fn words(partners: [u64; 16]) -> [u32; 16] {
-    let mut words = [0; 16];
-    let mut lane = 0;
-    while lane < 16 {
-        words[lane] = partners[lane] as u32;
-        lane += 1;
-    }
-    words
-}
-
-const fn longs(partners: [u64; 8]) -> [u64; 8] {
-    partners
-}
-
 vector_sort! {
-    of_words, u32, 16, __mmask16, _mm512_loadu_epi32, _mm512_storeu_epi32, _mm512_mask_loadu_epi32, _mm512_mask_storeu_epi32,
+    of_words, u32, 16, __mmask16, _mm512_loadu_epi32, _mm512_mask_loadu_epi32, _mm512_mask_storeu_epi32,
     _mm512_set1_epi32, _mm512_min_epu32, _mm512_max_epu32, _mm512_cmplt_epu32_mask, _mm512_mask_blend_epi32,
-    _mm512_permutexvar_epi32, _mm512_maskz_compress_epi32, words,
+    _mm512_permutexvar_epi32, _mm512_maskz_compress_epi32,
     [1 of 2, 2 of 4, 1 of 4, 4 of 8, 2 of 8, 1 of 8, 8 of 16, 4 of 16, 2 of 16, 1 of 16], [8, 4, 2, 1]
 }
 
 vector_sort! {
-    of_longs, u64, 8, __mmask8, _mm512_loadu_epi64, _mm512_storeu_epi64, _mm512_mask_loadu_epi64, _mm512_mask_storeu_epi64,
+    of_longs, u64, 8, __mmask8, _mm512_loadu_epi64, _mm512_mask_loadu_epi64, _mm512_mask_storeu_epi64,
     _mm512_set1_epi64, _mm512_min_epu64, _mm512_max_epu64, _mm512_cmplt_epu64_mask, _mm512_mask_blend_epi64,
-    _mm512_permutexvar_epi64, _mm512_maskz_compress_epi64, longs,
+    _mm512_permutexvar_epi64, _mm512_maskz_compress_epi64,
     [1 of 2, 2 of 4, 1 of 4, 4 of 8, 2 of 8, 1 of 8], [4, 2, 1]
 }

@@ -543,3 +543,14 @@ def test_arrays_for_selected_rows_fit():
             chunks(x=x, out=np.empty(size))
     with pytest.raises(bl.ShapeError, match="`out` has 3 rows for `.*`, which has 0"):
         chunks(x=-x, out=np.empty(3))
+
+
+def test_arrays_for_results_in_chunks_are_not_stretched():
+    x = np.arange(12.0).reshape(6, 2)
+    declared = bl.input("x", "f64[n, 2]")
+    rows = bl.compile(declared[declared[:, 0] > 2]).in_chunks("n", size=4)
+    with pytest.raises(bl.ShapeError, match=r"`out` has rows of shape \(1,\) for `.*`, whose rows have the shape \(2,\)"):
+        rows(x=x, out=np.empty((4, 1)))
+    total = bl.compile(declared.max(axis=0)).in_chunks("n", size=4)
+    with pytest.raises(bl.ShapeError, match=r"`out` has the shape \(3, 2\) for `.*`, which has \(2,\)"):
+        total(x=x, out=np.empty((3, 2)))

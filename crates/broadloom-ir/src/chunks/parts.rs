@@ -2,7 +2,7 @@
 
 use super::Multiple;
 use super::partial::{Partial, gives_indices, is_continued};
-use super::place::{Place, Refusal, Sizes, places};
+use super::place::{Place, Refusal, Sizes, find_places};
 use super::writer::Writer;
 use crate::dim::Dim;
 use crate::graph::{CheckedGraph, Demand, InputInfo, Node, Obligation};
@@ -112,21 +112,17 @@ pub fn split(graph: &CheckedGraph, rows: SymbolId) -> Result<Split, Refused> {
     if let Some(output) = graph.outputs().iter().find(|output| output.assigned.is_some()) {
         return Err((Some(output.expr), Refusal::Assigned));
     }
-    let places_of = |graph| places(graph, rows).map_err(|(expr, refusal)| (Some(expr), refusal));
-    let mut places = places_of(graph)?;
+    let find = |graph: &CheckedGraph, places: &mut Vec<Place>| {
+        find_places(graph, rows, places).map_err(|(expr, refusal)| (Some(expr), refusal))
+    };
+    let mut places = Vec::with_capacity(graph.len());
+    find(graph, &mut places)?;
     let sizes = Sizes::new(graph, rows);
     let demanded = graph.obligations().iter().flat_map(|obligation| obligation.demand.symbols());
     let counted: BTreeSet<SymbolId> = demanded.filter(|symbol| sizes.is_selected(*symbol, &places)).collect();
-    let with_counts;
-    let graph = match counted.is_empty() {
-        true => graph,
-        false => {
-            let masks: Vec<ExprId> = counted.iter().filter_map(|symbol| graph.decided_by(*symbol)).collect();
-            with_counts = graph.with_counts(&masks);
-            places = places_of(&with_counts)?;
-            &with_counts
-        }
-    };
+    let masks: Vec<ExprId> = counted.iter().filter_map(|symbol| graph.decided_by(*symbol)).collect();
+    let graph = &graph.with_counts(&masks);
+    find(graph, &mut places)?;
     for output in graph.outputs() {
         if matches!(places[output.expr.index()], Place::Rows { axis, .. } if axis != 0) {
             return Err((Some(output.expr), Refusal::OutputAxis));
@@ -269,7 +265,7 @@ impl<'g> Splitter<'g> {
     fn roots_of_each(&self, pass: usize) -> Vec<ExprId> {
         let partials = self.partials.iter().filter(|partial| partial.pass == pass);
         let needed = partials.flat_map(|partial| {
-            self.graph.operands(partial.expr).into_iter().chain(self.deciding(partial.expr))
+            self.graph.operands(partial.expr).into_iter().chain(self.graph.deciding(partial.expr))
         });
         needed.chain(self.outputs_of_each(pass).map(|(_, expr)| expr)).collect()
     }
@@ -318,12 +314,6 @@ impl<'g> Splitter<'g> {
         symbols.any(|symbol| sizes.is_of_rows(symbol, &self.places))
     }
 
-    /// Returns the expressions that decide the sizes of another one.
-    fn deciding(&self, expr: ExprId) -> impl Iterator<Item = ExprId> {
-        let graph = self.graph;
-        graph.decided_sizes(expr).into_iter().filter_map(|symbol| graph.decided_by(symbol))
-    }
-
     /// Returns whether an expression is a scan along the rows.
     pub(super) fn runs_along_rows(&self, expr: ExprId) -> bool {
         let along = |of: usize| matches!(self.places[expr.index()], Place::Rows { axis, .. } if axis == of);
@@ -366,7 +356,7 @@ impl<'g> Splitter<'g> {
             let is_leaf = self.is_stored(expr, known, is_rest) || (is_rest && self.partial(expr).is_some());
             if found.insert(expr) && !is_leaf {
                 stack.extend(self.graph.operands(expr));
-                stack.extend(self.deciding(expr));
+                stack.extend(self.graph.deciding(expr));
             }
         }
         found
@@ -403,7 +393,7 @@ impl<'g> Splitter<'g> {
             .collect();
         let sized = self.carried_in(pass).map(|(expr, _)| expr);
         let sized: Vec<ExprId> = sized.chain(self.continued_in(pass).map(|partial| partial.expr)).collect();
-        let deciding = sized.iter().flat_map(|expr| self.deciding(*expr));
+        let deciding = sized.iter().flat_map(|expr| self.graph.deciding(*expr));
         writer.copy(&bases.iter().map(|(_, base)| *base).chain(deciding).collect::<Vec<_>>(), pass, false);
         sized.iter().for_each(|expr| writer.decide_sizes(*expr));
         for (partial, base) in bases {

@@ -108,14 +108,17 @@ impl<'g> Sizes<'g> {
     }
 }
 
-/// Returns the place of each expression, or the first one that has none.
-pub(super) fn places(graph: &CheckedGraph, rows: SymbolId) -> Result<Vec<Place>, (ExprId, Refusal)> {
-    let mut places: Vec<Place> = Vec::with_capacity(graph.len());
-    for expr in graph.exprs() {
-        let place = place(graph, rows, expr, &places).map_err(|refusal| (expr, refusal))?;
+/// Finds the place of each expression that has none yet, or the first one that cannot have one.
+pub(super) fn find_places(
+    graph: &CheckedGraph,
+    rows: SymbolId,
+    places: &mut Vec<Place>,
+) -> Result<(), (ExprId, Refusal)> {
+    for expr in graph.exprs().skip(places.len()) {
+        let place = place(graph, rows, expr, places).map_err(|refusal| (expr, refusal))?;
         places.push(place);
     }
-    Ok(places)
+    Ok(())
 }
 
 fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -> Result<Place, Refusal> {
@@ -127,13 +130,11 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
     let node = graph.node(expr);
     let sizes = Sizes::new(graph, rows);
     // What decides a size is needed as operands are.
-    let decided = graph.decided_sizes(expr);
-    let deciding = decided.iter().filter_map(|symbol| graph.decided_by(*symbol));
-    let needed = node.operands().into_iter().chain(deciding);
+    let needed = node.operands().into_iter().chain(graph.deciding(expr));
     let pass = needed.map(|expr| place_of(expr).pass()).max().unwrap_or(0);
     let shape = graph.shape(expr);
     // Whether it has a size other than the number of all rows that counts some of them.
-    let has_selected = decided.iter().any(|symbol| sizes.is_selected(*symbol, places));
+    let has_selected = graph.decided_sizes(expr).iter().any(|symbol| sizes.is_selected(*symbol, places));
     let are_selected = |expr: ExprId| {
         let dim = rows_of(expr).and_then(|axis| graph.shape(expr)[axis].as_symbol());
         dim.is_some_and(|symbol| symbol != rows)

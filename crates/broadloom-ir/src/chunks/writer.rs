@@ -10,7 +10,6 @@ use crate::ids::{ExprId, SymbolId};
 use crate::ops::Op;
 use crate::shape::Shape;
 use crate::transform::Rewriter;
-use std::collections::BTreeSet;
 
 /// Builds the graph of a part.
 pub(super) struct Writer<'s, 'g> {
@@ -19,10 +18,16 @@ pub(super) struct Writer<'s, 'g> {
     rewriter: Rewriter<'g>,
     inputs: Vec<Source>,
     outputs: Vec<(ExprId, Destination)>,
-    /// The sizes that data decide and that are those of an array which an earlier part has left.
-    solved: BTreeSet<SymbolId>,
-    /// Those that data decide in this part.
-    decided: BTreeSet<SymbolId>,
+}
+
+/// How a part knows a size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    Not,
+    /// The caller gives it, or an array that an earlier part has left has it.
+    Given,
+    /// Data of this part decide it.
+    Here,
 }
 
 impl<'s, 'g> Writer<'s, 'g> {
@@ -32,14 +37,17 @@ impl<'s, 'g> Writer<'s, 'g> {
         if !of_all {
             rewriter.builder().forget_facts(splitter.rows);
         }
-        Writer {
-            splitter,
-            of_all,
-            rewriter,
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            solved: BTreeSet::new(),
-            decided: BTreeSet::new(),
+        Writer { splitter, of_all, rewriter, inputs: Vec::new(), outputs: Vec::new() }
+    }
+
+    fn known(&self, symbol: SymbolId) -> Known {
+        if self.whole().decided_by(symbol).is_none() {
+            return Known::Given;
+        }
+        match self.rewriter.graph().symbols()[symbol.index()].kind {
+            SymbolKind::Parameter => Known::Not,
+            SymbolKind::Count(_) | SymbolKind::Computed(_) => Known::Here,
+            SymbolKind::Rigid | SymbolKind::Flexible => Known::Given,
         }
     }
 
@@ -88,7 +96,6 @@ impl<'s, 'g> Writer<'s, 'g> {
         self.inputs.push(source);
         let whole = self.whole();
         for symbol in shape.iter().filter_map(Dim::as_symbol).filter(|of| whole.decided_by(*of).is_some()) {
-            self.solved.insert(symbol);
             self.graph().settle_size(symbol, SymbolKind::Rigid);
         }
         let name = format!("{}{name}", self.splitter.mark);
@@ -99,7 +106,7 @@ impl<'s, 'g> Writer<'s, 'g> {
     pub fn decide_sizes(&mut self, expr: ExprId) {
         let whole = self.whole();
         for symbol in whole.decided_sizes(expr) {
-            if self.solved.contains(&symbol) || !self.decided.insert(symbol) {
+            if self.known(symbol) != Known::Not {
                 continue;
             }
             let kind = match whole.symbols()[symbol.index()].kind {
@@ -122,10 +129,11 @@ impl<'s, 'g> Writer<'s, 'g> {
         for expr in splitter.reachable(roots, known, is_rest) {
             let (dtype, shape, site) = (whole.dtype(expr), whole.shape(expr).clone(), whole.site(expr));
             let stored = splitter.kept.get(&expr).filter(|_| splitter.is_stored(expr, known, is_rest));
-            if stored.is_none() && (splitter.partial(expr).is_none() || !is_rest) {
+            let partial = splitter.partial(expr).filter(|_| is_rest);
+            if stored.is_none() && partial.is_none() {
                 self.decide_sizes(expr);
             }
-            let copied = match (stored, splitter.partial(expr).filter(|_| is_rest), whole.node(expr)) {
+            let copied = match (stored, partial, whole.node(expr)) {
                 (Some(slot), _, _) => self.slot(*slot, dtype, shape, site),
                 (None, Some(partial), _) => self.finished(partial),
                 (None, None, Node::Input(input)) => {
@@ -187,11 +195,10 @@ impl<'s, 'g> Writer<'s, 'g> {
         let outputs: Vec<(&str, ExprId)> =
             names.iter().zip(&self.outputs).map(|(name, (expr, _))| (name.as_str(), *expr)).collect();
         let whole = self.splitter.graph;
-        let is_known = |symbol: SymbolId| {
-            whole.decided_by(symbol).is_none()
-                || self.solved.contains(&symbol)
-                || self.decided.contains(&symbol)
-        };
+        // The finished graph forgets what decides sizes that nothing has.
+        let known: Vec<Known> =
+            (0..whole.symbols().len()).map(|symbol| self.known(SymbolId::new(symbol))).collect();
+        let is = |symbol: SymbolId, how: Known| known.get(symbol.index()) == Some(&how);
         // The parts consist of expressions that were checked before, so this happens only if a size has been stored as a part of
         // another one.
         let made = self.rewriter.finish_with(&outputs);
@@ -199,12 +206,12 @@ impl<'s, 'g> Writer<'s, 'g> {
         let has_unknown = |expr: &ExprId| {
             let of_node = graph.sizes_of_node(*expr);
             let mut symbols = graph.shape(*expr).iter().chain(&of_node).flat_map(Dim::symbols);
-            !symbols.all(is_known)
+            symbols.any(|symbol| is(symbol, Known::Not))
         };
         // An array that an earlier part has left has the number of elements that this part selects: neither can decide it alone.
         let is_twice = |expr: &ExprId| match graph.node(*expr) {
             Node::Compress { axis, .. } => {
-                graph.shape(*expr)[*axis].as_symbol().is_some_and(|symbol| self.solved.contains(&symbol))
+                graph.shape(*expr)[*axis].as_symbol().is_some_and(|symbol| is(symbol, Known::Given))
             }
             _ => false,
         };
@@ -217,7 +224,7 @@ impl<'s, 'g> Writer<'s, 'g> {
         let sizes = Sizes::new(whole, *rows);
         let is_whole = |symbol: SymbolId| match symbol == *rows {
             true => self.of_all,
-            false => is_known(symbol) && !sizes.is_selected(symbol, places),
+            false => !is(symbol, Known::Not) && !sizes.is_selected(symbol, places),
         };
         let holds = |demand: &Demand| demand.symbols().into_iter().all(is_whole);
         Ok(Some(Part {

@@ -560,6 +560,11 @@ impl CheckedGraph {
         symbols
     }
 
+    /// Returns the expressions that decide [the sizes](CheckedGraph::decided_sizes) of another one.
+    pub fn deciding(&self, expr: ExprId) -> impl Iterator<Item = ExprId> {
+        self.decided_sizes(expr).into_iter().filter_map(|symbol| self.decided_by(symbol))
+    }
+
     /// Returns whether the data of a run decide a size.
     pub fn is_decided(&self, dim: &Dim) -> bool {
         dim.symbols().into_iter().any(|symbol| self.decided_by(symbol).is_some())

@@ -31,7 +31,9 @@ def run(chunks, out, arrays):
                     filled[name] = first + len(piece)
                     if filled[name] > len(out[name]):
                         raise ShapeError(f"`out` has {len(out[name])} rows for `{name}`, which has more")
-                    _same_shape(name, out[name].shape[1:], piece.shape[1:])
+                    if out[name].shape[1:] != piece.shape[1:]:
+                        given, rows = out[name].shape[1:], piece.shape[1:]
+                        raise ShapeError(f"`out` has rows of shape {given} for `{name}`, whose rows have the shape {rows}")
                     np.copyto(out[name][first : filled[name]], piece, casting="no")
                 else:
                     pieces.setdefault(name, []).append(piece)
@@ -39,7 +41,8 @@ def run(chunks, out, arrays):
     results = {name: _joined(piece) for name, piece in pieces.items()}
     for name, total in running.finish().items():
         if name in out:
-            _same_shape(name, out[name].shape, total.shape)
+            if out[name].shape != total.shape:
+                raise ShapeError(f"`out` has the shape {out[name].shape} for `{name}`, which has {total.shape}")
             np.copyto(out[name], total, casting="no")
         else:
             results[name] = total
@@ -47,11 +50,6 @@ def run(chunks, out, arrays):
         if rows != len(out[name]):
             raise ShapeError(f"`out` has {len(out[name])} rows for `{name}`, which has {rows}")
     return chunks._results(results | out)
-
-
-def _same_shape(name, given, shape):
-    if given != shape:
-        raise ShapeError(f"`out` has the shape {given} for `{name}`, or for its rows, which have the shape {shape}")
 
 
 def _cut(rows, size):

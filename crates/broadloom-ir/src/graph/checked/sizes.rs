@@ -45,6 +45,9 @@ impl CheckedGraph {
 
     /// Returns the same expressions and ids, and behind them how many elements each mask selects (`i64`). A mask has one axis.
     pub(crate) fn with_counts(&self, masks: &[ExprId]) -> CheckedGraph {
+        if masks.is_empty() {
+            return self.clone();
+        }
         let mut checked = Checked::clone(&self.0);
         for mask in masks {
             let op = ReduceOp::Sum;
