@@ -137,5 +137,6 @@ pub mod rows;
 pub mod scans;
 pub mod searches;
 pub mod selections;
+pub mod streams;
 pub mod updates;
 pub mod vectors;

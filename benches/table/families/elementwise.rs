@@ -5,6 +5,7 @@ use crate::by_hand::elementwise::{
     axpy, black_or_white, chain, choose, count_greater, horner, normalise, normalise_bytes, product_modulo,
     quotient, quotient_unsigned, shifted, thousands, unit_rows,
 };
+use crate::by_hand::streams;
 use crate::harness::contest::{Loop, Passed, agreeing, alone, array, is_close, kernel, numbers, of};
 use crate::harness::{Asked, Contender, Suite};
 use broadloom::prelude::*;
@@ -29,6 +30,7 @@ pub fn entries(suite: &mut Suite) {
         threshold(suite, name, count);
         count_above(suite, name, count);
     }
+    two_inputs(suite, "2.5 * x + y, 32 Mi elements", 32 << 20, |x, y| 2.5 * x + y, streams::axpy);
     polynomial(suite);
     long_integers(suite);
     short_rows(suite);

@@ -18,6 +18,7 @@
 //! This stage does not know loops: every node is still a whole tensor.
 
 mod below;
+mod integers;
 mod order;
 mod reduced;
 mod reductions;
@@ -36,6 +37,7 @@ use sizes::{conditions, with_sizes};
 pub(crate) use views::{merged_axes, runs};
 
 use crate::band::Known;
+use crate::interval::Interval;
 use crate::kernel::{Buffer, BufferId, Group, HostSymbol, Role};
 use crate::thresholds::MAX_NESTED_REDUCTIONS;
 use crate::{Layout, LowerError, LowerOptions};
@@ -69,6 +71,8 @@ pub(crate) struct FlatNode {
     pub weight: u32,
     /// Whether this node or anything that it is computed from is a join.
     pub joins: bool,
+    /// Between which integers the elements lie, if they are integers that `i64` holds.
+    pub interval: Option<Interval>,
 }
 
 /// The forms of a tensor.
@@ -430,7 +434,17 @@ impl Flat {
         // Scans are not cut into pieces.
         let joins = !matches!(kind, Kind::Scan { .. })
             && (kind.is_join() || kind.operands().iter().any(|operand| self.node(*operand).joins));
-        self.nodes.push(FlatNode { kind, dtype, shape, origin, nested: nested + loops, weight, joins });
+        let interval = self.interval(&kind, dtype, &shape);
+        self.nodes.push(FlatNode {
+            kind,
+            dtype,
+            shape,
+            origin,
+            nested: nested + loops,
+            weight,
+            joins,
+            interval,
+        });
         let id = FlatId::new(self.nodes.len() - 1);
         if nested + loops > MAX_NESTED_REDUCTIONS {
             // Count the reduced operand too, so that a chain of such steps is cut instead of being recomputed from
@@ -527,7 +541,11 @@ impl Flat {
                 return self.view(view, operand, shape, expr);
             }
             Node::Take { table, indices, axis } => {
-                Kind::Take { table: self.memo[table], indices: self.memo[indices], axis: *axis }
+                let (table, indices) = (self.memo[table], self.memo[indices]);
+                if let Some(computed) = self.computed_at(table, indices, &shape, expr) {
+                    return Ok(computed);
+                }
+                Kind::Take { table, indices, axis: *axis }
             }
             Node::Iota => Kind::Iota,
             Node::Size(size) => Kind::Size(size.clone()),

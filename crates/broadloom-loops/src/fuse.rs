@@ -79,7 +79,8 @@ fn scheduled(
         fusion.store(node);
     }
     fusion.run(graph, options)?;
-    let (schedule, nodes) = fusion.finish(graph)?;
+    let (mut schedule, nodes) = fusion.finish(graph)?;
+    crate::streamed::stream(&mut schedule, &options.streamed);
     crate::verify(&schedule)?;
     Ok((schedule, nodes))
 }

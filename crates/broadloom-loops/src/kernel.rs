@@ -9,6 +9,7 @@ use broadloom_ir::reduce::{BLOCK, LANES, ReduceOp};
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
 
 mod band;
 mod best;
@@ -104,6 +105,22 @@ impl Schedule {
             }
         }
         last
+    }
+
+    /// Returns the arrays that kernels read, and those that share their memory with other versions.
+    pub fn read(&self) -> BTreeSet<BufferId> {
+        let mut read = BTreeSet::new();
+        for kernel in &self.kernels {
+            for (access, how) in kernel.statements().flat_map(|stmt| stmt.accesses(&kernel.values)) {
+                read.extend(kernel.accesses[access.index()].buffer.filter(|_| how.reads()));
+            }
+        }
+        for (index, buffer) in self.buffers.iter().enumerate() {
+            if let Some(before) = buffer.starts_as {
+                read.extend([before, BufferId::new(index)]);
+            }
+        }
+        read
     }
 
     /// Returns whether two kernels run together, for a few rows at a time.
@@ -367,6 +384,8 @@ pub struct Access {
     pub offset_param: Option<ParamId>,
     /// Strides by axis.
     pub strides: SmallVec<[(AxisId, Stride); 4]>,
+    /// Whether vector loops write it by streaming stores, past the caches, once their vectors are aligned.
+    pub streams: bool,
 }
 
 impl Access {

@@ -52,6 +52,7 @@ mod cost;
 mod fails;
 mod flat;
 mod fuse;
+mod interval;
 pub mod kernel;
 mod make;
 mod materialize;
@@ -63,6 +64,7 @@ mod place;
 pub mod plan;
 mod print;
 mod rows;
+mod streamed;
 mod target;
 mod thresholds;
 mod update;
@@ -109,6 +111,8 @@ pub struct LowerOptions {
     pub inputs: Vec<Layout>,
     /// Layout of each output.
     pub outputs: Vec<Layout>,
+    /// Whether each output is so large that nobody finds it in a cache afterwards. Nothing that a call reads shares its memory.
+    pub streamed: Vec<bool>,
     /// Width of running indices.
     pub index_width: IndexWidth,
     /// Whether loops compute several neighbours at once. The results are the same either way.
@@ -145,6 +149,7 @@ impl LowerOptions {
         LowerOptions {
             inputs: vec![Layout::Dense; graph.inputs().len()],
             outputs: vec![Layout::Dense; graph.outputs().len()],
+            streamed: vec![false; graph.outputs().len()],
             index_width: IndexWidth::Narrow,
             vectorize: true,
             keep_rows: true,

@@ -131,6 +131,7 @@ impl Maker<'_, '_, '_> {
                 offset: access.offset.clone(),
                 offset_param,
                 strides,
+                streams: false,
             });
         }
     }

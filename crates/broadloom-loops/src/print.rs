@@ -175,7 +175,8 @@ impl Printer<'_> {
             match stmt {
                 Stmt::Let(value) => writeln!(f, "{pad}{}", self.value(*value))?,
                 Stmt::Store { access, delta, value } => {
-                    writeln!(f, "{pad}store {} <- {value}", self.access(*access, *delta))?;
+                    let how = if self.kernel.accesses[access.index()].streams { "stream" } else { "store" };
+                    writeln!(f, "{pad}{how} {} <- {value}", self.access(*access, *delta))?;
                 }
                 Stmt::Scatter { access, delta, index, op, value, lost, .. } => {
                     let op = op.map(|op| format!("{op} ")).unwrap_or_default();

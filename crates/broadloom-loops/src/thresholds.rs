@@ -54,6 +54,10 @@ pub(crate) const MIN_CALLED_STRIP: i64 = 64;
 /// The number of repetitions of a loop that are worth a copy of the array it gathers.
 pub(crate) const MIN_PACKED_REPETITIONS: i64 = 8;
 
+/// The most that an element of a table may cost that is computed from its position where data choose it, instead of being stored
+/// and read there: a read is done for each lane, and a computation for all of them at once.
+pub(crate) const MAX_COMPUTED_ELEMENT: u32 = 16;
+
 /// The most nodes through which a reshape reaches: those that it moves through to whole arrays, and those that are
 /// computed at divided positions.
 pub(crate) const MAX_RESHAPED_NODES: usize = 64;

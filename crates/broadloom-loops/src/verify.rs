@@ -54,9 +54,13 @@
 //!     elements of its own row only. This too is checked with examples of sizes.
 //! 17. Stores write as many elements of an array as it has, or fewer if it starts as another array, which is an input or a
 //!     temporary of its dtype and shape. At most one array starts as each temporary. This too is checked with examples of sizes.
+//! 18. The index of a `Scatter` has been checked, or can be seen to be below the size.
+//! 19. An access that [streams](Access::streams) is of an output that no kernel reads. Only stores of a vector loop along whose
+//!     axis it is contiguous use it.
 
 mod bands;
 mod best;
+mod bounds;
 mod contraction;
 mod coverage;
 mod dense;
@@ -66,6 +70,7 @@ mod rows;
 mod scan;
 mod scratch;
 mod sort;
+mod streams;
 
 use crate::kernel::*;
 use broadloom_ir::dim::Dim;
@@ -151,6 +156,12 @@ pub enum Fault {
     /// Promise 17.
     #[error("{0} cannot start as another array")]
     Start(BufferId),
+    /// Promise 18.
+    #[error("{0} may be no index of an element")]
+    Index(ValueId),
+    /// Promise 19.
+    #[error("access {0} cannot stream")]
+    Streams(AccessId),
     /// Promise 15.
     #[error("access {0} reads an array where it may have no elements")]
     Empty(AccessId),
@@ -185,8 +196,10 @@ pub fn verify(schedule: &Schedule) -> Result<(), Broken> {
         scope.scanned().map_err(broken)?;
         scope.counts().map_err(broken)?;
         scope.body(&kernel.body).map_err(broken)?;
+        bounds::bounds(kernel).map_err(broken)?;
     }
     coverage::coverage(schedule)?;
+    streams::streams(schedule)?;
     bands::bands(schedule)
 }
 

@@ -38,6 +38,7 @@ fn schedules_keep_their_promises_in_every_layout() {
                             .iter()
                             .map(|output| strided(graph.shape(output.expr).rank()))
                             .collect(),
+                        streamed: vec![vectorize; graph.outputs().len()],
                         index_width,
                         vectorize,
                         keep_rows: vectorize,

@@ -139,6 +139,7 @@ impl Variants {
             let any = Layout::Strided { unit: None };
             facts.inputs.fill(any.clone());
             facts.outputs.fill(any);
+            facts.streamed.fill(false);
         }
         facts
     }

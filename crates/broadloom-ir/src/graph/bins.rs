@@ -257,7 +257,9 @@ impl Graph {
         let is_within = self.try_elementwise(Op::LogicalAnd, &[is_above, is_below], site)?;
         // Elements in no bin are counted in an extra one, which is dropped.
         let rest = self.try_size(count.clone(), site)?;
+        let rest = self.convert(rest, self.dtype(bin), site)?;
         let bin = self.try_select([is_within, bin, rest], site)?;
+        let bin = self.convert(bin, DType::I64, site)?;
         let more = count.add(&Dim::ONE).map_err(Problem::Size)?;
         let one = self.insert_constant(Scalar::I64(1), site)?;
         let ones = self.try_broadcast_to(one, self.written(bin).clone(), site)?;
@@ -333,8 +335,10 @@ impl Graph {
 
         let share = self.share_of_way(x, [low, high], site)?;
         let bin = self.try_elementwise(Op::Multiply, &[share, bins], site)?;
-        let bin = self.convert(bin, DType::I64, site)?;
-        let [zero, one, most] = [0, 1, count - 1].map(|value| self.insert_constant(Scalar::I64(value), site));
+        // Their numbers fit 32 bits, of which a vector has as many as of floats.
+        let bin = self.convert(bin, DType::I32, site)?;
+        let [zero, one, most] =
+            [0, 1, count as i32 - 1].map(|value| self.insert_constant(Scalar::I32(value), site));
         let (zero, one, most) = (zero?, one?, most?);
         let bin = self.try_elementwise(Op::Clip, &[bin, zero, most], site)?;
         let bound = self.try_take(edges, bin, 0, site)?;

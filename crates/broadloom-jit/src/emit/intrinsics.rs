@@ -54,6 +54,8 @@ pub(crate) enum Intrinsic {
     Narrow(Narrowing),
     /// Asks for the cache line of an address: the only intrinsic without a result.
     Prefetch,
+    /// The operand itself, for a store that goes past the caches, to an address that is aligned to a register.
+    Streamed,
     /// Lanes of 4 or 8 bytes shifted by as many bits as those of the second operand say, as unsigned numbers; zeros come in.
     ShiftEach {
         /// Whether they are shifted up.
@@ -91,6 +93,7 @@ impl Intrinsic {
             Intrinsic::LeadingZeros => [17, 0],
             Intrinsic::Picked => [18, 0],
             Intrinsic::Scaled => [19, 0],
+            Intrinsic::Streamed => [20, 0],
         };
         UserExternalName::new(Intrinsic::NAMESPACE, u16::from_le_bytes(index).into())
     }
@@ -130,6 +133,7 @@ impl Intrinsic {
             [17, 0, 0, 0] => Some(Intrinsic::LeadingZeros),
             [18, 0, 0, 0] => Some(Intrinsic::Picked),
             [19, 0, 0, 0] => Some(Intrinsic::Scaled),
+            [20, 0, 0, 0] => Some(Intrinsic::Streamed),
             _ => None,
         }
     }

@@ -1,6 +1,7 @@
 //! Conversions between scalars and vectors.
 
 use super::intrinsics::Intrinsic;
+use super::memory::LaneStride;
 use super::value::{Regs, VECTOR_BYTES, width_of};
 use super::{Emitter, Val};
 use broadloom_ir::dtype::DType;
@@ -55,6 +56,21 @@ impl Emitter<'_, '_> {
         let byte = if x.width == 1 { element } else { self.builder.ins().ireduce(types::I8, element) };
         let truth = self.builder.ins().band_imm_u(byte, 1);
         Val::scalar(DType::Bool, truth)
+    }
+
+    /// All lanes, as scalars. From long vectors they are read in memory: a core has more ports for loads than for moves between
+    /// registers of both kinds.
+    pub(crate) fn each_lane(&mut self, x: &Val) -> SmallVec<[Val; 16]> {
+        let bytes = x.lanes * usize::from(x.width);
+        let is_number = x.dtype != DType::Bool && matches!(x.dtype.size(), 4 | 8);
+        if !(self.host.is_wide() && is_number && bytes >= 2 * VECTOR_BYTES) {
+            return (0..x.lanes).map(|index| self.lane(x, index)).collect();
+        }
+        let address = self.stack_of_lines(bytes as u32);
+        self.store(address, 0, x, LaneStride::Unit);
+        let size = x.dtype.size() as i32;
+        let lanes = 0..x.lanes as i32;
+        lanes.map(|lane| self.load(address, lane * size, x.dtype, 1, LaneStride::Unit)).collect()
     }
 
     /// A vector of scalars; bools become a mask of bytes.

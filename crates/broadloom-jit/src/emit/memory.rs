@@ -2,8 +2,9 @@
 
 use super::value::{Regs, VECTOR_BYTES, scalar_type, width_of};
 use super::{Emitter, Intrinsic, Val};
+use crate::thresholds::LINE;
 use broadloom_ir::dtype::DType;
-use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_codegen::ir::{self, InstBuilder, StackSlotData, StackSlotKind, types};
 use smallvec::{SmallVec, smallvec};
 
 /// The distance in memory between the elements of neighbouring lanes.
@@ -11,6 +12,8 @@ use smallvec::{SmallVec, smallvec};
 pub(crate) enum LaneStride {
     /// One element: vector loads and stores.
     Unit,
+    /// One element, for stores whose first lane is aligned to a register: they go past the caches.
+    Streamed,
     /// A constant number of bytes.
     Bytes(i64),
     /// A number of bytes (i64) known at run time.
@@ -21,6 +24,8 @@ pub(crate) enum LaneStride {
 enum Pattern {
     /// Neighbours in memory.
     Unit,
+    /// The same, for stores past the caches.
+    Streamed,
     /// Neighbours in descending order.
     Reversed,
     /// All lanes access one element.
@@ -51,7 +56,7 @@ impl Emitter<'_, '_> {
         }
         let storage = storage(dtype);
         let loaded = match self.pattern(address, offset, storage, lanes, stride) {
-            Pattern::Unit => self.load_unit(address, offset.into(), storage, lanes),
+            Pattern::Unit | Pattern::Streamed => self.load_unit(address, offset.into(), storage, lanes),
             Pattern::Reversed => {
                 let last = i64::from(offset) - last_offset(storage, lanes);
                 let loaded = self.load_unit(address, last, storage, lanes);
@@ -89,6 +94,11 @@ impl Emitter<'_, '_> {
         }
         match self.pattern(address, offset, value.dtype, value.lanes, stride) {
             Pattern::Unit => self.store_unit(address, offset.into(), value),
+            Pattern::Streamed => {
+                let is_whole = value.lanes * usize::from(value.width) >= self.host.vector_bytes;
+                let streamed = if is_whole { &self.streamed(value) } else { value };
+                self.store_unit(address, offset.into(), streamed);
+            }
             Pattern::Reversed => {
                 let last = i64::from(offset) - last_offset(value.dtype, value.lanes);
                 let reversed = self.reverse(value);
@@ -108,6 +118,20 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// The address of new bytes on the stack.
+    pub(crate) fn stack(&mut self, bytes: u32) -> ir::Value {
+        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4);
+        let slot = self.builder.create_sized_stack_slot(slot);
+        self.builder.ins().stack_addr(types::I64, slot, 0)
+    }
+
+    /// The address of new bytes on the stack that begin with a cache line, so that no vector crosses one.
+    pub(crate) fn stack_of_lines(&mut self, bytes: u32) -> ir::Value {
+        let start = self.stack(bytes + LINE as u32);
+        let end = self.builder.ins().iadd_imm_s(start, LINE as i64 - 1);
+        self.builder.ins().band_imm_s(end, -(LINE as i64))
+    }
+
     fn pattern(
         &mut self,
         address: ir::Value,
@@ -119,6 +143,7 @@ impl Emitter<'_, '_> {
         let size = dtype.size() as i64;
         match stride {
             LaneStride::Unit => Pattern::Unit,
+            LaneStride::Streamed => Pattern::Streamed,
             LaneStride::Bytes(0) => Pattern::Same,
             LaneStride::Bytes(bytes) if bytes == size => Pattern::Unit,
             LaneStride::Bytes(bytes) if bytes == -size && (size > 1 || self.host.has_rounding) => {
@@ -203,6 +228,19 @@ impl Emitter<'_, '_> {
             let (address, offset) = self.place(address, offset.wrapping_add(start));
             self.builder.ins().store(self.flags, *reg, address, offset);
         }
+    }
+
+    /// The same value, whose whole registers are stored past the caches.
+    fn streamed(&mut self, value: &Val) -> Val {
+        let regs: Regs = value
+            .regs
+            .iter()
+            .map(|reg| {
+                let ty = self.builder.func.dfg.value_type(*reg);
+                self.intrinsic(Intrinsic::Streamed, &[*reg], ty)
+            })
+            .collect();
+        value.with_regs(regs)
     }
 
     /// The vector type whose first lane is as large as a value that does not fill a register: with lanes of 1 and 2

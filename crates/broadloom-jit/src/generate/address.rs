@@ -2,11 +2,10 @@
 
 use super::{Base, Generator, TreeLanes};
 use crate::emit::{LaneStride, Val};
-use crate::thresholds::LINE;
 use broadloom_ir::dtype::DType;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, InstBuilder, StackSlotData, StackSlotKind};
+use cranelift_codegen::ir::{self, InstBuilder};
 use smallvec::SmallVec;
 
 impl Generator<'_, '_, '_> {
@@ -126,6 +125,8 @@ impl Generator<'_, '_, '_> {
     pub(super) fn store(&mut self, access: AccessId, delta: i64, value: ValueId) {
         let size = self.kernel.accesses[access.index()].dtype.size();
         let (lanes, stride) = self.lane_stride(access).unwrap_or((1, LaneStride::Unit));
+        let streams = self.streams && self.kernel.accesses[access.index()].streams;
+        let stride = if streams { LaneStride::Streamed } else { stride };
         let address = self.origin(access);
         let value = self.get(value);
         // All lanes would use the same element only in an array without elements.
@@ -267,7 +268,9 @@ impl Generator<'_, '_, '_> {
                 let mut address = self.ins().iadd(start, step);
                 address = match across.map(|(_, stride)| stride).filter(|_| lane > 0) {
                     None => address,
-                    Some(LaneStride::Unit) => self.ins().iadd_imm_s(address, bytes * lane as i64),
+                    Some(LaneStride::Unit | LaneStride::Streamed) => {
+                        self.ins().iadd_imm_s(address, bytes * lane as i64)
+                    }
                     Some(LaneStride::Bytes(bytes)) => {
                         self.ins().iadd_imm_s(address, bytes.wrapping_mul(lane as i64))
                     }
@@ -288,28 +291,11 @@ impl Generator<'_, '_, '_> {
         if matches!(size, Extent::Constant(1..)) {
             return self.emit.load(address, 0, dtype, 1, LaneStride::Unit);
         }
-        let nothing = self.stack(8);
+        let nothing = self.emit.stack(8);
         let zero = self.constant(0);
         self.ins().store(super::MemFlagsData::trusted(), zero, nothing, 0);
         let present = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, extent, 0);
         let address = self.ins().select(present, address, nothing);
         self.emit.load(address, 0, dtype, 1, LaneStride::Unit)
-    }
-
-    /// Returns the address of new bytes on the stack that begin with a cache line, so that no vector crosses one.
-    pub(super) fn stack_of_lines(&mut self, bytes: u32) -> ir::Value {
-        let start = self.stack(bytes + LINE as u32);
-        let end = self.ins().iadd_imm_s(start, LINE as i64 - 1);
-        self.ins().band_imm_s(end, -(LINE as i64))
-    }
-
-    /// Returns the address of new bytes on the stack.
-    pub(super) fn stack(&mut self, bytes: u32) -> ir::Value {
-        let slot = self.emit.builder.create_sized_stack_slot(StackSlotData::new(
-            StackSlotKind::ExplicitSlot,
-            bytes,
-            4,
-        ));
-        self.ins().stack_addr(cranelift_codegen::ir::types::I64, slot, 0)
     }
 }

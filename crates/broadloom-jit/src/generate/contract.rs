@@ -244,7 +244,7 @@ impl Generator<'_, '_, '_> {
             Order::Tree => {
                 let elements = LANES / lanes_at_once * steps * lanes;
                 let sizes = contract.accumulators.iter().map(|entry| entry.accumulator.dtype.size());
-                sizes.map(|size| self.stack_of_lines((elements * size) as u32)).collect()
+                sizes.map(|size| self.emit.stack_of_lines((elements * size) as u32)).collect()
             }
             _ => Vec::new(),
         };
@@ -351,7 +351,7 @@ impl Generator<'_, '_, '_> {
         let kernel = self.kernel;
         for stmt in kernel.statements() {
             let Stmt::Contract(contract) = stmt else { continue };
-            let kept = self.stack(8 * (3 + packed(kernel, contract).count() as u32));
+            let kept = self.emit.stack(8 * (3 + packed(kernel, contract).count() as u32));
             let nothing = self.constant(0);
             self.ins().store(ir::MemFlagsData::trusted(), nothing, kept, 0);
             self.row_contents.insert(contract.accumulators[0].target, kept);

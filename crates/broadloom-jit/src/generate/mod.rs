@@ -105,11 +105,13 @@ pub(crate) fn generate(
         tree_lanes: None,
         placed: Vec::new(),
         vector: None,
+        streams: false,
         refused: None,
     };
     generator.load_arguments();
     generator.remember_rows();
     generator.body(&kernel.body);
+    generator.end_streams();
     let refused = generator.refused;
     builder.ins().return_(&[]);
     builder.seal_all_blocks();
@@ -160,6 +162,8 @@ struct Generator<'a, 'f, 'k> {
     placed: Vec<(AccessId, ir::Value)>,
     /// The axis and the lanes of the surrounding vector loop.
     vector: Option<(AxisId, usize)>,
+    /// Whether its vectors are aligned in the array that it streams to.
+    streams: bool,
     /// The reason why a statement cannot be generated.
     refused: Option<String>,
 }

@@ -19,6 +19,15 @@ impl Generator<'_, '_, '_> {
         let emit = |generator: &mut Self| {
             generator.steps(axis, &[wide, lanes], |generator| generator.body(body));
         };
+        if let Some((access, delta)) = self.streamed(lanes, body) {
+            let (start, end) = self.bounds(axis);
+            let aligned = self.first_aligned(axis, access, delta);
+            self.within(axis, (start, aligned), emit);
+            self.streams = true;
+            self.within(axis, (aligned, end), emit);
+            self.streams = false;
+            return;
+        }
         let Some(aligned) = self.begin_of_lines(axis, lanes, body) else { return emit(self) };
         self.in_two_parts(axis, aligned, &[], |generator, _, _| {
             emit(generator);
@@ -74,16 +83,43 @@ impl Generator<'_, '_, '_> {
             body.iter().partition(|stmt| matches!(stmt, Stmt::Store { .. }));
         let mut places = stores.into_iter().chain(lets).filter_map(place);
         let (access, delta) = places.find(|(access, _)| kernel.accesses[access.index()].is_unit(axis))?;
+        Some(self.first_aligned(axis, access, delta))
+    }
+
+    /// Returns the array to which a vector loop streams, and the place of its first element there.
+    fn streamed(&self, lanes: usize, body: &[Stmt]) -> Option<(AccessId, i64)> {
+        let is_wide = self.emit.host.vector_bytes > VECTOR_BYTES;
+        let mut stores = body.iter().filter_map(|stmt| match stmt {
+            Stmt::Store { access, delta, .. } => Some((*access, *delta)),
+            _ => None,
+        });
+        let streams = |access: AccessId| self.kernel.accesses[access.index()].streams;
+        stores.find(|(access, _)| lanes > 1 && is_wide && streams(*access))
+    }
+
+    /// Lets nobody read what is streamed before it is in memory.
+    pub(super) fn end_streams(&mut self) {
+        let is_wide = self.emit.host.vector_bytes > VECTOR_BYTES;
+        if is_wide && self.kernel.accesses.iter().any(|access| access.streams) {
+            self.ins().fence();
+        }
+    }
+
+    /// Returns the first step of a loop over an axis whose element begins a vector register in an array that is contiguous along
+    /// the axis, or the end of a short loop.
+    fn first_aligned(&mut self, axis: AxisId, access: AccessId, delta: i64) -> ir::Value {
+        let bytes = self.emit.host.vector_bytes as i64;
         let (start, end) = self.bounds(axis);
         let address = self.at(axis, start, 1, |generator| generator.address(access, delta));
-        let size = kernel.accesses[access.index()].dtype.size() as i64;
+        // Arrays of the caller are aligned to their elements.
+        let size = self.kernel.accesses[access.index()].dtype.size() as i64;
         let negative = self.ins().ineg(address);
         let before = self.ins().band_imm_u(negative, bytes - 1);
         let steps = self.ins().ushr_imm_u(before, i64::from(size.trailing_zeros()));
         let length = self.ins().isub(end, start);
         let is_long = self.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, length, MIN_ALIGNED);
         let aligned = self.ins().iadd(start, steps);
-        Some(self.ins().select(is_long, aligned, end))
+        self.ins().select(is_long, aligned, end)
     }
 
     /// Emits a loop over an axis that runs twice: up to a step, and from there to the end.
@@ -171,7 +207,7 @@ impl Generator<'_, '_, '_> {
     ) -> usize {
         let is_plain = |stmt: &Stmt| match stmt {
             Stmt::Let(id) => !is_by_lane(&self.kernel.values[id.index()].def),
-            Stmt::Store { .. } | Stmt::Put { .. } => true,
+            Stmt::Store { .. } | Stmt::Put { .. } | Stmt::Scatter { .. } => true,
             Stmt::Reduce(reduce) => self.reduces_the_same(axis, reduce),
             _ => false,
         };
@@ -260,6 +296,7 @@ impl Generator<'_, '_, '_> {
                     self.kernel.values[id.index()].def.operands()
                 }
                 Stmt::Store { value, .. } | Stmt::Put { value, .. } => smallvec![*value],
+                Stmt::Scatter { index, value, .. } => smallvec![*index, *value],
                 Stmt::Reduce(reduce) => {
                     inside = self.most_alive(&reduce.body) + bytes_of_state(&reduce.accumulators);
                     let steps = self::computed(&reduce.body);

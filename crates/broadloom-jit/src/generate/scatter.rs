@@ -7,6 +7,7 @@ use broadloom_ir::ops::Op;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
+use smallvec::SmallVec;
 
 /// The elements that a [`Stmt::Scatter`] combines rows with.
 pub(super) struct Place {
@@ -112,11 +113,26 @@ impl Generator<'_, '_, '_> {
             let value = self.emit.splat(&value, lanes);
             return combine(self, &index, &value, stride);
         }
+        let (indices, values) = (self.each_index(place.index), self.emit.each_lane(&value));
         for lane in 0..self.vector.map_or(1, |(_, lanes)| lanes) {
-            let index = self.emit.lane(&index, lane.min(index.lanes - 1));
-            let value = self.emit.lane(&value, lane.min(value.lanes - 1));
-            combine(self, &index, &value, LaneStride::Unit);
+            let [index, value] = [&indices, &values].map(|lanes| &lanes[lane.min(lanes.len() - 1)]);
+            combine(self, index, value, LaneStride::Unit);
         }
+    }
+
+    /// Returns the lanes of an index as scalars. Those that shorter integers are converted to are converted one by one, which loads
+    /// do as well.
+    fn each_index(&mut self, id: ValueId) -> SmallVec<[Val; 16]> {
+        let kernel = self.kernel;
+        let short = match kernel.values[id.index()].def {
+            Def::Cast(from) if kernel.values[from.index()].dtype == DType::I32 => {
+                self.env.get(&from).cloned()
+            }
+            _ => None,
+        };
+        let given = short.unwrap_or_else(|| self.get(id));
+        let lanes = self.emit.each_lane(&given);
+        lanes.iter().map(|lane| self.emit.cast(lane, DType::I64)).collect()
     }
 
     /// Returns what rounding lost of the sum of two floats: Knuth's TwoSum, in the order in which the interpreter computes it.

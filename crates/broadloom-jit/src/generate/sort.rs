@@ -35,7 +35,7 @@ impl Generator<'_, '_, '_> {
         let stride = self.stride_bytes(stride, dtype.size() as i64);
         let count = self.extent(size);
         let [values, places] =
-            [dtype, DType::I64].map(|dtype| self.stack_of_lines((wanted.lanes * dtype.size()) as u32));
+            [dtype, DType::I64].map(|dtype| self.emit.stack_of_lines((wanted.lanes * dtype.size()) as u32));
         self.emit.store(values, 0, wanted, LaneStride::Unit);
         let lanes = self.constant(wanted.lanes as i64);
         self.call_host(address, &[places, table, stride, count, values, lanes]);

@@ -22,7 +22,7 @@ impl Generator<'_, '_, '_> {
             .into_iter()
             .map(|value| {
                 let bytes = (value.dtype.size() * count).next_multiple_of(16) as u32;
-                (self.stack(bytes), value)
+                (self.emit.stack(bytes), value)
             })
             .collect();
         Slots { arrays }

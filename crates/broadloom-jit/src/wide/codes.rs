@@ -46,6 +46,7 @@ pub(super) fn zmm(code: Code) -> Code {
         Code::VEX_Vmaxps_ymm_ymm_ymmm256 => Code::EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae,
         Code::VEX_Vminpd_ymm_ymm_ymmm256 => Code::EVEX_Vminpd_zmm_k1z_zmm_zmmm512b64_sae,
         Code::VEX_Vminps_ymm_ymm_ymmm256 => Code::EVEX_Vminps_zmm_k1z_zmm_zmmm512b32_sae,
+        Code::VEX_Vmovntps_m256_ymm => Code::EVEX_Vmovntps_m512_zmm,
         Code::VEX_Vmovups_ymm_ymmm256 => Code::EVEX_Vmovups_zmm_k1z_zmmm512,
         Code::VEX_Vmovups_ymmm256_ymm => Code::EVEX_Vmovups_zmmm512_k1z_zmm,
         Code::VEX_Vmulpd_ymm_ymm_ymmm256 => Code::EVEX_Vmulpd_zmm_k1z_zmm_zmmm512b64_er,

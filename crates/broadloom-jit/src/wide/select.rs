@@ -352,6 +352,11 @@ impl<'f> Selector<'f> {
                 self.emit(Code::Prefetcht0_m8, &[Arg::Memory(memory)]);
                 return Ok(());
             }
+            // Usual stores are in order anyway.
+            InstructionData::NullAry { opcode: Opcode::Fence } => {
+                self.emit(Code::Sfence, &[]);
+                return Ok(());
+            }
             InstructionData::MultiAry { opcode: Opcode::Return, .. } => {
                 self.made.push(Inst::new(Kind::Return, &[]));
                 return Ok(());

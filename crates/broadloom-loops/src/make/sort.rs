@@ -45,7 +45,7 @@ pub(crate) fn sort_rows(
     strides.extend(over_rows.filter(|_| apart != Stride::Constant(0)).map(|rows| (rows, apart)));
     for (buffer, dtype) in [source, target] {
         let (buffer, offset, strides) = (Some(buffer), Dim::ZERO, strides.clone());
-        kernel.accesses.push(Access { buffer, dtype, offset, offset_param: None, strides });
+        kernel.accesses.push(Access { buffer, dtype, offset, offset_param: None, strides, streams: false });
     }
     let [source_access, target_access] = [0, 1].map(AccessId::new);
     let Sort { indices, descending, .. } = sort;

@@ -555,6 +555,8 @@ fn kind(fault: &Fault) -> &'static str {
         Fault::Count(_) => "Count",
         Fault::Empty(_) => "Empty",
         Fault::Coverage(_) => "Coverage",
+        Fault::Index(_) => "Index",
+        Fault::Streams(_) => "Streams",
         Fault::Start(_) => "Start",
         Fault::Together => "Together",
         Fault::Rows(_) => "Rows",
@@ -583,7 +585,7 @@ fn every_broken_promise_is_found() {
         found.insert(*expected);
     }
     // One more kind, one more arm of `kind`.
-    assert_eq!(found.len(), 22);
+    assert_eq!(found.len(), 24);
 }
 
 #[test]

@@ -8,8 +8,9 @@ use super::threads::{Division, is_contracted};
 use crate::array::Geometry;
 use crate::thresholds::{
     COLUMNS_OF_THREAD, CONTRACTED_ROWS_OF_THREAD, MAX_STOPPED_RESULTS, MAX_STOPPED_ROWS, MAX_VARIANT_EXPRS,
-    MIN_PARTS_ELEMENTS, MIN_STOPPED_ROW, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD, SHORT_REDUCTION, SHORT_ROW,
-    SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_SUM_OF_PAIRS, SHORT_TRAILING, SINGLE_ROW, STOPPED_WORK,
+    MIN_PARTS_ELEMENTS, MIN_STOPPED_ROW, MIN_STREAMED_BYTES, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD,
+    SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_SUM_OF_PAIRS, SHORT_TRAILING, SINGLE_ROW,
+    STOPPED_WORK,
 };
 use crate::variant::Variant;
 use broadloom_ir::dim::{Dim, DimError};
@@ -277,13 +278,24 @@ fn facts(
         Layout::Strided { unit: geometry.axes.iter().position(|axis| axis.size > 1 && axis.stride == 1) }
     };
     let of = |geometry: Option<&Geometry>| geometry.map_or(Layout::Dense, layout);
+    // The first stores to new memory put it into a cache, and so do reads of an array that is assigned in place.
+    let streams = |destination: &Destination<'_>| match destination {
+        Destination::Array(geometry) => {
+            geometry.count().saturating_mul(geometry.dtype.size()) >= MIN_STREAMED_BYTES
+        }
+        Destination::Own | Destination::InPlace(_) | Destination::Aside(_) => false,
+    };
+    let general = &request.variants.general.facts;
+    let is_wide = general.target.widest_bytes > general.target.vector_bytes;
+    let may_stream = is_wide && request.graph.len() <= MAX_VARIANT_EXPRS;
     LowerOptions {
         inputs: inputs.iter().map(|geometry| of(*geometry)).collect(),
         outputs: destinations.iter().map(|destination| of(destination.written())).collect(),
+        streamed: destinations.iter().map(|destination| may_stream && streams(destination)).collect(),
         sizes: request.short.of_call(values),
         shared: request.small.of_call(values, request.division),
         apart: request.small.apart(values, request.division),
-        ..request.variants.general.facts.clone()
+        ..general.clone()
     }
 }
 

@@ -11,6 +11,7 @@ pub(super) fn facts(inner: &Inner, general: &LowerOptions, variant: &Variant) ->
     let LowerOptions {
         inputs,
         outputs,
+        streamed,
         index_width,
         sizes,
         shared,
@@ -37,6 +38,9 @@ pub(super) fn facts(inner: &Inner, general: &LowerOptions, variant: &Variant) ->
             Layout::Strided { unit: Some(axis) } => facts.push(format!("{name} dense along axis {axis}")),
             Layout::Strided { unit: None } => facts.push(format!("{name} strided")),
         }
+    }
+    for (output, _) in graph.outputs().iter().zip(streamed).filter(|(_, is_streamed)| **is_streamed) {
+        facts.push(format!("{} written past the caches", output.name));
     }
     for shape in shared {
         facts.push(format!("threads share what is reduced to {}", SymbolNames(graph).shape(shape)));

@@ -27,6 +27,7 @@ mod samples;
 mod scans;
 mod sizes;
 mod stop;
+mod streamed;
 mod support;
 mod topk;
 mod width;

@@ -256,6 +256,7 @@ fn intrinsics_are_known_by_their_names() {
             Intrinsic::LeadingZeros,
             Intrinsic::Picked,
             Intrinsic::Scaled,
+            Intrinsic::Streamed,
             Intrinsic::Promote,
             Intrinsic::Demote,
             Intrinsic::OfHalves,
@@ -277,6 +278,6 @@ fn intrinsics_are_known_by_their_names() {
                 assert_eq!(Intrinsic::called(func, inst), Some(intrinsic));
             }
         }
-        assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 28, "each is imported once");
+        assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 29, "each is imported once");
     });
 }

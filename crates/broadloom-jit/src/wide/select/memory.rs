@@ -116,6 +116,10 @@ impl Selector<'_> {
         if let Some(&[whole]) = self.called(value, Intrinsic::Half) {
             value = whole;
         }
+        let streamed = self.called(value, Intrinsic::Streamed);
+        if let Some(&[stored]) = streamed {
+            value = stored;
+        }
         let is_lane = self.type_of(value).is_vector() && !ty.is_vector();
         let code = match (ty, is_lane) {
             (types::I32 | types::F32, true) | (types::F32, _) => Code::VEX_Vmovss_m32_xmm,
@@ -126,7 +130,10 @@ impl Selector<'_> {
             (types::I32, _) => Code::Mov_rm32_r32,
             (types::I64, _) => Code::Mov_rm64_r64,
             (types::I8X32, _) if self.width == Width::Zmm => Code::EVEX_Vmovups_ymmm256_k1z_ymm,
-            _ if ty.bytes() as usize == self.width.bytes() => Code::VEX_Vmovups_ymmm256_ymm,
+            _ if ty.bytes() as usize == self.width.bytes() => match streamed {
+                Some(_) => Code::VEX_Vmovntps_m256_ymm,
+                None => Code::VEX_Vmovups_ymmm256_ymm,
+            },
             _ => return self.unsupported(inst),
         };
         let value = self.fetch(value);

@@ -404,6 +404,7 @@ fn intrinsic_of(intrinsic: Intrinsic, ty: Type, from: Type, args: &[Bits]) -> Bi
                 (count, false) => x >> count,
             }
         }),
+        Intrinsic::Streamed => x,
         // It has no result.
         Intrinsic::Prefetch => Bits::default(),
         Intrinsic::Tile => {
