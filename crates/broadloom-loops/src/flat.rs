@@ -434,7 +434,7 @@ impl Flat {
         // Scans are not cut into pieces.
         let joins = !matches!(kind, Kind::Scan { .. })
             && (kind.is_join() || kind.operands().iter().any(|operand| self.node(*operand).joins));
-        let interval = self.interval(&kind, dtype, &shape);
+        let interval = self.interval_of(&kind, dtype, &shape);
         self.nodes.push(FlatNode {
             kind,
             dtype,

@@ -80,6 +80,7 @@ fn scheduled(
     }
     fusion.run(graph, options)?;
     let (mut schedule, nodes) = fusion.finish(graph)?;
+    crate::index::remove_checks(&mut schedule);
     crate::streamed::stream(&mut schedule, &options.streamed);
     crate::verify(&schedule)?;
     Ok((schedule, nodes))

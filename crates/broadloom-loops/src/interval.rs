@@ -29,6 +29,7 @@ pub(crate) fn of_dtype(dtype: DType) -> Option<Interval> {
 /// The interval of the results of an op, before they wrap; `None` if nothing is known of it.
 pub(crate) fn of_op(op: Op, args: &[Interval]) -> Option<Interval> {
     match (op, args) {
+        (Op::Positive, [x]) => Some(*x),
         (Op::Add, [[a, b], [c, d]]) => Some([a.checked_add(*c)?, b.checked_add(*d)?]),
         (Op::Subtract, [[a, b], [c, d]]) => Some([a.checked_sub(*d)?, b.checked_sub(*c)?]),
         (Op::Minimum, [[a, b], [c, d]]) => Some([*a.min(c), *b.min(d)]),

@@ -525,8 +525,8 @@ pub enum Def {
         stride: Stride,
         /// Size of the axis.
         size: Extent,
-        /// The row-major position of the index, for the report.
-        position: AccessId,
+        /// The row-major position of the index, for the report; `None` if no index is out of range or negative.
+        position: Option<AccessId>,
     },
     /// The position of a value in a sorted table (i64).
     Search {

@@ -52,6 +52,7 @@ mod cost;
 mod fails;
 mod flat;
 mod fuse;
+mod index;
 mod interval;
 pub mod kernel;
 mod make;

@@ -4,6 +4,7 @@
 //! computed in the outer loop. A value that would be recomputed repeatedly at any place (`sin(y[1,m])` under a loop
 //! over n) is reported, so that a kernel of its own stores it.
 
+mod apart;
 mod blocks;
 mod contraction;
 mod dense;
@@ -79,6 +80,8 @@ pub(crate) struct Placement<'n, 'a> {
     pub stored_calls: HashMap<ValueId, usize>,
     /// The functions that are computed in the loops that read them.
     inlined: HashSet<ValueId>,
+    /// Values that what reads them follows in another loop over the strip.
+    apart: HashSet<ValueId>,
     /// The loops that call all of their functions, because their code would be very long otherwise.
     calling: HashSet<AxisId>,
     /// The reductions over dense rows.
@@ -102,6 +105,7 @@ impl<'n, 'a> Placement<'n, 'a> {
             kept: HashMap::new(),
             stored_calls: HashMap::new(),
             inlined: HashSet::new(),
+            apart: HashSet::new(),
             calling: HashSet::new(),
             dense: HashSet::new(),
             contractions: BTreeMap::new(),
@@ -134,6 +138,7 @@ impl<'n, 'a> Placement<'n, 'a> {
         placement.turn_lanes();
         placement.calling = placement.find_calling();
         placement.inlined = placement.find_inlined();
+        placement.apart = placement.find_apart();
         placement.find_stored_calls();
         placement
     }
@@ -374,6 +379,18 @@ impl<'n, 'a> Placement<'n, 'a> {
     pub fn is_by_rows(&self, value: ValueId) -> bool {
         self.is_call(value)
             || self.nest.scans.contains_key(&value) && self.position(value) == self.nest.scanned
+    }
+
+    /// Returns whether what reads a value follows in another loop over the strip.
+    pub fn ends_stage(&self, value: ValueId) -> bool {
+        self.apart.contains(&value)
+    }
+
+    /// Returns whether the loop over an axis is one of its own with vectors, whatever is inside it.
+    fn is_outer(&self, axis: AxisId) -> bool {
+        self.nest.axes[axis.index()].part.is_none()
+            && !self.forms.contains_key(&axis)
+            && self.vectorizes(axis, Some(axis), &[])
     }
 
     /// Returns whether the loop over an axis fills whole rows over the strip around it.

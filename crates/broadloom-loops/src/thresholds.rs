@@ -54,6 +54,10 @@ pub(crate) const MIN_CALLED_STRIP: i64 = 64;
 /// The number of repetitions of a loop that are worth a copy of the array it gathers.
 pub(crate) const MIN_PACKED_REPETITIONS: i64 = 8;
 
+/// The fewest operations of a loop from which a search, or the index of what is combined with elements of a table, is computed in
+/// a loop of its own over strips.
+pub(crate) const MIN_OPS_APART: usize = 8;
+
 /// The most that an element of a table may cost that is computed from its position where data choose it, instead of being stored
 /// and read there: a read is done for each lane, and a computation for all of them at once.
 pub(crate) const MAX_COMPUTED_ELEMENT: u32 = 16;

@@ -54,7 +54,7 @@
 //!     elements of its own row only. This too is checked with examples of sizes.
 //! 17. Stores write as many elements of an array as it has, or fewer if it starts as another array, which is an input or a
 //!     temporary of its dtype and shape. At most one array starts as each temporary. This too is checked with examples of sizes.
-//! 18. The index of a `Scatter` has been checked, or can be seen to be below the size.
+//! 18. The index of a `Scatter`, or of a `Take` that checks none, has been checked, or can be seen to be below the size.
 //! 19. An access that [streams](Access::streams) is of an output that no kernel reads. Only stores of a vector loop along whose
 //!     axis it is contiguous use it.
 
@@ -72,6 +72,7 @@ mod scratch;
 mod sort;
 mod streams;
 
+use crate::band::Known;
 use crate::kernel::*;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
@@ -196,7 +197,7 @@ pub fn verify(schedule: &Schedule) -> Result<(), Broken> {
         scope.scanned().map_err(broken)?;
         scope.counts().map_err(broken)?;
         scope.body(&kernel.body).map_err(broken)?;
-        bounds::bounds(kernel).map_err(broken)?;
+        bounds::bounds(kernel, Known::of(schedule)).map_err(broken)?;
     }
     coverage::coverage(schedule)?;
     streams::streams(schedule)?;
@@ -516,7 +517,7 @@ impl<'k> Scope<'k> {
             }
             Def::Cast(arg) => self.read(*arg).is_ok(),
             Def::Take { access, index, stride, size, position } => {
-                self.position(*position)?;
+                position.map_or(Ok(()), |position| self.position(position))?;
                 self.stride(*stride)?;
                 self.extent(*size)?;
                 self.source(*access)? == *dtype && self.read(*index)? == DType::I64

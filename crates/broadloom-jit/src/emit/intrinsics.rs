@@ -54,6 +54,12 @@ pub(crate) enum Intrinsic {
     Narrow(Narrowing),
     /// Asks for the cache line of an address: the only intrinsic without a result.
     Prefetch,
+    /// The elements of 4 or 8 bytes at an address, the first operand, moved by as many elements as the lanes of the second say, which
+    /// have 8 bytes. Those of 4 bytes are in the lower half; the upper one is unspecified.
+    Gathered {
+        /// Whether they have 8 bytes.
+        long: bool,
+    },
     /// The operand itself, for a store that goes past the caches, to an address that is aligned to a register.
     Streamed,
     /// Lanes of 4 or 8 bytes shifted by as many bits as those of the second operand say, as unsigned numbers; zeros come in.
@@ -94,6 +100,7 @@ impl Intrinsic {
             Intrinsic::Picked => [18, 0],
             Intrinsic::Scaled => [19, 0],
             Intrinsic::Streamed => [20, 0],
+            Intrinsic::Gathered { long } => [21, long.into()],
         };
         UserExternalName::new(Intrinsic::NAMESPACE, u16::from_le_bytes(index).into())
     }
@@ -134,6 +141,7 @@ impl Intrinsic {
             [18, 0, 0, 0] => Some(Intrinsic::Picked),
             [19, 0, 0, 0] => Some(Intrinsic::Scaled),
             [20, 0, 0, 0] => Some(Intrinsic::Streamed),
+            [21, long @ 0..2, 0, 0] => Some(Intrinsic::Gathered { long: long == 1 }),
             _ => None,
         }
     }

@@ -182,6 +182,34 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// Whether elements of a dtype are read at as many indices at once.
+    pub(crate) fn gathers(&self, dtype: DType, lanes: usize) -> bool {
+        let is_plain = dtype != DType::Bool && matches!(dtype.size(), 4 | 8);
+        // What is in unused lanes is no index.
+        self.host.is_wide() && is_plain && lanes * DType::I64.size() >= self.host.vector_bytes
+    }
+
+    /// Loads the elements at indices (`i64`), counted from an address.
+    pub(crate) fn gather(&mut self, address: ir::Value, indices: &Val, dtype: DType) -> Val {
+        let ty = self.host.vector_type(dtype, width_of(dtype));
+        let long = dtype.size() == 8;
+        let gathered =
+            |emitter: &mut Self, reg| emitter.intrinsic(Intrinsic::Gathered { long }, &[address, reg], ty);
+        let regs = match long {
+            true => indices.regs.iter().map(|reg| gathered(self, *reg)).collect(),
+            false => self.join_halves(indices, ty, gathered),
+        };
+        Val::vector(dtype, indices.lanes, regs)
+    }
+
+    /// Whether any lane of truth values is set.
+    pub(crate) fn any(&mut self, truth: &Val) -> ir::Value {
+        let mut regs = truth.regs.iter().copied();
+        let first = regs.next().expect("a value has a register");
+        let any = regs.fold(first, |any, reg| self.builder.ins().bor(any, reg));
+        if truth.lanes == 1 { any } else { self.builder.ins().vany_true(any) }
+    }
+
     fn load_unit(&mut self, address: ir::Value, offset: i64, dtype: DType, lanes: usize) -> Val {
         let bytes = lanes * dtype.size();
         let ty = self.host.vector_type(dtype, width_of(dtype));

@@ -2,7 +2,8 @@
 
 use super::{Base, Generator, TreeLanes};
 use crate::emit::{LaneStride, Val};
-use broadloom_ir::dtype::DType;
+use broadloom_ir::dtype::{DType, Scalar};
+use broadloom_ir::ops::Op;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -230,39 +231,50 @@ impl Generator<'_, '_, '_> {
         self.emit.load(address, 0, self.kernel.rows[row.index()].dtype, lanes, LaneStride::Unit)
     }
 
-    /// Loads elements of a table at indices, lane by lane. Each index is checked.
+    /// Loads elements of a table at indices. Each index is checked if it has a position.
     pub(super) fn take(
         &mut self,
         value: &Value,
         access: AccessId,
-        index: &Val,
+        given: &Val,
         stride: Stride,
         size: Extent,
-        position: AccessId,
+        position: Option<AccessId>,
     ) -> Val {
         let bytes = value.dtype.size() as i64;
         let extent = self.extent(size);
         let start = self.origin(access);
-        let axis = self.vector.map(|(axis, _)| axis);
+        let index = match position {
+            None => given.clone(),
+            Some(position) => {
+                let index = self.from_start(given, extent);
+                let bad = self.is_outside(&index, extent);
+                let any = self.emit.any(&bad);
+                self.rarely(any, &[], |generator| {
+                    generator.report_outside(value, given, &bad, extent, position);
+                    Vec::new()
+                });
+                let zero = self.emit.constant(Scalar::I64(0));
+                self.emit.select(&bad, &zero, &index)
+            }
+        };
         let across = self.lane_stride(access);
         let lanes = across.map_or(index.lanes, |(lanes, _)| lanes);
+        if across.is_none() && self.emit.gathers(value.dtype, lanes) {
+            let start = if position.is_some() { self.present(start, extent, size) } else { start };
+            let places = self.strided(index, stride);
+            return self.emit.gather(start, &places, value.dtype);
+        }
+        let indices = self.emit.each_lane(&index);
         let elements: SmallVec<[Val; 16]> = (0..lanes)
             .map(|lane| {
-                let index = self.emit.lane(index, lane.min(index.lanes - 1)).regs[0];
-                let from_end = self.ins().iadd(index, extent);
-                let negative = self.ins().icmp_imm_s(IntCC::SignedLessThan, index, 0);
-                let wrapped = self.ins().select(negative, from_end, index);
-                let bad = self.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, wrapped, extent);
-                let place = self.position(position, axis, lane);
-                self.report(bad, value, place, index, extent);
-                let zero = self.constant(0);
-                let clamped = self.ins().select(bad, zero, wrapped);
+                let index = indices[lane.min(indices.len() - 1)].regs[0];
                 let step = match stride {
-                    Stride::Constant(stride) => self.scaled(clamped, stride.wrapping_mul(bytes)),
+                    Stride::Constant(stride) => self.scaled(index, stride.wrapping_mul(bytes)),
                     Stride::Param(param) => {
                         let stride = self.params[param.index()];
                         let stride = self.scaled(stride, bytes);
-                        self.ins().imul(clamped, stride)
+                        self.ins().imul(index, stride)
                     }
                 };
                 let mut address = self.ins().iadd(start, step);
@@ -279,23 +291,33 @@ impl Generator<'_, '_, '_> {
                         self.ins().iadd(address, step)
                     }
                 };
-                self.load_present(address, extent, size, value.dtype)
+                let address = if position.is_some() { self.present(address, extent, size) } else { address };
+                self.emit.load(address, 0, value.dtype, 1, LaneStride::Unit)
             })
             .collect();
         self.emit.from_lanes(value.dtype, &elements)
     }
 
-    /// Loads a scalar from a table, or a zero if the table has no elements along its axis: then there is nothing to read,
-    /// and every index has been reported.
-    fn load_present(&mut self, address: ir::Value, extent: ir::Value, size: Extent, dtype: DType) -> Val {
+    /// Returns indices as numbers of elements.
+    fn strided(&mut self, indices: Val, stride: Stride) -> Val {
+        let stride = match stride {
+            Stride::Constant(1) => return indices,
+            Stride::Constant(stride) => self.emit.constant(Scalar::I64(stride)),
+            Stride::Param(param) => self.integer(self.params[param.index()]),
+        };
+        self.emit.op(Op::Multiply, &[indices, stride])
+    }
+
+    /// Returns the address of an element of a table, or that of a zero if the table has no elements along its axis: then there is
+    /// nothing to read, and every index has been reported.
+    fn present(&mut self, address: ir::Value, extent: ir::Value, size: Extent) -> ir::Value {
         if matches!(size, Extent::Constant(1..)) {
-            return self.emit.load(address, 0, dtype, 1, LaneStride::Unit);
+            return address;
         }
         let nothing = self.emit.stack(8);
         let zero = self.constant(0);
         self.ins().store(super::MemFlagsData::trusted(), zero, nothing, 0);
         let present = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, extent, 0);
-        let address = self.ins().select(present, address, nothing);
-        self.emit.load(address, 0, dtype, 1, LaneStride::Unit)
+        self.ins().select(present, address, nothing)
     }
 }

@@ -650,6 +650,24 @@ impl<'f> Generator<'_, 'f, '_> {
         }
     }
 
+    /// Emits `if condition { then } else { values }`, where the condition seldom holds: outside the common path.
+    fn rarely(
+        &mut self,
+        condition: ir::Value,
+        values: &[Val],
+        then: impl FnOnce(&mut Self) -> Vec<Val>,
+    ) -> Vec<Val> {
+        let cold = self.emit.builder.create_block();
+        let join = self.block_for(0, values);
+        self.emit.builder.set_cold_block(cold);
+        self.ins().brif(condition, cold, &[], join, &flatten(&[], values));
+        self.emit.builder.switch_to_block(cold);
+        let others = self.scoped(then);
+        self.ins().jump(join, &flatten(&[], &others));
+        self.emit.builder.switch_to_block(join);
+        self.unflatten(join, 0, values).1
+    }
+
     /// Calls the host if there is an error, in a block outside the common path.
     fn report(
         &mut self,
@@ -659,16 +677,12 @@ impl<'f> Generator<'_, 'f, '_> {
         found: ir::Value,
         size: ir::Value,
     ) {
-        let cold = self.emit.builder.create_block();
-        let join = self.emit.builder.create_block();
-        self.emit.builder.set_cold_block(cold);
-        self.ins().brif(bad, cold, &[], join, &[]);
-        self.emit.builder.switch_to_block(cold);
-        let origin = self.constant(value.origin.index() as i64);
-        let failure = self.failure;
-        self.call_host(REPORT.address(), &[failure, origin, position, found, size]);
-        self.ins().jump(join, &[]);
-        self.emit.builder.switch_to_block(join);
+        self.rarely(bad, &[], |generator| {
+            let origin = generator.constant(value.origin.index() as i64);
+            let failure = generator.failure;
+            generator.call_host(REPORT.address(), &[failure, origin, position, found, size]);
+            Vec::new()
+        });
     }
 }
 

@@ -31,42 +31,51 @@ impl Generator<'_, '_, '_> {
         position: AccessId,
     ) -> Val {
         let extent = self.extent(size);
-        let index = &match wraps {
-            true => {
-                let zero = self.emit.constant(Scalar::I64(0));
-                let size = self.integer(extent);
-                let is_negative = self.emit.op(Op::Less, &[given.clone(), zero]);
-                let from_end = self.emit.op(Op::Add, &[given.clone(), size]);
-                self.emit.select(&is_negative, &from_end, given)
-            }
-            false => given.clone(),
-        };
-        let outside: Vec<(ir::Value, ir::Value)> = (0..index.lanes)
-            .map(|lane| {
-                let index = self.emit.lane(index, lane).regs[0];
-                let bad = self.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, extent);
-                (self.emit.lane(given, lane).regs[0], bad)
-            })
-            .collect();
-        let mut any = outside[0].1;
-        for (_, bad) in &outside[1..] {
-            any = self.ins().bor(any, *bad);
-        }
-        let axis = self.vector.map(|(axis, _)| axis);
-        let cold = self.emit.builder.create_block();
-        let join = self.block_for(0, std::slice::from_ref(index));
-        self.emit.builder.set_cold_block(cold);
-        self.ins().brif(any, cold, &[], join, &super::flatten(&[], std::slice::from_ref(index)));
-        self.emit.builder.switch_to_block(cold);
-        for (lane, (index, bad)) in outside.into_iter().enumerate() {
-            let place = self.position(position, axis, lane);
-            self.report(bad, value, place, index, extent);
-        }
+        let index = if wraps { self.from_start(given, extent) } else { given.clone() };
+        let bad = self.is_outside(&index, extent);
         let zero = self.emit.constant(Scalar::I64(0));
         let zero = self.emit.splat(&zero, index.lanes);
-        self.ins().jump(join, &super::flatten(&[], &[zero]));
-        self.emit.builder.switch_to_block(join);
-        self.unflatten(join, 0, std::slice::from_ref(index)).1.swap_remove(0)
+        let all = |found: &Val| std::slice::from_ref(found).to_vec();
+        let any = self.emit.any(&bad);
+        self.rarely(any, &all(&index), |generator| {
+            generator.report_outside(value, given, &bad, extent, position);
+            all(&zero)
+        })
+        .swap_remove(0)
+    }
+
+    /// Returns indices counted from the start, where negative ones count from the end.
+    pub(super) fn from_start(&mut self, index: &Val, extent: ir::Value) -> Val {
+        let zero = self.emit.constant(Scalar::I64(0));
+        let size = self.integer(extent);
+        let is_negative = self.emit.op(Op::Less, &[index.clone(), zero]);
+        let from_end = self.emit.op(Op::Add, &[index.clone(), size]);
+        self.emit.select(&is_negative, &from_end, index)
+    }
+
+    /// Returns which indices are of no element.
+    pub(super) fn is_outside(&mut self, index: &Val, extent: ir::Value) -> Val {
+        // Negative ones are large numbers then.
+        let size = self.integer(extent);
+        let [index, size] = [index, &size].map(|of| self.emit.cast(of, DType::U64));
+        self.emit.op(Op::GreaterEqual, &[index, size])
+    }
+
+    /// Reports each index of no element.
+    pub(super) fn report_outside(
+        &mut self,
+        value: &Value,
+        given: &Val,
+        bad: &Val,
+        extent: ir::Value,
+        position: AccessId,
+    ) {
+        let axis = self.vector.map(|(axis, _)| axis);
+        for lane in 0..given.lanes {
+            let [index, is_bad] = [given, bad].map(|of| self.emit.lane(of, lane).regs[0]);
+            let place = self.position(position, axis, lane);
+            self.report(is_bad, value, place, index, extent);
+        }
     }
 
     pub(super) fn scatter(&mut self, place: &Place, op: Option<Op>, value: ValueId) {
@@ -124,7 +133,12 @@ impl Generator<'_, '_, '_> {
     /// do as well.
     fn each_index(&mut self, id: ValueId) -> SmallVec<[Val; 16]> {
         let kernel = self.kernel;
-        let short = match kernel.values[id.index()].def {
+        let def = |id: ValueId| &kernel.values[id.index()].def;
+        let mut id = id;
+        while let Def::Op { op: Op::Positive, args, .. } = def(id) {
+            id = args[0];
+        }
+        let short = match *def(id) {
             Def::Cast(from) if kernel.values[from.index()].dtype == DType::I32 => {
                 self.env.get(&from).cloned()
             }

@@ -199,7 +199,7 @@ fn operands(inst: &Inst, vectors: OperandConstraint) -> Vec<Operand> {
             Arg::Def(reg) => operands.push(written(reg)),
             Arg::Use(reg) | Arg::Under(reg) | Arg::OrZero(reg) => operands.push(read(reg)),
             Arg::Anywhere(reg) => operands.push(Operand::any_use(reg)),
-            Arg::Tied(def, from) => {
+            Arg::Tied(def, from) | Arg::Spent(def, from) => {
                 // A limit would be lost: the allocator accepts any register for a reused one.
                 debug_assert_eq!(constraint(def), OperandConstraint::Reg);
                 let place = operands.len();

@@ -390,6 +390,10 @@ impl Writer {
                     instruction.set_op_mask(register(next()?, View::Mask));
                     instruction.set_zeroing_masking(matches!(arg, Arg::OrZero(_)));
                 }
+                Arg::Spent(..) => {
+                    next()?;
+                    instruction.set_op_mask(register(next()?, View::Mask));
+                }
                 Arg::Def(_) | Arg::Use(_) | Arg::Anywhere(_) => {
                     instruction.set_op_kind(number, OpKind::Register);
                     instruction.set_op_register(number, register(next()?, view));
@@ -415,7 +419,13 @@ impl Writer {
                         Base::Outgoing => Register::RSP,
                     });
                     if let Some((_, scale)) = memory.index {
-                        instruction.set_memory_index(Register::RAX + next()?.hw_enc() as u32);
+                        let index = next()?;
+                        let view = match (index.class(), self.width) {
+                            (RegClass::Float, Width::Ymm) => View::Ymm,
+                            (RegClass::Float, Width::Zmm) => View::Zmm,
+                            _ => View::Bits(64),
+                        };
+                        instruction.set_memory_index(register(index, view));
                         instruction.set_memory_index_scale(scale);
                     }
                     set_offset(&mut instruction, offset);

@@ -64,9 +64,12 @@ pub(super) enum Arg {
     Under(VReg),
     /// Not an operand, but the mask register of the lanes to write. The other lanes become zero.
     OrZero(VReg),
+    /// Not an operand, but the mask register of the lanes to write, the second; the first is the same register after the
+    /// instruction has cleared it.
+    Spent(VReg, VReg),
 }
 
-/// An address: `base + index * scale + offset`.
+/// An address: `base + index * scale + offset`, or one for each lane of an index that is a vector.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Memory {
     pub(super) base: Base,

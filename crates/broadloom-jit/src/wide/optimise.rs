@@ -137,7 +137,10 @@ impl Key {
         let &[result] = func.dfg.inst_results(inst) else { return None };
         let ty = func.dfg.value_type(result);
         if let InstructionData::Call { func_ref, .. } = data {
-            Intrinsic::called(func, inst)?;
+            // What is read may be written in between.
+            if matches!(Intrinsic::called(func, inst)?, Intrinsic::Gathered { .. }) {
+                return None;
+            }
             let args = func.dfg.inst_args(inst).to_vec();
             return Some(Key {
                 data: InstructionData::NullAry { opcode },

@@ -391,6 +391,9 @@ impl<'f> Selector<'f> {
         while let Some(&[inner]) = self.defined_by(value, Opcode::Uextend) {
             value = inner;
         }
+        if let Some(&[lanes]) = self.defined_by(value, Opcode::VanyTrue) {
+            return self.any_lane(lanes);
+        }
         if let Some((_, &InstructionData::IntCompare { args: [x, y], cond, .. })) = self.definition(value)
             && !self.type_of(x).is_vector()
         {

@@ -4,7 +4,7 @@
 //! back where it is used: in an inner loop, each step reads it and writes it back. A copy before the outermost loop that calls
 //! nothing is alive in that loop alone, and stays in a register.
 
-use super::machine::{Arg, Block, Function, Inst, Kind};
+use super::machine::{Arg, Block, Function, Inst, Kind, Memory};
 use cranelift_codegen::Context;
 use cranelift_codegen::loop_analysis::Loop;
 use regalloc2::{RegClass, VReg};
@@ -72,7 +72,7 @@ pub(super) fn split(function: &mut Function, context: &Context) {
 fn made(block: &Block) -> impl Iterator<Item = VReg> {
     let of_inst = |inst: &Inst| -> Vec<VReg> {
         let args = inst.args.iter().filter_map(|arg| match *arg {
-            Arg::Def(reg) | Arg::Tied(reg, _) => Some(reg),
+            Arg::Def(reg) | Arg::Tied(reg, _) | Arg::Spent(reg, _) => Some(reg),
             _ => None,
         });
         args.chain(inst.fixed_defs.iter().map(|(reg, _)| *reg)).collect()
@@ -80,7 +80,7 @@ fn made(block: &Block) -> impl Iterator<Item = VReg> {
     block.params.iter().copied().chain(block.insts.iter().flat_map(of_inst))
 }
 
-/// Changes the values that a block reads. Addresses are not vectors.
+/// Changes the values that a block reads. Of addresses, only indices may be vectors.
 fn read(block: &mut Block, mut change: impl FnMut(&mut VReg)) {
     for inst in &mut block.insts {
         for arg in &mut inst.args {
@@ -89,7 +89,11 @@ fn read(block: &mut Block, mut change: impl FnMut(&mut VReg)) {
                 | Arg::Anywhere(reg)
                 | Arg::Tied(_, reg)
                 | Arg::Under(reg)
-                | Arg::OrZero(reg) => change(reg),
+                | Arg::OrZero(reg)
+                | Arg::Spent(_, reg) => change(reg),
+                Arg::Memory(Memory { index: Some((reg, _)), .. }) if reg.class() == RegClass::Float => {
+                    change(reg);
+                }
                 Arg::Def(_) | Arg::Memory(_) | Arg::Immediate(_) => {}
             }
         }

@@ -21,7 +21,7 @@ enum Decided {
 
 impl Flat {
     /// Returns the interval of a node's elements, if they are integers that `i64` holds.
-    pub(super) fn interval(&self, kind: &Kind, dtype: DType, shape: &Shape) -> Option<Interval> {
+    pub(super) fn interval_of(&self, kind: &Kind, dtype: DType, shape: &Shape) -> Option<Interval> {
         let all = of_dtype(dtype)?;
         let of = |id: FlatId| self.node(id).interval;
         let union = |ids: &[FlatId]| {
@@ -50,7 +50,9 @@ impl Flat {
             Kind::Concat { operands, .. } => union(operands),
             Kind::Set { base, value, .. } => union(&[*base, *value]),
             Kind::Take { table, .. } => of(*table),
-            Kind::Search { table, .. } => self.node(*table).shape[0].as_constant().map(|size| [0, size]),
+            Kind::Search { table, .. } => {
+                Some([0, self.node(*table).shape[0].as_constant().unwrap_or(i64::MAX)])
+            }
             Kind::Buffer(_)
             | Kind::Reduce(_)
             | Kind::TopK { .. }
@@ -64,7 +66,7 @@ impl Flat {
     }
 
     /// Returns whether every element of a node is an index below a size.
-    pub fn is_below(&self, node: FlatId, size: &Dim) -> bool {
+    fn is_below(&self, node: FlatId, size: &Dim) -> bool {
         let interval = self.node(node).interval;
         interval.zip(size.as_constant()).is_some_and(|([least, most], size)| 0 <= least && most < size)
     }

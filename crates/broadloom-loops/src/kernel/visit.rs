@@ -460,7 +460,8 @@ impl Def {
         match self {
             Def::Load { access, delta } => smallvec![(*access, Use::Read(*delta))],
             Def::Take { access, position, .. } => {
-                smallvec![(*access, Use::ReadAny), (*position, Use::Position)]
+                let position = position.map(|position| (position, Use::Position));
+                [(*access, Use::ReadAny)].into_iter().chain(position).collect()
             }
             Def::Search { access, .. } => smallvec![(*access, Use::ReadAny)],
             Def::Op { position, .. } => position.iter().map(|access| (*access, Use::Position)).collect(),

@@ -271,9 +271,11 @@ impl Maker<'_, '_, '_> {
                 (*item, sources)
             })
             .collect();
-        let after = |item: &Item, stages: &HashMap<Item, usize>| {
-            stages[item] + usize::from(self.is_row_item(*item, level))
+        let ends = |item: &Item| {
+            let ends_stage = |value: ValueId| level.is_some() && self.placement.ends_stage(value);
+            self.is_row_item(*item, level) || matches!(item, Item::Value(value) if ends_stage(*value))
         };
+        let after = |item: &Item, stages: &HashMap<Item, usize>| stages[item] + usize::from(ends(item));
         let mut earliest: HashMap<Item, usize> = HashMap::new();
         for item in items {
             let stage = sources[item].iter().map(|source| after(source, &earliest)).max().unwrap_or(0);
@@ -285,7 +287,7 @@ impl Maker<'_, '_, '_> {
         let mut stages: HashMap<Item, usize> = HashMap::new();
         for item in items.iter().rev() {
             let stage = match item {
-                _ if self.is_row_item(*item, level) => earliest[item],
+                _ if ends(item) => earliest[item],
                 Item::Value(_) | Item::Loop(_) => read_in.get(item).copied().unwrap_or(last),
                 Item::Store(_) => last,
             };

@@ -262,7 +262,7 @@ impl Nest<'_> {
         let depends = self.depends[index.index()]
             | self.accesses[access.index()].axes()
             | self.accesses[position.index()].axes();
-        self.value(Def::Take { access, index, stride, size, position }, dtype, depends, node)
+        self.value(Def::Take { access, index, stride, size, position: Some(position) }, dtype, depends, node)
     }
 
     /// Returns the array behind a chain of views, with the combined map, and the shape if the array is read in

@@ -228,19 +228,14 @@ impl<'a> Nest<'a> {
             _ => nest.along(outermost, indexed, 0, &mut Shared::new(), &mut along)?,
         };
         let id = nest.instantiate(first.indices, along.clone())?;
-        let segments = &first.ranges[rows].length;
-        let size = nest.extent(segments);
-        let index = if flat.is_below(first.indices, segments) {
-            id
-        } else {
-            let position = nest.position(indexed, &along)?;
-            nest.value(
-                Def::Checked { index: id, size, wraps: first.tables.is_none(), position },
-                DType::I64,
-                nest.depends[id.index()] | around.map_or(0, bit),
-                roots[0].0,
-            )
-        };
+        let position = nest.position(indexed, &along)?;
+        let size = nest.extent(&first.ranges[rows].length);
+        let index = nest.value(
+            Def::Checked { index: id, size, wraps: first.tables.is_none(), position },
+            DType::I64,
+            nest.depends[id.index()] | around.map_or(0, bit),
+            roots[0].0,
+        );
         for (root, targets) in roots {
             let node = flat.node(*root);
             let Some(Scattered { op, compensated, values, row, ranges, .. }) = flat.scattered(*root) else {

@@ -29,12 +29,7 @@ impl Placement<'_, '_> {
     /// Returns whether a loop of its own over strips computes the function of a call. The loops inside its level have the
     /// vectors.
     pub fn is_computed_in_strips(&self, call: ValueId) -> bool {
-        let is_outer = |axis: AxisId| {
-            self.nest.axes[axis.index()].part.is_none()
-                && !self.forms.contains_key(&axis)
-                && self.vectorizes(axis, Some(axis), &[])
-        };
-        self.may_inline(call) && self.position(call).is_some_and(is_outer)
+        self.may_inline(call) && self.position(call).is_some_and(|axis| self.is_outer(axis))
     }
 
     /// Returns whether code of kernels may compute the function of a call: its operations are known and few. A call whose row

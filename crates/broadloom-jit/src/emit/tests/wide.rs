@@ -257,6 +257,8 @@ fn intrinsics_are_known_by_their_names() {
             Intrinsic::Picked,
             Intrinsic::Scaled,
             Intrinsic::Streamed,
+            Intrinsic::Gathered { long: false },
+            Intrinsic::Gathered { long: true },
             Intrinsic::Promote,
             Intrinsic::Demote,
             Intrinsic::OfHalves,
@@ -278,6 +280,6 @@ fn intrinsics_are_known_by_their_names() {
                 assert_eq!(Intrinsic::called(func, inst), Some(intrinsic));
             }
         }
-        assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 29, "each is imported once");
+        assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 31, "each is imported once");
     });
 }

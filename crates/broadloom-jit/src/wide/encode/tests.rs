@@ -186,7 +186,13 @@ impl Checker<'_> {
             None => assert_eq!(decoded.memory_index(), Register::None, "{decoded}"),
             Some((reg, scale)) => {
                 assert_eq!(number(decoded.memory_index()), reg.hw_enc(), "{decoded}");
-                assert!(decoded.memory_index().is_gpr64(), "{decoded}");
+                let index = decoded.memory_index();
+                let is_class = match (reg.class(), self.function.width) {
+                    (RegClass::Float, Width::Ymm) => index.is_ymm(),
+                    (RegClass::Float, Width::Zmm) => index.is_zmm(),
+                    _ => index.is_gpr64(),
+                };
+                assert!(is_class, "{decoded}");
                 assert_eq!(decoded.memory_index_scale(), scale, "{decoded}");
             }
         }
@@ -241,7 +247,8 @@ impl Checker<'_> {
         assert_eq!(decoded.code(), code, "{decoded}");
         let mut places = places.iter().filter_map(|place| place.as_reg());
         let mut next = || places.next().expect("a register");
-        let is_masked = inst.args.iter().any(|arg| matches!(arg, Arg::Under(_) | Arg::OrZero(_)));
+        let is_masked =
+            inst.args.iter().any(|arg| matches!(arg, Arg::Under(_) | Arg::OrZero(_) | Arg::Spent(..)));
         assert_eq!(decoded.has_op_mask(), is_masked, "{decoded}");
         assert_eq!(decoded.op_count() as usize + usize::from(is_masked), inst.args.len(), "{decoded}");
         for (operand, arg) in (0_u32..).zip(&inst.args) {
@@ -249,6 +256,11 @@ impl Checker<'_> {
                 Arg::Under(_) | Arg::OrZero(_) => {
                     assert_eq!(number(decoded.op_mask()), next().hw_enc(), "{decoded}");
                     assert_eq!(decoded.zeroing_masking(), matches!(arg, Arg::OrZero(_)), "{decoded}");
+                }
+                Arg::Spent(..) => {
+                    let [from, to] = [next(), next()];
+                    assert_eq!(from, to, "{decoded}");
+                    assert_eq!(number(decoded.op_mask()), to.hw_enc(), "{decoded}");
                 }
                 Arg::Anywhere(_) => panic!("an operand of cold calls"),
                 Arg::Def(_) | Arg::Use(_) => assert!(is_register(decoded, operand, next()), "{decoded}"),

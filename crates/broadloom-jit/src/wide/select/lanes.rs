@@ -394,6 +394,33 @@ impl Selector<'_> {
                 };
                 self.two(code, target, x, counts);
             }
+            (Intrinsic::Gathered { long }, &[address, indices]) => {
+                let address = self.get(address);
+                let scale = if long { 8 } else { 4 };
+                let index = Some((self.get(indices), scale));
+                let memory = Arg::Memory(Memory { base: Base::Register(address), index, offset: 0 });
+                let result = Arg::Tied(target, self.some_zeros());
+                // The instruction clears the lanes of the mask, all of which are set.
+                match self.width {
+                    Width::Ymm => {
+                        let code = match long {
+                            true => Code::VEX_Vpgatherqq_ymm_vm64y_ymm,
+                            false => Code::VEX_Vpgatherqd_xmm_vm64y_xmm,
+                        };
+                        let (spent, all) = (self.vector(), self.ones());
+                        self.emit(code, &[result, memory, Arg::Tied(spent, all)]);
+                    }
+                    Width::Zmm => {
+                        let code = match long {
+                            true => Code::EVEX_Vpgatherqq_zmm_k1_vm64z,
+                            false => Code::EVEX_Vpgatherqd_ymm_k1_vm64z,
+                        };
+                        let (spent, all) = (self.fresh(MASK), self.fresh(MASK));
+                        self.made.push(Inst::new(Kind::Idiom(Code::VEX_Kxnorw_kr_kr_kr), &[Arg::Def(all)]));
+                        self.emit(code, &[result, memory, Arg::Spent(spent, all)]);
+                    }
+                }
+            }
             (Intrinsic::Tile, &[result, mask, address, ref args @ ..]) => {
                 return self.tile(inst, target, [result, mask, address], args);
             }

@@ -41,6 +41,8 @@ const MASK_OF_SIGNS: BySize = [
     Code::EVEX_Vpmovd2m_kr_zmm,
     Code::EVEX_Vpmovq2m_kr_zmm,
 ];
+const TEST_OF_MASK: BySize =
+    [Code::VEX_Kortestq_kr_kr, Code::VEX_Kortestd_kr_kr, Code::VEX_Kortestw_kr_kr, Code::VEX_Kortestb_kr_kr];
 const BLEND: BySize = [
     Code::EVEX_Vpblendmb_zmm_k1z_zmm_zmmm512,
     Code::EVEX_Vpblendmw_zmm_k1z_zmm_zmmm512,
@@ -122,6 +124,22 @@ impl Selector<'_> {
         }
         let signs = self.fetch(truth);
         self.compute_mask(by_size(lane, MASK_OF_SIGNS), &[signs])
+    }
+
+    /// Sets the flags for whether any lane is set.
+    pub(super) fn any_lane(&mut self, truth: ir::Value) -> Result<Condition> {
+        let lane = self.type_of(truth).lane_type();
+        match self.width {
+            Width::Ymm => {
+                let lanes = self.get(truth);
+                self.emit(Code::VEX_Vptest_ymm_ymmm256, &[Arg::Use(lanes), Arg::Use(lanes)]);
+            }
+            Width::Zmm => {
+                let mask = self.mask_of_lanes(lane, truth);
+                self.emit(by_size(lane, TEST_OF_MASK), &[Arg::Use(mask), Arg::Use(mask)]);
+            }
+        }
+        Ok(Condition::NotEqual)
     }
 
     /// The mask result of an instruction.

@@ -185,6 +185,10 @@ impl Run<'_> {
             InstructionData::CallIndirect { .. } => hosts::call(&args[0], &args[1..])?,
             InstructionData::Call { .. } => {
                 let intrinsic = Intrinsic::called(self.func, inst).expect("an intrinsic");
+                if let Intrinsic::Gathered { long } = intrinsic {
+                    // SAFETY: as the caller vouches.
+                    return Some(unsafe { gathered(long, ty, args) });
+                }
                 intrinsic_of(intrinsic, ty, from[0], args)
             }
             InstructionData::UnaryImm { imm, .. } => Bits::scalar(ty, imm.bits()),
@@ -211,6 +215,24 @@ impl Run<'_> {
             _ => whole(data.opcode(), ty, &from, args),
         })
     }
+}
+
+/// Elements at indices from an address on; those of 4 bytes are in the lower half.
+///
+/// # Safety
+///
+/// The memory has all of them.
+unsafe fn gathered(long: bool, ty: Type, args: &[Bits]) -> Bits {
+    let size = if long { 8 } else { 4 };
+    let mut bits = Bits(std::array::from_fn(|_| UNSPECIFIED));
+    for at in 0..ty.bytes() as usize / 8 {
+        let index = args[1].lane(types::I64, at) as i64;
+        let place = (args[0].lane(types::I64, 0) as i64).wrapping_add(index * size as i64);
+        // SAFETY: as the caller vouches.
+        let element = unsafe { std::slice::from_raw_parts(place as usize as *const u8, size) };
+        bits.0[at * size..][..size].copy_from_slice(element);
+    }
+    bits
 }
 
 fn truths(ty: Type, holds: impl Fn(usize) -> bool) -> Bits {
@@ -266,6 +288,10 @@ fn whole(opcode: Opcode, ty: Type, from: &[Type], args: &[Bits]) -> Bits {
     let with_sign = |arg: usize, index: usize| signed(from[arg].lane_type(), lane(arg, index));
     match opcode {
         Opcode::Bitcast => args[0],
+        Opcode::VanyTrue => {
+            let any = (0..from[0].lane_count() as usize).any(|index| lane(0, index) != 0);
+            Bits::scalar(ty, any)
+        }
         Opcode::Splat => Bits::of(ty, |_| lane(0, 0)),
         Opcode::ScalarToVector => Bits::of(ty, |index| if index == 0 { lane(0, 0) } else { 0 }),
         Opcode::SwidenLow => Bits::of(ty, |index| with_sign(0, index).cast_unsigned()),
@@ -407,6 +433,7 @@ fn intrinsic_of(intrinsic: Intrinsic, ty: Type, from: Type, args: &[Bits]) -> Bi
         Intrinsic::Streamed => x,
         // It has no result.
         Intrinsic::Prefetch => Bits::default(),
+        Intrinsic::Gathered { .. } => unreachable!("it reads memory"),
         Intrinsic::Tile => {
             let lane = ty.lane_type();
             let is_set = |at: usize| args[1].lane(ty, at) >> (lane.bits() - 1) != 0;

@@ -31,7 +31,10 @@ impl Generator<'_, '_> {
         let inner: Vec<(Type, Value)> =
             inner.iter().map(|ty| (*ty, self.emitter.builder.append_block_param(yes, *ty))).collect();
         let inner_types: Vec<Type> = inner.iter().map(|(ty, _)| *ty).collect();
-        let condition = self.condition();
+        let condition = match self.kinds.vectors && self.random.in_hundred(30) {
+            true => self.any_lane(),
+            false => self.condition(),
+        };
         let to_yes = self.passed(&inner_types);
         // Jump past the second block, or through it.
         let skips = self.random.in_hundred(40);
@@ -57,6 +60,17 @@ impl Generator<'_, '_> {
         }
         self.emitter.builder.switch_to_block(after);
         self.pool.extend(params);
+    }
+
+    /// Whether a condition holds in any lane, or a few do.
+    fn any_lane(&mut self) -> Value {
+        let ty = self.random.one_of(&integer_vectors(self.kinds.width));
+        let mut lanes = self.lane_condition(ty);
+        for _ in 0..self.random.below(4) {
+            let other = self.lane_condition(ty);
+            lanes = self.ins().band(lanes, other);
+        }
+        self.ins().vany_true(lanes)
     }
 
     /// A loop with its test before or after each iteration.

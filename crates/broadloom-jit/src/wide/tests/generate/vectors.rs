@@ -18,7 +18,8 @@ impl Generator<'_, '_> {
         let ty = self.random.one_of(&integer_vectors(self.kinds.width));
         let [x, y, z] = [0; 3].map(|_| self.value(ty));
         let lane = ty.lane_type();
-        let result = match self.random.below(19) {
+        let result = match self.random.below(21) {
+            19 if lane == types::I64 => self.gathered([x, y]),
             16 if lane.bytes() >= 4 => self.in_rare_lanes(ty, [x, y, z]),
             17 if lane.bytes() >= 4 => self.shifted_each(ty, [x, y]),
             18 if lane == types::I64 => self.binary(Opcode::Umulhi, x, y),
@@ -61,6 +62,24 @@ impl Generator<'_, '_> {
         self.pool.push(result);
     }
 
+    /// Elements of 8 or of 4 bytes at some of the first indices.
+    fn gathered(&mut self, indices: [Value; 2]) -> Value {
+        let quadwords = self.vector_of(types::I64);
+        let most = self.ins().iconst(types::I64, 7);
+        let most = self.ins().splat(quadwords, most);
+        let source = self.source;
+        if self.random.in_hundred(50) {
+            let index = self.ins().band(indices[0], most);
+            return self.emitter.intrinsic(Intrinsic::Gathered { long: true }, &[source, index], quadwords);
+        }
+        let halves = indices.map(|index| {
+            let index = self.ins().band(index, most);
+            self.emitter.intrinsic(Intrinsic::Gathered { long: false }, &[source, index], quadwords)
+        });
+        let parts = self.parts_of_half();
+        self.emitter.intrinsic(Intrinsic::Joined(parts), &halves, quadwords)
+    }
+
     /// Lanes shifted by counts around their bits.
     fn shifted_each(&mut self, ty: Type, [x, y]: [Value; 2]) -> Value {
         let most = self.ins().iconst(ty.lane_type(), 2 * i64::from(ty.lane_bits()) - 1);
@@ -85,7 +104,7 @@ impl Generator<'_, '_> {
     }
 
     /// A mask in lanes of the size of a type's.
-    fn lane_condition(&mut self, ty: Type) -> Value {
+    pub(super) fn lane_condition(&mut self, ty: Type) -> Value {
         let floats = match ty.lane_bits() {
             32 => self.vector_of(types::F32),
             _ => self.vector_of(types::F64),
