@@ -11,6 +11,7 @@ mod dense;
 mod forms;
 mod inlined;
 mod kept;
+mod order;
 mod recomputed;
 
 pub(crate) use blocks::Blocks;
@@ -340,6 +341,10 @@ impl<'n, 'a> Placement<'n, 'a> {
         items.extend(self.loops(level).into_iter().map(Item::Loop));
         let stores = (0..self.nest.stores.len()).filter(|store| self.nest.stores[*store].level == level);
         items.extend(stores.map(Item::Store));
+        let sources: HashMap<Item, Vec<Item>> =
+            items.iter().map(|item| (*item, self.item_sources(*item, level))).collect();
+        let sources_of =
+            |item: Item| sources.get(&item).cloned().unwrap_or_else(|| self.item_sources(item, level));
         let mut sorted: Vec<Item> = Vec::with_capacity(items.len());
         let mut done: HashSet<Item> = HashSet::new();
         for item in items {
@@ -349,11 +354,8 @@ impl<'n, 'a> Placement<'n, 'a> {
                     stack.pop();
                     continue;
                 }
-                let missing: Vec<Item> = self
-                    .item_sources(top, level)
-                    .into_iter()
-                    .filter(|source| !done.contains(source))
-                    .collect();
+                let missing: Vec<Item> =
+                    sources_of(top).into_iter().filter(|source| !done.contains(source)).collect();
                 if missing.is_empty() {
                     done.insert(top);
                     sorted.push(top);
@@ -363,7 +365,7 @@ impl<'n, 'a> Placement<'n, 'a> {
                 }
             }
         }
-        sorted
+        if level.is_some() { self.with_fewer_alive(sorted, &sources) } else { sorted }
     }
 
     /// Returns whether a tile function computes a value for whole rows.

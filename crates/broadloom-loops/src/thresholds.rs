@@ -54,6 +54,10 @@ pub(crate) const MIN_CALLED_STRIP: i64 = 64;
 /// The number of repetitions of a loop that are worth a copy of the array it gathers.
 pub(crate) const MIN_PACKED_REPETITIONS: i64 = 8;
 
+/// The most values alive at once for whose sake the statements of a loop are not put into another order: four registers of each
+/// are free in AVX-512.
+pub(crate) const MIN_ALIVE_ORDERED: usize = 8;
+
 /// The fewest operations of a loop from which a search, or the index of what is combined with elements of a table, is computed in
 /// a loop of its own over strips.
 pub(crate) const MIN_OPS_APART: usize = 8;

@@ -208,7 +208,7 @@ impl Generator<'_, '_, '_> {
         let is_plain = |stmt: &Stmt| match stmt {
             Stmt::Let(id) => !is_by_lane(&self.kernel.values[id.index()].def),
             Stmt::Store { .. } | Stmt::Put { .. } | Stmt::Scatter { .. } => true,
-            Stmt::Reduce(reduce) => self.reduces_the_same(axis, reduce),
+            Stmt::Reduce(reduce) => self.reduces_alike(axis, reduce),
             _ => false,
         };
         // Between ops on 16-bit floats are casts, which do not count.
@@ -217,14 +217,19 @@ impl Generator<'_, '_, '_> {
             matches!(stmt, Stmt::Let(id) if matches!(def(id), Def::Cast(_)))
         };
         let count = statements(body).filter(|stmt| !is_cast(stmt)).count();
-        if lanes == 1 || count > MAX_WIDE_STATEMENTS || !body.iter().all(is_plain) {
+        if lanes == 1 || !body.iter().all(is_plain) {
             return lanes;
         }
         let host = self.emit.host;
         let reduces = body.iter().any(|stmt| matches!(stmt, Stmt::Reduce(_)));
         let is_worth = reduces || self.computes_functions(body) || self.is_contiguous(axis, body);
         let bytes = self.most_alive(body) + live_with;
-        let fits = |lanes: &usize| lanes * bytes <= host.vector_registers() * host.vector_bytes;
+        let widest = self.widest(body);
+        let fits = |lanes: &usize| {
+            let registers = (lanes * widest).div_ceil(host.vector_bytes);
+            count * registers <= MAX_WIDE_STATEMENTS
+                && lanes * bytes <= host.vector_registers() * host.vector_bytes
+        };
         let wider = std::iter::successors(Some(2 * lanes), |lanes| Some(2 * lanes));
         let most = match is_worth {
             true => lanes * host.vector_bytes / VECTOR_BYTES,
@@ -233,16 +238,17 @@ impl Generator<'_, '_, '_> {
         wider.take_while(|lanes| *lanes <= most).take_while(fits).last().unwrap_or(lanes)
     }
 
-    /// Returns whether a reduction in a vector loop over an axis reads the same elements for all steps of that axis, as the
-    /// nearest of a few codes does, and computes no function: each accumulator waits for the step before, and more of them share
-    /// what is read.
-    fn reduces_the_same(&self, axis: AxisId, reduce: &Reduce) -> bool {
-        let is_moved =
-            |(access, _): (AccessId, Use)| self.kernel.accesses[access.index()].stride(axis).is_some();
+    /// Returns whether a reduction in a vector loop over an axis reads neighbours for neighbouring steps of that axis, as windows do,
+    /// or the same elements for all of them, as the nearest of a few codes does, and computes no function: each accumulator waits
+    /// for the step before, and more of them take turns or share what is read.
+    fn reduces_alike(&self, axis: AxisId, reduce: &Reduce) -> bool {
+        let is_gathered = |(access, _): (AccessId, Use)| {
+            !matches!(self.kernel.accesses[access.index()].stride(axis), None | Some(Stride::Constant(1)))
+        };
         let is_plain = |stmt: &Stmt| match stmt {
             Stmt::Let(id) => {
                 let def = &self.kernel.values[id.index()].def;
-                !is_by_lane(def) && !def.accesses().into_iter().any(is_moved)
+                !is_by_lane(def) && !def.accesses().into_iter().any(is_gathered)
             }
             _ => false,
         };
@@ -274,14 +280,20 @@ impl Generator<'_, '_, '_> {
         sizes.len() <= 1 && accesses.all(is_neighbour)
     }
 
+    /// Returns the most bytes of a number that the statements of a step compute; floats of 16 bits are computed in 32.
+    fn widest(&self, body: &[Stmt]) -> usize {
+        let dtypes = computed(body).map(|value| self.kernel.values[value.index()].dtype);
+        let numbers = dtypes.filter(|dtype| *dtype != DType::Bool);
+        numbers.map(|dtype| dtype.arithmetic().size()).max().unwrap_or(1)
+    }
+
     /// Returns the most bytes of the values that the statements of a step compute and that are alive at once, per lane. Those of a
     /// reduction are alive beside its accumulators and all that its steps read.
     fn most_alive(&self, body: &[Stmt]) -> usize {
         let computed: BTreeSet<ValueId> = computed(body).collect();
         let dtype = |value: ValueId| self.kernel.values[value.index()].dtype;
-        let numbers = computed.iter().map(|value| dtype(*value)).filter(|dtype| *dtype != DType::Bool);
-        // Truth values are as wide as what is compared, and floats of 16 bits are computed in 32.
-        let widest = numbers.map(|dtype| dtype.arithmetic().size()).max().unwrap_or(1);
+        // Truth values are as wide as what is compared.
+        let widest = self.widest(body);
         let size = |value: ValueId| match dtype(value) {
             DType::Bool => widest,
             dtype => dtype.arithmetic().size(),

@@ -10,7 +10,8 @@ impl Placement<'_, '_> {
         let inside = self.loops(Some(axis));
         if self.nest.found.contains_key(&axis) {
             let directions = self.neighbour(axis).map(|neighbour| self.directions(axis, neighbour));
-            let is_across = matches!(directions, Some((0, 1.., _))) && inside.is_empty();
+            let is_across = matches!(directions, Some(Directions { along: 0, both: 0, across: 1.., .. }))
+                && inside.is_empty();
             return if is_across { Form::BestRows } else { Form::Best };
         }
         let has_calls =
@@ -24,10 +25,10 @@ impl Placement<'_, '_> {
         if !inside.is_empty() {
             return if per_lane { Form::PerLane } else { along_itself };
         }
-        let (along, across, other) = self.directions(axis, neighbour);
+        let Directions { along, across, other, both } = self.directions(axis, neighbour);
         let streams = order != Order::Counter;
         if has_calls {
-            let is_by_rows = across > 0 || self.is_short_beside(axis, neighbour);
+            let is_by_rows = across + both > 0 || self.is_short_beside(axis, neighbour);
             return if streams && along == 0 && is_by_rows {
                 Form::AccumulatorRows
             } else {
@@ -36,6 +37,8 @@ impl Placement<'_, '_> {
         }
         match (along, across, other) {
             (0, 0, 0) if per_lane => Form::PerLane,
+            // What a window has, those beside it have as well: it stays in a cache.
+            (0, 0, 0) if both > 0 && streams => Form::AccumulatorRows,
             (_, _, _) if order == Order::Sequential && per_lane => Form::PerLane,
             (1.., 0, 0) if order == Order::Free && per_lane && self.transposes_rows(axis, neighbour) => {
                 Form::PerLane
@@ -104,10 +107,9 @@ impl Placement<'_, '_> {
         self.forms.extend(contiguous.into_iter().map(|axis| (axis, Form::Contiguous)));
     }
 
-    /// Returns how many loads that depend on both a reduction axis and its neighbour have unit stride along the
-    /// former, along the latter, or along neither.
-    fn directions(&self, axis: AxisId, neighbour: AxisId) -> (usize, usize, usize) {
-        let (mut along, mut across, mut other) = (0, 0, 0);
+    /// Counts the loads that depend on both a reduction axis and its neighbour.
+    fn directions(&self, axis: AxisId, neighbour: AxisId) -> Directions {
+        let mut directions = Directions::default();
         for value in self.live_values().filter(|value| self.position(*value) == Some(axis)) {
             let accesses = self.nest.values[value.index()].def.accesses();
             let Some((access, used)) = accesses.into_iter().find(|(_, used)| used.reads()) else { continue };
@@ -116,12 +118,23 @@ impl Placement<'_, '_> {
             let both = bit(axis) | bit(neighbour);
             match () {
                 () if self.nest.varies[value.index()] & both != both => {}
-                () if taken => other += 1,
-                () if unit(axis) => along += 1,
-                () if unit(neighbour) => across += 1,
-                () => other += 1,
+                () if taken => directions.other += 1,
+                () if unit(axis) && unit(neighbour) => directions.both += 1,
+                () if unit(axis) => directions.along += 1,
+                () if unit(neighbour) => directions.across += 1,
+                () => directions.other += 1,
             }
         }
-        (along, across, other)
+        directions
     }
+}
+
+/// How many loads have neighbours in memory along a reduction axis, along the loop around it, along both, as windows do, or along
+/// neither.
+#[derive(Default)]
+struct Directions {
+    along: usize,
+    across: usize,
+    both: usize,
+    other: usize,
 }
