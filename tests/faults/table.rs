@@ -35,6 +35,8 @@ const UPDATES: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::ran
 const KEPT: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::targets_keep"];
 const POSITIONS_IN_PLACE: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::positions"];
 const ASIDE: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::regions"];
+const LOOKUPS: &[&str] = &["-p", "broadloom", "--test", "facade", "lookups::"];
+const STREAMED: &[&str] = &["-p", "broadloom", "--test", "facade", "streamed::"];
 const LOOPS: &[&str] = &["-p", "broadloom", "--test", "facade", "loops::"];
 const NARROW_SUMS: &[&str] = &["-p", "broadloom", "--test", "facade", "narrow_sums::of_u8"];
 const RANKS: &[&str] = &["-p", "broadloom", "--test", "facade", "contractions::ranks_of_many_rows"];
@@ -429,7 +431,7 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "an index out of range is not reported",
         file: "crates/broadloom-jit/src/generate/scatter.rs",
-        place: "⟦self.report(bad, value, place, index, extent)⟧",
+        place: "⟦self.report(is_bad, value, place, index, extent)⟧",
         new: "()",
         test: REPORTED_INDICES,
     },
@@ -448,18 +450,53 @@ pub const FAULTS: &[Fault] = &[
         test: GROUPS,
     },
     Fault {
-        what: "negative indices are not counted from the end",
-        file: "crates/broadloom-jit/src/generate/address.rs",
-        place: "⟦self.ins().icmp_imm_s(IntCC::SignedLessThan, index, 0)⟧",
-        new: "self.ins().icmp_imm_s(IntCC::SignedLessThan, index, i64::MIN)",
+        what: "negative indices, and positions of a change, are not counted from the end",
+        file: "crates/broadloom-jit/src/generate/scatter.rs",
+        place: "⟦self.emit.select(&is_negative, &from_end, index)⟧",
+        new: "self.emit.select(&is_negative, index, index)",
+        test: POSITIONS,
+    },
+    Fault {
+        what: "an index that may be the size counts as one below it",
+        file: "crates/broadloom-loops/src/index.rs",
+        place: "is_natural && ⟦size.sub(&Dim::ONE)⟧.is_ok_and(",
+        new: "size.sub(&Dim::ZERO)",
+        test: LOOKUPS,
+    },
+    Fault {
+        what: "a sum that wraps counts as an index",
+        file: "crates/broadloom-loops/src/interval.rs",
+        place: "(Op::Add, [[a, b], [c, d]]) => Some([⟦a.checked_add(*c)?⟧, b.checked_add(*d)?]),",
+        new: "(*c).max(0)",
+        test: LOOKUPS,
+    },
+    Fault {
+        what: "words are gathered as if they were twice as long",
+        file: "crates/broadloom-jit/src/wide/select/lanes.rs",
+        place: "let scale = ⟦if long { 8 } else { 4 }⟧;",
+        new: "8",
+        test: LOOKUPS,
+    },
+    Fault {
+        what: "a comparison with a number beyond an interval is always true",
+        file: "crates/broadloom-loops/src/flat/integers.rs",
+        place: "Op::Equal if are_apart || are_equal => ⟦are_equal⟧,",
+        new: "true",
+        test: LOOKUPS,
+    },
+    Fault {
+        what: "a statement stands before what it reads",
+        file: "crates/broadloom-loops/src/place/order.rs",
+        place: "if ⟦waits[*user] == 0⟧ && !is_store(*user)",
+        new: "waits[*user] <= 1",
         test: KERNELS,
     },
     Fault {
-        what: "negative positions of a change are not counted from the end",
-        file: "crates/broadloom-jit/src/generate/scatter.rs",
-        place: "⟦self.emit.select(&is_negative, &from_end, given)⟧",
-        new: "self.emit.select(&is_negative, given, given)",
-        test: POSITIONS,
+        what: "streaming stores are not aligned",
+        file: "crates/broadloom-jit/src/generate/passes.rs",
+        place: "let aligned = ⟦self.ins().iadd(start, steps)⟧;",
+        new: "start",
+        test: STREAMED,
     },
     Fault {
         what: "threads share the rows that replace others",

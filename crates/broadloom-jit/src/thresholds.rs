@@ -20,10 +20,10 @@ pub(crate) const WORTH_A_LOOP: usize = 3;
 /// several need more registers than there are.
 pub(crate) const INTERLEAVED: usize = 2;
 
-/// The most statements, casts aside, times the registers of each value, of a loop that computes more lanes than its kernel says: its
-/// code is as many times as long. 50 steps of `z * z + c` with a count, 554 statements that wait for each other, took 0.47 of the
-/// time with four registers, and 1.8 times as long to compile, 8 ms more (Intel Xeon with AVX-512, 2026-11-30).
-pub(crate) const MAX_WIDE_STATEMENTS: usize = 2560;
+/// The most statements, casts aside, of a loop that computes more lanes than its kernel says: its code is as many times as long.
+/// 50 steps of `z * z + c` with a count, 554 statements that wait for each other, took 0.47 of the time with four registers of each
+/// value, and 8 ms more to compile (Intel Xeon with AVX-512, 2026-11-30).
+pub(crate) const MAX_WIDE_STATEMENTS: usize = 640;
 
 /// The shortest loop of which a first part is as long as aligns the vectors of the rest.
 pub(crate) const MIN_ALIGNED: i64 = 4096;

@@ -177,18 +177,19 @@ impl<'k> Values<'k> {
 
     fn is_below(&self, id: ValueId, size: &Dim, known: Known<'_>, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return false };
-        if let Form::Sum([x, y]) = self.form(id) {
-            // An index plus what is left of the size does not overflow.
-            return [(x, y), (y, x)].into_iter().any(|(x, more)| match self.interval(more) {
-                Some([more, same]) if more == same && more >= 0 => {
-                    let rest = size.sub(&Dim::constant(more));
-                    rest.is_ok_and(|rest| self.is_below(x, &rest, known, depth))
-                }
-                _ => false,
-            });
-        }
         let is_natural = self.interval(id).is_some_and(|[least, _]| least >= 0);
-        is_natural && size.sub(&Dim::ONE).is_ok_and(|most| self.is_at_most(id, &most, known, depth))
+        if is_natural && size.sub(&Dim::ONE).is_ok_and(|most| self.is_at_most(id, &most, known, depth)) {
+            return true;
+        }
+        let Form::Sum([x, y]) = self.form(id) else { return false };
+        // An index plus what is left of the size does not overflow.
+        [(x, y), (y, x)].into_iter().any(|(x, more)| match self.interval(more) {
+            Some([more, same]) if more == same && more >= 0 => {
+                let rest = size.sub(&Dim::constant(more));
+                rest.is_ok_and(|rest| self.is_below(x, &rest, known, depth))
+            }
+            _ => false,
+        })
     }
 
     fn is_at_most(&self, id: ValueId, most: &Dim, known: Known<'_>, depth: usize) -> bool {

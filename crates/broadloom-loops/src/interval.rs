@@ -36,7 +36,58 @@ pub(crate) fn of_op(op: Op, args: &[Interval]) -> Option<Interval> {
         (Op::Maximum, [[a, b], [c, d]]) => Some([*a.max(c), *b.max(d)]),
         (Op::Clip, [x, low, high]) => of_op(Op::Minimum, &[of_op(Op::Maximum, &[*x, *low])?, *high]),
         (Op::Remainder, [_, [a, b]]) if *a > 0 => Some([0, b - 1]),
+        // The bits of a number that is not negative are all that is left.
         (Op::BitwiseAnd, [[a, b], [c, d]]) if *a >= 0 && *c >= 0 => Some([0, *b.min(d)]),
+        (Op::BitwiseAnd, [[a, most], _] | [_, [a, most]]) if *a >= 0 => Some([0, *most]),
+        (Op::BitwiseRightShift, [[a, b], [c, d]]) if c == d && (0..64).contains(c) => Some([a >> c, b >> c]),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_lie_in_their_intervals() {
+        let ends = -4..=5_i64;
+        let intervals: Vec<Interval> =
+            ends.clone().flat_map(|low| (low..=5).map(move |high| [low, high])).collect();
+        let ops = [
+            Op::Positive,
+            Op::Add,
+            Op::Subtract,
+            Op::Minimum,
+            Op::Maximum,
+            Op::Clip,
+            Op::Remainder,
+            Op::BitwiseAnd,
+            Op::BitwiseRightShift,
+        ];
+        for op in ops {
+            // All of the first operand, and a few of the others.
+            for first in &intervals {
+                for others in intervals.iter().step_by(7) {
+                    let args: Vec<Interval> =
+                        [*first, *others, [-1, 3]].into_iter().take(op.arity()).collect();
+                    let Some([least, most]) = of_op(op, &args) else { continue };
+                    let mut tuples: Vec<Vec<i64>> = vec![Vec::new()];
+                    for [low, high] in &args {
+                        let with = |tuple: &Vec<i64>, value| tuple.iter().copied().chain([value]).collect();
+                        tuples = tuples
+                            .iter()
+                            .flat_map(|tuple| (*low..=*high).map(move |value| with(tuple, value)))
+                            .collect();
+                    }
+                    for tuple in tuples {
+                        let operands: Vec<Scalar> = tuple.iter().map(|value| Scalar::I64(*value)).collect();
+                        let Some(Scalar::I64(result)) = op.evaluate(true, &operands) else {
+                            panic!("{op} of {tuple:?}")
+                        };
+                        assert!((least..=most).contains(&result), "{op} of {tuple:?} is {result}: {args:?}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -217,19 +217,14 @@ impl Generator<'_, '_, '_> {
             matches!(stmt, Stmt::Let(id) if matches!(def(id), Def::Cast(_)))
         };
         let count = statements(body).filter(|stmt| !is_cast(stmt)).count();
-        if lanes == 1 || !body.iter().all(is_plain) {
+        if lanes == 1 || count > MAX_WIDE_STATEMENTS || !body.iter().all(is_plain) {
             return lanes;
         }
         let host = self.emit.host;
         let reduces = body.iter().any(|stmt| matches!(stmt, Stmt::Reduce(_)));
         let is_worth = reduces || self.computes_functions(body) || self.is_contiguous(axis, body);
         let bytes = self.most_alive(body) + live_with;
-        let widest = self.widest(body);
-        let fits = |lanes: &usize| {
-            let registers = (lanes * widest).div_ceil(host.vector_bytes);
-            count * registers <= MAX_WIDE_STATEMENTS
-                && lanes * bytes <= host.vector_registers() * host.vector_bytes
-        };
+        let fits = |lanes: &usize| lanes * bytes <= host.vector_registers() * host.vector_bytes;
         let wider = std::iter::successors(Some(2 * lanes), |lanes| Some(2 * lanes));
         let most = match is_worth {
             true => lanes * host.vector_bytes / VECTOR_BYTES,
@@ -280,20 +275,14 @@ impl Generator<'_, '_, '_> {
         sizes.len() <= 1 && accesses.all(is_neighbour)
     }
 
-    /// Returns the most bytes of a number that the statements of a step compute; floats of 16 bits are computed in 32.
-    fn widest(&self, body: &[Stmt]) -> usize {
-        let dtypes = computed(body).map(|value| self.kernel.values[value.index()].dtype);
-        let numbers = dtypes.filter(|dtype| *dtype != DType::Bool);
-        numbers.map(|dtype| dtype.arithmetic().size()).max().unwrap_or(1)
-    }
-
     /// Returns the most bytes of the values that the statements of a step compute and that are alive at once, per lane. Those of a
     /// reduction are alive beside its accumulators and all that its steps read.
     fn most_alive(&self, body: &[Stmt]) -> usize {
         let computed: BTreeSet<ValueId> = computed(body).collect();
         let dtype = |value: ValueId| self.kernel.values[value.index()].dtype;
-        // Truth values are as wide as what is compared.
-        let widest = self.widest(body);
+        let numbers = computed.iter().map(|value| dtype(*value)).filter(|dtype| *dtype != DType::Bool);
+        // Truth values are as wide as what is compared, and floats of 16 bits are computed in 32.
+        let widest = numbers.map(|dtype| dtype.arithmetic().size()).max().unwrap_or(1);
         let size = |value: ValueId| match dtype(value) {
             DType::Bool => widest,
             dtype => dtype.arithmetic().size(),

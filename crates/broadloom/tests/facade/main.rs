@@ -14,6 +14,7 @@ mod in_place;
 mod language;
 mod large_graphs;
 mod limits;
+mod lookups;
 mod loops;
 #[cfg(feature = "ndarray")]
 mod ndarrays;

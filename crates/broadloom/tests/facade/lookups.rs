@@ -1,0 +1,193 @@
+//! Elements at indices that are computed: which of them are checked, and what is read without a check.
+
+use broadloom::prelude::*;
+use broadloom::{CallError, RunError};
+
+/// Numbers of elements around those of vectors.
+const COUNTS: [usize; 8] = [0, 1, 3, 8, 17, 64, 65, 1000];
+
+/// Some integers, also outside of every table.
+fn integers(count: usize) -> Vec<i64> {
+    (0..count as i64).map(|at| (at * 7919) % 1013 - 400).collect()
+}
+
+type Index = fn(Tensor) -> Tensor;
+
+/// An index by an expression, the same by hand, and whether it is below 100 and not negative, whatever it is computed from.
+const INDICES: &[(&str, Index, fn(i64) -> i64, bool)] = &[
+    ("clip to 0 .. 99", |x| x.clip(0, 99), |x| x.clamp(0, 99), true),
+    ("clip to 0 .. 100", |x| x.clip(0, 100), |x| x.clamp(0, 100), false),
+    ("clip to -1 .. 99", |x| x.clip(-1, 99), |x| x.clamp(-1, 99), false),
+    ("one more than clip to 0 .. 98", |x| x.clip(0, 98) + 1, |x| x.clamp(0, 98) + 1, true),
+    ("one more than clip to -1 .. 98", |x| x.clip(-1, 98) + 1, |x| x.clamp(-1, 98) + 1, true),
+    ("one more than clip to 0 .. 99", |x| x.clip(0, 99) + 1, |x| x.clamp(0, 99) + 1, false),
+    ("one less than clip to 1 .. 100", |x| x.clip(1, 100) - 1, |x| x.clamp(1, 100) - 1, true),
+    ("a bit field", |x| x & 63, |x| x & 63, true),
+    ("a larger bit field", |x| x & 127, |x| x & 127, false),
+    ("a remainder", |x| x % 100, |x| x.rem_euclid(100), true),
+    ("a greater remainder", |x| x % 101, |x| x.rem_euclid(101), false),
+    ("the least and the greatest", |x| x.minimum(99).maximum(0), |x| x.min(99).max(0), true),
+    ("the least only", |x| x.minimum(99), |x| x.min(99), false),
+    ("one of two", |x| select(x.gt(0), x.clip(0, 9), 99), |x| if x > 0 { x.clamp(0, 9) } else { 99 }, true),
+    ("one of two that may not", |x| select(x.gt(0), x, 99), |x| if x > 0 { x } else { 99 }, false),
+    ("of 8 bits", |x| x.cast::<u8>() >> 2, |x| i64::from(x as u8 >> 2), true),
+    ("a truth value", |x| x.gt(0).cast::<i64>() + 98, |x| 98 + i64::from(x > 0), true),
+    // 2^31 wraps in 32 bits.
+    (
+        "a sum that wraps",
+        |x| (x.cast::<i32>().clip(0, 99) + i32::MAX).cast::<i64>() & 99,
+        |x| i64::from((x as i32).clamp(0, 99).wrapping_add(i32::MAX)) & 99,
+        true,
+    ),
+    (
+        "a sum that wraps and is not cut",
+        |x| (x.cast::<i32>().clip(1, 99) + i32::MAX).minimum(99).cast::<i64>(),
+        |x| i64::from((x as i32).clamp(1, 99).wrapping_add(i32::MAX).min(99)),
+        false,
+    ),
+];
+
+#[test]
+fn indices_are_checked_unless_none_can_be_out_of_range() {
+    let table: Vec<f32> = (0..100).map(|at| at as f32 * 0.5).collect();
+    for (name, index, by_hand, is_within) in INDICES {
+        let g = Graph::new();
+        let x = g.input::<i64>("x", shape![g.symbol("n")]);
+        let t = g.input::<f32>("t", shape![100]);
+        let read = t.take(index(x).cast::<i64>(), 0);
+        let counted = index(x).cast::<i64>().segment_count(100);
+        let [read, counted] = [read, counted].map(|result| result.compile().expect("it compiles"));
+        let loops = counted.explain().to_string();
+        assert_eq!(!loops.contains("check "), *is_within, "{name}\n{loops}");
+        for count in COUNTS {
+            let x = integers(count);
+            let expected: Vec<i64> = x.iter().map(|x| by_hand(*x)).collect();
+            let arrays = inputs! { "x" => ArrayView::new(&x, &[count]).unwrap(), "t" => ArrayView::new(&table, &[100]).unwrap() };
+            let wrong = expected.iter().position(|index| !(-100..100).contains(index));
+            match (read.run(arrays), wrong) {
+                (Ok(found), None) => {
+                    let found: Vec<f32> = found.try_into().unwrap();
+                    let element = |index: &i64| table[index.rem_euclid(100) as usize];
+                    assert_eq!(found, expected.iter().map(element).collect::<Vec<_>>(), "{name}, {count}");
+                }
+                (Err(CallError::Run(RunError::IndexOutOfRange { index, size: 100, .. })), Some(place)) => {
+                    assert_eq!(index, expected[place], "{name}, {count}");
+                }
+                (found, _) => panic!("{name}, {count}: {found:?}, {wrong:?}"),
+            }
+            let arrays = inputs! { "x" => ArrayView::new(&x, &[count]).unwrap() };
+            let wrong = expected.iter().any(|index| !(0..100).contains(index));
+            match counted.run(arrays) {
+                Ok(found) if !wrong => {
+                    let mut counts = vec![0_i64; 100];
+                    expected.iter().for_each(|index| counts[*index as usize] += 1);
+                    assert_eq!(Vec::<i64>::try_from(found).unwrap(), counts, "{name}, {count}");
+                }
+                Err(CallError::Run(_)) if wrong => {}
+                found => panic!("{name}, {count}: {found:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn tables_of_every_dtype_and_layout_are_read_at_indices() {
+    fn check<T: Element + PartialEq + std::fmt::Debug>(of: fn(i64) -> T) {
+        let elements: Vec<T> = (0..120).map(of).collect();
+        let g = Graph::new();
+        let [n, k] = g.symbols(["n", "k"]);
+        let (x, t) = (g.input::<i64>("x", shape![n]), g.input::<T>("t", shape![k]));
+        let read = t.take(x, 0).compile().unwrap();
+        for (start, step, size) in [(0, 1, 120_i64), (119, -1, 120), (1, 3, 39), (118, -7, 16), (5, 0, 9)] {
+            let layout = [(size as usize, step as isize)];
+            let (sizes, strides): (Vec<usize>, Vec<isize>) = layout.into_iter().unzip();
+            let view = ArrayView::strided(&elements, start as usize, &sizes, &strides).unwrap();
+            for count in COUNTS {
+                let x: Vec<i64> = integers(count).iter().map(|x| x.rem_euclid(2 * size) - size).collect();
+                let arrays = inputs! { "x" => ArrayView::new(&x, &[count]).unwrap(), "t" => view.clone() };
+                let found: Vec<T> = read.run(arrays).unwrap().try_into().unwrap();
+                let element = |x: &i64| of(start + step * x.rem_euclid(size));
+                let expected: Vec<T> = x.iter().map(element).collect();
+                assert_eq!(found, expected, "{}, {count} of {size} from {start} by {step}", T::DTYPE);
+            }
+        }
+    }
+    check(|at| at as f32 * 0.25);
+    check(|at| at as f64 - 7.5);
+    check(|at| at * 1_000_000_007);
+    check(|at| (at * 35_791_394) as i32);
+    check(|at| at as u16 * 500);
+    check(|at| at as u8);
+    check(|at| at % 3 == 0);
+}
+
+#[test]
+fn columns_at_computed_indices_and_tables_without_elements() {
+    let g = Graph::new();
+    let [n, k] = g.symbols(["n", "k"]);
+    let (x, t) = (g.input::<i64>("x", shape![n]), g.input::<f64>("t", shape![5, k]));
+    let kernel = t.take(x, 1).compile().unwrap();
+    for count in COUNTS {
+        for size in [1_usize, 2, 19] {
+            let table: Vec<f64> = (0..5 * size).map(|at| at as f64).collect();
+            let x: Vec<i64> = integers(count).iter().map(|x| x.rem_euclid(size as i64)).collect();
+            let arrays = inputs! {
+                "x" => ArrayView::new(&x, &[count]).unwrap(), "t" => ArrayView::new(&table, &[5, size]).unwrap()
+            };
+            let found: Vec<f64> = kernel.run(arrays).unwrap().try_into().unwrap();
+            let expected = (0..5).flat_map(|row| x.iter().map(move |x| (row * size as i64 + x) as f64));
+            assert_eq!(found, expected.collect::<Vec<_>>());
+        }
+        let x = integers(count);
+        let empty: [f64; 0] = [];
+        let arrays = inputs! { "x" => ArrayView::new(&x, &[count]).unwrap(), "t" => ArrayView::new(&empty, &[5, 0]).unwrap() };
+        assert_eq!(kernel.run(arrays).is_ok(), count == 0, "{count}");
+    }
+}
+
+/// Bounds of equal bins, as the documentation states them.
+fn bounds(bins: usize, low: f64, high: f64) -> Vec<f32> {
+    let step = ((high as f32) - (low as f32)) / bins as f32;
+    let mut bounds: Vec<f32> = (0..bins).map(|at| at as f32 * step + low as f32).collect();
+    bounds.push(high as f32);
+    bounds
+}
+
+#[test]
+fn bins_are_those_between_whose_bounds_numbers_lie() {
+    for (bins, low, high) in
+        [(1, 0.0, 1.0), (3, -1.0, 1.0), (7, 0.1, 0.7), (256, -4.0, 4.0), (1000, 0.0, 0.3)]
+    {
+        let g = Graph::new();
+        let x = g.input::<f32>("x", shape![g.symbol("n")]);
+        let (counts, edges) = x.histogram(bins, low, high);
+        let [counts, edges] = [counts, edges].map(|result| result.compile().unwrap());
+        let bounds = bounds(bins as usize, low, high);
+        // The bounds themselves, and the numbers beside them.
+        let mut x: Vec<f32> =
+            vec![f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, 0.0, -0.0, 1e-40];
+        for bound in &bounds {
+            x.extend([
+                bound.next_down(),
+                *bound,
+                bound.next_up(),
+                bound + 0.37 * (high - low) as f32 / bins as f32,
+            ]);
+        }
+        let view = ArrayView::new(&x, &[x.len()]).unwrap();
+        let found: Vec<f32> = edges.run(inputs! {}).unwrap().try_into().unwrap();
+        assert_eq!(found, bounds, "{bins} bins");
+        let found: Vec<i64> = counts.run([view]).unwrap().try_into().unwrap();
+        let mut expected = vec![0_i64; bins as usize];
+        for x in x.iter().filter(|x| **x >= bounds[0] && **x <= bounds[bins as usize]) {
+            let after = bounds.iter().filter(|bound| *bound <= x).count();
+            expected[(after - 1).min(bins as usize - 1)] += 1;
+        }
+        assert_eq!(found, expected, "{bins} bins");
+        assert_eq!(
+            counts.explain().materialized_bytes().as_constant(),
+            None,
+            "only tables of counts are stored"
+        );
+    }
+}
