@@ -149,8 +149,12 @@ impl<'k> Values<'k> {
         };
         match def {
             Def::Constant(value) => of_constant(*value),
-            Def::Index(axis) => Some(below(self.kernel.axes[axis.index()].extent)),
+            Def::Index(axis) => {
+                let entry = &self.kernel.axes[axis.index()];
+                entry.is_whole().then(|| below(entry.extent))
+            }
             Def::Checked { size, .. } => Some(below(*size)),
+            Def::Op { op, .. } if op.is_comparison() => Some([0, 1]),
             Def::Op { op, args, .. } => {
                 let args: Option<Vec<Interval>> = args.iter().map(of).collect();
                 of_op(*op, &args?)
@@ -219,7 +223,9 @@ impl<'k> Values<'k> {
         let last = |size: Extent| self.kernel.size(size).sub(&Dim::ONE).map_or(Form::Other, Form::UpTo);
         match def {
             Def::Param(param) => Form::Size(self.kernel.params[param.index()].clone()),
-            Def::Index(axis) => last(self.kernel.axes[axis.index()].extent),
+            Def::Index(axis) if self.kernel.axes[axis.index()].is_whole() => {
+                last(self.kernel.axes[axis.index()].extent)
+            }
             Def::Checked { size, .. } => last(*size),
             Def::Op { op, args, .. } => Form::of_op(*op, args.clone()),
             Def::Select([_, on_true, on_false]) => Form::Any(smallvec![*on_true, *on_false]),
@@ -228,9 +234,12 @@ impl<'k> Values<'k> {
                 Some(Held::Values(values)) => Form::Any(values.iter().copied().collect()),
                 Some(Held::Anything) | None => Form::Other,
             },
-            Def::Constant(_) | Def::Load { .. } | Def::Take { .. } | Def::Cast(_) | Def::Reduced => {
-                Form::Other
-            }
+            Def::Index(_)
+            | Def::Constant(_)
+            | Def::Load { .. }
+            | Def::Take { .. }
+            | Def::Cast(_)
+            | Def::Reduced => Form::Other,
         }
     }
 }

@@ -14,10 +14,10 @@ pub(crate) fn of_constant(value: Scalar) -> Option<Interval> {
     }
 }
 
-/// The interval of a dtype of integers that `i64` holds, or of truth values as numbers.
+/// The interval of a dtype of integers that `i64` holds, or of truth values as numbers: a byte of which nothing is known.
 pub(crate) fn of_dtype(dtype: DType) -> Option<Interval> {
     match (dtype.class(), dtype.is_signed_integer()) {
-        (Class::Bool, _) => Some([0, 1]),
+        (Class::Bool, _) => Some([0, 255]),
         (Class::Int, true) => {
             Some([i64::MIN >> (64 - 8 * dtype.size()), i64::MAX >> (64 - 8 * dtype.size())])
         }
@@ -28,7 +28,9 @@ pub(crate) fn of_dtype(dtype: DType) -> Option<Interval> {
 
 /// The interval of the results of an op, before they wrap; `None` if nothing is known of it.
 pub(crate) fn of_op(op: Op, args: &[Interval]) -> Option<Interval> {
+    let are_truths = || args.iter().all(|[least, most]| *least >= 0 && *most <= 1);
     match (op, args) {
+        (Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor | Op::LogicalNot, _) if are_truths() => Some([0, 1]),
         (Op::Positive, [x]) => Some(*x),
         (Op::Add, [[a, b], [c, d]]) => Some([a.checked_add(*c)?, b.checked_add(*d)?]),
         (Op::Subtract, [[a, b], [c, d]]) => Some([a.checked_sub(*d)?, b.checked_sub(*c)?]),

@@ -37,6 +37,7 @@ impl Flat {
             Kind::Iota => {
                 Some([0, shape[0].as_constant().map_or(i64::MAX, |size| size.saturating_sub(1).max(0))])
             }
+            Kind::Op { op, .. } if op.is_comparison() => Some([0, 1]),
             Kind::Op { op, args } => {
                 let args: Option<SmallVec<[Interval; 3]>> = args.iter().map(|arg| of(*arg)).collect();
                 args.and_then(|args| of_op(*op, &args))
@@ -97,7 +98,9 @@ impl Flat {
                 Kind::Select(_) | Kind::Cast(_) => cost::SELECT,
                 _ => return None,
             };
-            if cost > MAX_COMPUTED_ELEMENT || self.stored.contains(id) {
+            // Along an axis of a literal 1, the index is another one.
+            let is_alike = node.shape == self.node(table).shape;
+            if cost > MAX_COMPUTED_ELEMENT || self.stored.contains(id) || !is_alike {
                 return None;
             }
             for operand in node.kind.operands() {

@@ -191,3 +191,53 @@ fn bins_are_those_between_whose_bounds_numbers_lie() {
         );
     }
 }
+
+#[test]
+fn tables_that_are_computed_are_those_that_are_stored() {
+    type Table = fn(&Graph, Tensor) -> Tensor;
+    let tables: [(Table, fn(f64, f64) -> f64); 7] = [
+        (|g, _| g.iota(100).cast::<f64>() * 3 + 1, |at, _| at * 3.0 + 1.0),
+        (|g, _| (g.iota(100) + g.iota(1)).cast::<f64>(), |at, _| at),
+        (|g, s| g.iota(100).cast::<f64>() * s - 0.5, |at, s| at * s - 0.5),
+        (
+            |g, _| select(g.iota(100).ge(50), g.iota(100) - 100, g.iota(100)).cast::<f64>(),
+            |at, _| {
+                if at >= 50.0 { at - 100.0 } else { at }
+            },
+        ),
+        (|g, _| select(g.iota(100).eq(100), g.iota(100) * 0, g.iota(100)).cast::<f64>(), |at, _| at),
+        (|g, _| (g.iota(100) - 50).cast::<i8>().cast::<f64>(), |at, _| at - 50.0),
+        (
+            |g, _| (g.iota(100) + i64::from(i32::MAX)).cast::<i32>().cast::<f64>(),
+            |at, _| f64::from((at as i64 + i64::from(i32::MAX)) as i32),
+        ),
+    ];
+    for (number, (table, by_hand)) in tables.into_iter().enumerate() {
+        let g = Graph::new();
+        let (x, s) = (g.input::<i64>("x", shape![g.symbol("n")]), g.input::<f64>("s", shape![]));
+        let free = table(&g, s).take(x, 0).compile().unwrap();
+        let cut = table(&g, s).take(x.clip(0, 99), 0).compile().unwrap();
+        for count in COUNTS {
+            let x: Vec<i64> = integers(count).iter().map(|x| x.rem_euclid(200) - 100).collect();
+            let mut wrong = x.clone();
+            if let Some(third) = wrong.get_mut(2) {
+                *third = 100;
+            }
+            let arrays = |x| inputs! { "x" => ArrayView::new(x, &[count]).unwrap(), "s" => 0.3_f64 };
+            let found: Vec<f64> = free.run(arrays(&x[..])).unwrap().try_into().unwrap();
+            let expected: Vec<f64> = x.iter().map(|x| by_hand(x.rem_euclid(100) as f64, 0.3)).collect();
+            assert_eq!(found, expected, "table {number}, {count}");
+            let found: Vec<f64> = cut.run(arrays(&x[..])).unwrap().try_into().unwrap();
+            let expected: Vec<f64> = x.iter().map(|x| by_hand((*x).max(0) as f64, 0.3)).collect();
+            assert_eq!(found, expected, "table {number}, {count}");
+            if count > 2 {
+                let error = free.run(arrays(&wrong[..])).unwrap_err();
+                let is_found = matches!(
+                    &error,
+                    CallError::Run(RunError::IndexOutOfRange { index: 100, size: 100, position, .. }) if **position == [2]
+                );
+                assert!(is_found, "{error}");
+            }
+        }
+    }
+}
