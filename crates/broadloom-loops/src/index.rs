@@ -1,21 +1,21 @@
 //! Indices that are certainly within their tables: what reads or writes there checks none of them.
 
 use crate::band::Known;
-use crate::interval::{Interval, of_constant, of_dtype, of_op};
+use crate::interval::{Interval, of_constant, of_dtype, of_op, union};
 use crate::kernel::*;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// The most steps from a value to those from which it is known that it is an index.
-const MAX_DEPTH: usize = 16;
+const MAX_DEPTH: usize = 12;
 
 /// How an integer is made of others.
 enum Form {
-    Size(Dim),
-    /// Not more than the size, nor less than zero.
+    /// Not more than a size.
     UpTo(Dim),
     /// The least of some.
     Least(SmallVec<[ValueId; 3]>),
@@ -30,7 +30,7 @@ impl Form {
     fn of_op(op: Op, args: SmallVec<[ValueId; 3]>) -> Form {
         match (op, args.len()) {
             (Op::Minimum, _) => Form::Least(args),
-            (Op::Maximum | Op::Positive, _) => Form::Any(args),
+            (Op::Maximum, _) => Form::Any(args),
             (Op::Clip, 3) => Form::Least(args.into_iter().skip(2).collect()),
             (Op::Add, 2) => {
                 let mut args = args.into_iter();
@@ -61,13 +61,8 @@ pub(crate) fn remove_checks(schedule: &mut Schedule) {
         }
         for id in proven {
             let def = &mut schedule.kernels[index].values[id].def;
-            match def {
-                Def::Take { position, .. } => *position = None,
-                // It is the index itself.
-                Def::Checked { index, .. } => {
-                    *def = Def::Op { op: Op::Positive, args: smallvec![*index], position: None };
-                }
-                _ => {}
+            if let Def::Take { position, .. } | Def::Checked { position, .. } = def {
+                *position = None;
             }
         }
     }
@@ -110,14 +105,14 @@ impl<'k> Values<'k> {
             let entry = &self.kernel.values[id.index()];
             if is_ready {
                 let all = of_dtype(entry.dtype);
-                let found = self.from_operands(&entry.def);
+                let found = self.interval_of(&entry.def);
                 let fits = |[least, most]: &Interval| {
                     all.is_some_and(|[first, last]| first <= *least && *most <= last)
                 };
                 self.known.insert(id, found.filter(fits).or(all));
-            } else if !self.known.contains_key(&id) {
+            } else if let Entry::Vacant(place) = self.known.entry(id) {
                 // A value that its own row is computed from may be anything.
-                self.known.insert(id, of_dtype(entry.dtype));
+                place.insert(of_dtype(entry.dtype));
                 stack.push((id, true));
                 stack.extend(self.operands(&entry.def).into_iter().map(|operand| (operand, false)));
             }
@@ -134,15 +129,9 @@ impl<'k> Values<'k> {
         }
     }
 
-    fn from_operands(&self, def: &Def) -> Option<Interval> {
+    /// Returns the interval of a definition, from those of its operands.
+    fn interval_of(&self, def: &Def) -> Option<Interval> {
         let of = |value: &ValueId| self.known.get(value).copied().flatten();
-        let union = |values: &[ValueId]| {
-            let mut intervals = values.iter().map(of);
-            let first = intervals.next()??;
-            intervals.try_fold(first, |[least, most], next| {
-                next.map(|[low, high]| [least.min(low), most.max(high)])
-            })
-        };
         let below = |size: Extent| match size {
             Extent::Constant(size) => [0, size.saturating_sub(1).max(0)],
             Extent::Param(_) => [0, i64::MAX],
@@ -159,10 +148,10 @@ impl<'k> Values<'k> {
                 let args: Option<Vec<Interval>> = args.iter().map(of).collect();
                 of_op(*op, &args?)
             }
-            Def::Select([_, on_true, on_false]) => union(&[*on_true, *on_false]),
+            Def::Select([_, on_true, on_false]) => union([on_true, on_false].map(of)),
             Def::Cast(operand) => of(operand),
             Def::Row(row, _) => match self.rows.get(row)? {
-                Held::Values(values) => union(values),
+                Held::Values(values) => union(values.iter().map(of)),
                 Held::Anything => None,
             },
             Def::Search { size, .. } => match size {
@@ -204,7 +193,7 @@ impl<'k> Values<'k> {
             return true;
         }
         match self.form(id) {
-            Form::Size(size) | Form::UpTo(size) => holds(&size),
+            Form::UpTo(size) => holds(&size),
             Form::Least(ids) => ids.iter().any(of),
             Form::Any(ids) => ids.iter().all(of),
             Form::Sum(_) | Form::Other => false,
@@ -222,7 +211,7 @@ impl<'k> Values<'k> {
         }
         let last = |size: Extent| self.kernel.size(size).sub(&Dim::ONE).map_or(Form::Other, Form::UpTo);
         match def {
-            Def::Param(param) => Form::Size(self.kernel.params[param.index()].clone()),
+            Def::Param(param) => Form::UpTo(self.kernel.params[param.index()].clone()),
             Def::Index(axis) if self.kernel.axes[axis.index()].is_whole() => {
                 last(self.kernel.axes[axis.index()].extent)
             }

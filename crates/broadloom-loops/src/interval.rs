@@ -26,6 +26,13 @@ pub(crate) fn of_dtype(dtype: DType) -> Option<Interval> {
     }
 }
 
+/// The interval of everything that lies in one of some.
+pub(crate) fn union(intervals: impl IntoIterator<Item = Option<Interval>>) -> Option<Interval> {
+    let mut intervals = intervals.into_iter();
+    let first = intervals.next()??;
+    intervals.try_fold(first, |[least, most], next| next.map(|[low, high]| [least.min(low), most.max(high)]))
+}
+
 /// The interval of the results of an op, before they wrap; `None` if nothing is known of it.
 pub(crate) fn of_op(op: Op, args: &[Interval]) -> Option<Interval> {
     let are_truths = || args.iter().all(|[least, most]| *least >= 0 && *most <= 1);

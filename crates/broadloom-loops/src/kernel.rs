@@ -541,7 +541,7 @@ pub enum Def {
         /// Whether the position is after equal elements instead of before them.
         right: bool,
     },
-    /// An index in `0..size`. Other indices are reported and become 0.
+    /// An index in `0..size`. Other indices are reported and become 0, unless there are none.
     Checked {
         /// The index (i64).
         index: ValueId,
@@ -549,8 +549,8 @@ pub enum Def {
         size: Extent,
         /// Whether negative indices count from the end.
         wraps: bool,
-        /// The row-major position of the index, for the report.
-        position: AccessId,
+        /// The row-major position of the index, for the report; `None` if no index is out of range or negative.
+        position: Option<AccessId>,
     },
     /// Defined by a [`Reduce`] or read back from the result row of a [`Stream`], a [`Best`] or a [`BestRows`].
     Reduced,

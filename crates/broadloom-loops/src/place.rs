@@ -81,7 +81,7 @@ pub(crate) struct Placement<'n, 'a> {
     pub stored_calls: HashMap<ValueId, usize>,
     /// The functions that are computed in the loops that read them.
     inlined: HashSet<ValueId>,
-    /// Values that what reads them follows in another loop over the strip.
+    /// Values whose readers are in a later loop over the strip.
     apart: HashSet<ValueId>,
     /// The loops that call all of their functions, because their code would be very long otherwise.
     calling: HashSet<AxisId>,
@@ -383,7 +383,7 @@ impl<'n, 'a> Placement<'n, 'a> {
             || self.nest.scans.contains_key(&value) && self.position(value) == self.nest.scanned
     }
 
-    /// Returns whether what reads a value follows in another loop over the strip.
+    /// Returns whether the readers of a value are in a later loop over the strip.
     pub fn ends_stage(&self, value: ValueId) -> bool {
         self.apart.contains(&value)
     }

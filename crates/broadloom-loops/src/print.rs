@@ -117,10 +117,16 @@ impl Printer<'_> {
             Def::Op { op, args, .. } => format!("{op} {}", list(args)),
             Def::Select(args) => format!("select {}", list(args)),
             Def::Cast(arg) => format!("cast {arg}"),
-            Def::Take { access, index, .. } => format!("take {} at {index}", self.access(*access, 0)),
+            Def::Take { access, index, position, .. } => {
+                let how = if position.is_none() { " unchecked" } else { "" };
+                format!("take{how} {} at {index}", self.access(*access, 0))
+            }
             Def::Search { access, value, size, right, .. } => {
                 let side = if *right { " right" } else { "" };
                 format!("search{side} {value} in {} of {}", self.access(*access, 0), self.extent(*size))
+            }
+            Def::Checked { index, size, position: None, .. } => {
+                format!("{index} is below {}", self.extent(*size))
             }
             Def::Checked { index, size, wraps, .. } => {
                 let wrapped = if *wraps { " from either end" } else { "" };

@@ -19,22 +19,31 @@ pub(crate) fn stream(schedule: &mut Schedule, streamed: &[bool]) {
     };
     for kernel in kernels {
         let accesses = &kernel.accesses;
-        let first = |stmt: &Stmt| {
+        let chosen = |stmt: &Stmt| {
             let Stmt::For { axis, lanes: 2.., body } = stmt else { return None };
-            let stores = body.iter().filter_map(|stmt| match stmt {
-                Stmt::Store { access, .. } => Some(*access),
-                _ => None,
-            });
-            let mut once =
-                stores.clone().filter(|access| stores.clone().filter(|other| other == access).count() == 1);
-            once.find(|access| {
+            let mut stores = stores_of(body);
+            stores.find(|access| {
                 let access = &accesses[access.index()];
                 access.is_unit(*axis) && access.buffer.is_some_and(is_streamed)
             })
         };
-        let found: Vec<AccessId> = kernel.statements().filter_map(first).collect();
-        for access in found {
+        let found: Vec<AccessId> = kernel.statements().filter_map(chosen).collect();
+        // Every use of it is the only one of a loop that has chosen it.
+        let is_always = |id: &AccessId| {
+            let uses = |stmt: &Stmt| stmt.accesses(&kernel.values).iter().filter(|(of, _)| of == id).count();
+            kernel.statements().map(uses).sum::<usize>() == found.iter().filter(|of| *of == id).count()
+        };
+        let always: Vec<AccessId> = found.iter().copied().filter(is_always).collect();
+        for access in always {
             kernel.accesses[access.index()].streams = true;
         }
     }
+}
+
+/// Returns the accesses by which statements store themselves, in order.
+pub(crate) fn stores_of(body: &[Stmt]) -> impl Iterator<Item = AccessId> {
+    body.iter().filter_map(|stmt| match stmt {
+        Stmt::Store { access, .. } => Some(*access),
+        _ => None,
+    })
 }

@@ -54,8 +54,8 @@ pub(crate) const MIN_CALLED_STRIP: i64 = 64;
 /// The number of repetitions of a loop that are worth a copy of the array it gathers.
 pub(crate) const MIN_PACKED_REPETITIONS: i64 = 8;
 
-/// The most values alive at once for whose sake the statements of a loop are not put into another order: four registers of each
-/// are free in AVX-512.
+/// Statements of a loop stay in their order unless more values than these are alive at once: with up to eight, each has four of the
+/// 32 registers of AVX-512.
 pub(crate) const MIN_ALIVE_ORDERED: usize = 8;
 
 /// The fewest operations of a loop from which a search, or the index of what is combined with elements of a table, is computed in

@@ -56,7 +56,7 @@
 //!     temporary of its dtype and shape. At most one array starts as each temporary. This too is checked with examples of sizes.
 //! 18. The index of a `Scatter`, or of a `Take` that checks none, has been checked, or can be seen to be below the size.
 //! 19. An access that [streams](Access::streams) is of an output that no kernel reads. Only stores of a vector loop along whose
-//!     axis it is contiguous use it.
+//!     axis it is contiguous use it, and no other store of that loop streams.
 
 mod bands;
 mod best;
@@ -529,7 +529,7 @@ impl<'k> Scope<'k> {
                 self.source(*access)? == of && is_computed(of) && *dtype == DType::I64
             }
             Def::Checked { index, size, position, .. } => {
-                self.position(*position)?;
+                position.map_or(Ok(()), |position| self.position(position))?;
                 self.extent(*size)?;
                 *dtype == DType::I64 && self.read(*index)? == DType::I64
             }

@@ -202,12 +202,18 @@ impl Emitter<'_, '_> {
         Val::vector(dtype, indices.lanes, regs)
     }
 
-    /// Whether any lane of truth values is set.
+    /// Whether any lane of truth values is set. What is in unused lanes of a register does not count.
     pub(crate) fn any(&mut self, truth: &Val) -> ir::Value {
-        let mut regs = truth.regs.iter().copied();
-        let first = regs.next().expect("a value has a register");
-        let any = regs.fold(first, |any, reg| self.builder.ins().bor(any, reg));
-        if truth.lanes == 1 { any } else { self.builder.ins().vany_true(any) }
+        let is_full = (truth.lanes * usize::from(truth.width)).is_multiple_of(self.host.vector_bytes);
+        let parts: Regs = match truth.lanes > 1 && is_full {
+            true => truth.regs.clone(),
+            false => (0..truth.lanes).map(|lane| self.lane(truth, lane).regs[0]).collect(),
+        };
+        let mut any = parts[0];
+        for part in &parts[1..] {
+            any = self.builder.ins().bor(any, *part);
+        }
+        if truth.lanes > 1 && is_full { self.builder.ins().vany_true(any) } else { any }
     }
 
     fn load_unit(&mut self, address: ir::Value, offset: i64, dtype: DType, lanes: usize) -> Val {

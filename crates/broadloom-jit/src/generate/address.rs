@@ -126,8 +126,7 @@ impl Generator<'_, '_, '_> {
     pub(super) fn store(&mut self, access: AccessId, delta: i64, value: ValueId) {
         let size = self.kernel.accesses[access.index()].dtype.size();
         let (lanes, stride) = self.lane_stride(access).unwrap_or((1, LaneStride::Unit));
-        let streams = self.streams && self.kernel.accesses[access.index()].streams;
-        let stride = if streams { LaneStride::Streamed } else { stride };
+        let stride = if self.streams == Some(access) { LaneStride::Streamed } else { stride };
         let address = self.origin(access);
         let value = self.get(value);
         // All lanes would use the same element only in an array without elements.
@@ -247,7 +246,7 @@ impl Generator<'_, '_, '_> {
         let index = match position {
             None => given.clone(),
             Some(position) => {
-                let index = self.from_start(given, extent);
+                let index = self.counted_from_start(given, extent);
                 let bad = self.is_outside(&index, extent);
                 let any = self.emit.any(&bad);
                 self.rarely(any, &[], |generator| {
@@ -261,7 +260,7 @@ impl Generator<'_, '_, '_> {
         let across = self.lane_stride(access);
         let lanes = across.map_or(index.lanes, |(lanes, _)| lanes);
         if across.is_none() && self.emit.gathers(value.dtype, lanes) {
-            let start = if position.is_some() { self.present(start, extent, size) } else { start };
+            let start = self.present(start, extent, size);
             let places = self.strided(index, stride);
             return self.emit.gather(start, &places, value.dtype);
         }
@@ -291,7 +290,7 @@ impl Generator<'_, '_, '_> {
                         self.ins().iadd(address, step)
                     }
                 };
-                let address = if position.is_some() { self.present(address, extent, size) } else { address };
+                let address = self.present(address, extent, size);
                 self.emit.load(address, 0, value.dtype, 1, LaneStride::Unit)
             })
             .collect();

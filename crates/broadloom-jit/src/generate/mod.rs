@@ -11,6 +11,7 @@
 //! fold.rs     such rows, combined over further axes; table.rs: walks over them
 //! best.rs     the best elements along an axis
 //! calls.rs    functions of the host
+//! control.rs  loops and branches that carry values
 //! blocked.rs  blocks of loops that read across rows, in registers
 //! rows.rs     filling of scratch rows: element by element, in blocks, gathered
 //! scan.rs     scans along a strip
@@ -28,6 +29,7 @@ mod best;
 mod blocked;
 mod calls;
 mod contract;
+mod control;
 mod fold;
 mod passes;
 mod reduce;
@@ -53,7 +55,7 @@ use broadloom_loops::kernel::*;
 use broadloom_math::CpuLevel;
 use contract::Results;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, AbiParam, Block, InstBuilder, MemFlagsData, Signature, types};
+use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
 use scatter::Place;
@@ -105,7 +107,7 @@ pub(crate) fn generate(
         tree_lanes: None,
         placed: Vec::new(),
         vector: None,
-        streams: false,
+        streams: None,
         refused: None,
     };
     generator.load_arguments();
@@ -162,8 +164,8 @@ struct Generator<'a, 'f, 'k> {
     placed: Vec<(AccessId, ir::Value)>,
     /// The axis and the lanes of the surrounding vector loop.
     vector: Option<(AxisId, usize)>,
-    /// Whether its vectors are aligned in the array that it streams to.
-    streams: bool,
+    /// What it streams to, where its vectors are aligned there.
+    streams: Option<AccessId>,
     /// The reason why a statement cannot be generated.
     refused: Option<String>,
 }
@@ -292,126 +294,6 @@ impl<'f> Generator<'_, 'f, '_> {
     fn least(&mut self, x: ir::Value, y: ir::Value) -> ir::Value {
         let less = self.ins().icmp(IntCC::SignedLessThan, x, y);
         self.ins().select(less, x, y)
-    }
-
-    /// Emits a loop `for i in (start..end).step_by(step)` that runs while a whole step fits and carries values. Returns the
-    /// first `i` that was not run, and the values.
-    fn repeat(
-        &mut self,
-        start: ir::Value,
-        end: ir::Value,
-        step: i64,
-        carried: &[Val],
-        body: impl FnOnce(&mut Self, ir::Value, &[Val]) -> Vec<Val>,
-    ) -> (ir::Value, Vec<Val>) {
-        let limit = if step == 1 { end } else { self.ins().iadd_imm_s(end, 1 - step) };
-        self.loop_while(
-            &[start],
-            carried,
-            |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], limit),
-            |generator, state, carried| {
-                let carried = body(generator, state[0], carried);
-                (vec![generator.ins().iadd_imm_s(state[0], step)], carried)
-            },
-        )
-        .into_single()
-    }
-
-    /// Emits a loop that carries integers and values, with a test before the first iteration and after each.
-    fn loop_while(
-        &mut self,
-        state: &[ir::Value],
-        carried: &[Val],
-        mut test: impl FnMut(&mut Self, &[ir::Value]) -> ir::Value,
-        body: impl FnOnce(&mut Self, &[ir::Value], &[Val]) -> (Vec<ir::Value>, Vec<Val>),
-    ) -> Looped {
-        let turn = self.block_for(state.len(), carried);
-        let exit = self.block_for(state.len(), carried);
-        let go = test(self, state);
-        let values = flatten(state, carried);
-        self.ins().brif(go, turn, &values, exit, &values);
-        self.emit.builder.switch_to_block(turn);
-        let (inner_state, inner_carried) = self.unflatten(turn, state.len(), carried);
-        let (next_state, next_carried) =
-            self.scoped(|generator| body(generator, &inner_state, &inner_carried));
-        let go = test(self, &next_state);
-        let values = flatten(&next_state, &next_carried);
-        self.ins().brif(go, turn, &values, exit, &values);
-        self.emit.builder.switch_to_block(exit);
-        let (state, carried) = self.unflatten(exit, state.len(), carried);
-        Looped { state, carried }
-    }
-
-    /// Emits a loop that carries integers and values and runs at least once, with a test after each iteration.
-    fn loop_once_and_while(
-        &mut self,
-        state: &[ir::Value],
-        carried: &[Val],
-        test: impl FnOnce(&mut Self, &[ir::Value]) -> ir::Value,
-        body: impl FnOnce(&mut Self, &[ir::Value], &[Val]) -> (Vec<ir::Value>, Vec<Val>),
-    ) -> Looped {
-        let turn = self.block_for(state.len(), carried);
-        let exit = self.emit.builder.create_block();
-        self.ins().jump(turn, &flatten(state, carried));
-        self.emit.builder.switch_to_block(turn);
-        let (inner_state, inner_carried) = self.unflatten(turn, state.len(), carried);
-        let (state, carried) = self.scoped(|generator| body(generator, &inner_state, &inner_carried));
-        let go = test(self, &state);
-        self.ins().brif(go, turn, &flatten(&state, &carried), exit, &[]);
-        self.emit.builder.switch_to_block(exit);
-        Looped { state, carried }
-    }
-
-    /// Emits `if condition { then } else { otherwise }` and returns values of the types of `like`.
-    fn branch(
-        &mut self,
-        condition: ir::Value,
-        like: &[Val],
-        then: impl FnOnce(&mut Self) -> Vec<Val>,
-        otherwise: impl FnOnce(&mut Self) -> Vec<Val>,
-    ) -> Vec<Val> {
-        let on_true = self.emit.builder.create_block();
-        let on_false = self.emit.builder.create_block();
-        let join = self.block_for(0, like);
-        self.ins().brif(condition, on_true, &[], on_false, &[]);
-        self.emit.builder.switch_to_block(on_true);
-        let values = self.scoped(then);
-        self.ins().jump(join, &flatten(&[], &values));
-        self.emit.builder.switch_to_block(on_false);
-        let values = self.scoped(otherwise);
-        self.ins().jump(join, &flatten(&[], &values));
-        self.emit.builder.switch_to_block(join);
-        self.unflatten(join, 0, like).1
-    }
-
-    /// Emits `if condition { then }`.
-    fn when(&mut self, condition: ir::Value, then: impl FnOnce(&mut Self)) {
-        let then = |generator: &mut Self| {
-            then(generator);
-            Vec::new()
-        };
-        self.branch(condition, &[], then, |_| Vec::new());
-    }
-
-    fn block_for(&mut self, integers: usize, values: &[Val]) -> Block {
-        let block = self.emit.builder.create_block();
-        for _ in 0..integers {
-            self.emit.builder.append_block_param(block, types::I64);
-        }
-        for value in values {
-            for _ in &value.regs {
-                self.emit.builder.append_block_param(block, self.emit.host.register_type(value));
-            }
-        }
-        block
-    }
-
-    fn unflatten(&self, block: Block, integers: usize, like: &[Val]) -> (Vec<ir::Value>, Vec<Val>) {
-        let mut params = self.emit.builder.block_params(block).iter().copied();
-        let state = params.by_ref().take(integers).collect();
-        let values =
-            like.iter().map(|value| value.with_regs(params.by_ref().take(value.regs.len()))).collect();
-        (state, values)
     }
 
     /// Runs `emit`; values that it brings into scope are not visible afterwards.
@@ -626,7 +508,10 @@ impl<'f> Generator<'_, 'f, '_> {
             }
             Def::Checked { index, size, wraps, position } => {
                 let index = self.get(*index);
-                self.checked(value, &index, *size, *wraps, *position)
+                match position {
+                    Some(position) => self.checked(value, &index, *size, *wraps, *position),
+                    None => index,
+                }
             }
             Def::Reduced => self.get(id),
         }
@@ -650,24 +535,6 @@ impl<'f> Generator<'_, 'f, '_> {
         }
     }
 
-    /// Emits `if condition { then } else { values }`, where the condition seldom holds: outside the common path.
-    fn rarely(
-        &mut self,
-        condition: ir::Value,
-        values: &[Val],
-        then: impl FnOnce(&mut Self) -> Vec<Val>,
-    ) -> Vec<Val> {
-        let cold = self.emit.builder.create_block();
-        let join = self.block_for(0, values);
-        self.emit.builder.set_cold_block(cold);
-        self.ins().brif(condition, cold, &[], join, &flatten(&[], values));
-        self.emit.builder.switch_to_block(cold);
-        let others = self.scoped(then);
-        self.ins().jump(join, &flatten(&[], &others));
-        self.emit.builder.switch_to_block(join);
-        self.unflatten(join, 0, values).1
-    }
-
     /// Calls the host if there is an error, in a block outside the common path.
     fn report(
         &mut self,
@@ -684,21 +551,4 @@ impl<'f> Generator<'_, 'f, '_> {
             Vec::new()
         });
     }
-}
-
-/// The results of a loop.
-struct Looped {
-    state: Vec<ir::Value>,
-    carried: Vec<Val>,
-}
-
-impl Looped {
-    fn into_single(self) -> (ir::Value, Vec<Val>) {
-        (self.state[0], self.carried)
-    }
-}
-
-fn flatten(state: &[ir::Value], values: &[Val]) -> Vec<ir::BlockArg> {
-    let regs = values.iter().flat_map(|value| value.regs.iter());
-    state.iter().chain(regs).map(|value| ir::BlockArg::Value(*value)).collect()
 }

@@ -23,9 +23,9 @@ impl Generator<'_, '_, '_> {
             let (start, end) = self.bounds(axis);
             let aligned = self.first_aligned(axis, access, delta);
             self.within(axis, (start, aligned), emit);
-            self.streams = true;
+            self.streams = Some(access);
             self.within(axis, (aligned, end), emit);
-            self.streams = false;
+            self.streams = None;
             return;
         }
         let Some(aligned) = self.begin_of_lines(axis, lanes, body) else { return emit(self) };

@@ -21,7 +21,7 @@ pub(super) struct Place {
 }
 
 impl Generator<'_, '_, '_> {
-    /// Returns indices that are all below the size. If any is out of range, each such index is reported, and all become 0.
+    /// Returns indices that are all below the size. Each index out of range is reported, and becomes 0.
     pub(super) fn checked(
         &mut self,
         value: &Value,
@@ -31,21 +31,19 @@ impl Generator<'_, '_, '_> {
         position: AccessId,
     ) -> Val {
         let extent = self.extent(size);
-        let index = if wraps { self.from_start(given, extent) } else { given.clone() };
+        let index = if wraps { self.counted_from_start(given, extent) } else { given.clone() };
         let bad = self.is_outside(&index, extent);
-        let zero = self.emit.constant(Scalar::I64(0));
-        let zero = self.emit.splat(&zero, index.lanes);
-        let all = |found: &Val| std::slice::from_ref(found).to_vec();
         let any = self.emit.any(&bad);
-        self.rarely(any, &all(&index), |generator| {
+        self.rarely(any, &[], |generator| {
             generator.report_outside(value, given, &bad, extent, position);
-            all(&zero)
-        })
-        .swap_remove(0)
+            Vec::new()
+        });
+        let zero = self.emit.constant(Scalar::I64(0));
+        self.emit.select(&bad, &zero, &index)
     }
 
     /// Returns indices counted from the start, where negative ones count from the end.
-    pub(super) fn from_start(&mut self, index: &Val, extent: ir::Value) -> Val {
+    pub(super) fn counted_from_start(&mut self, index: &Val, extent: ir::Value) -> Val {
         let zero = self.emit.constant(Scalar::I64(0));
         let size = self.integer(extent);
         let is_negative = self.emit.op(Op::Less, &[index.clone(), zero]);
@@ -134,10 +132,10 @@ impl Generator<'_, '_, '_> {
     fn each_index(&mut self, id: ValueId) -> SmallVec<[Val; 16]> {
         let kernel = self.kernel;
         let def = |id: ValueId| &kernel.values[id.index()].def;
-        let mut id = id;
-        while let Def::Op { op: Op::Positive, args, .. } = def(id) {
-            id = args[0];
-        }
+        let id = match *def(id) {
+            Def::Checked { index, position: None, .. } => index,
+            _ => id,
+        };
         let short = match *def(id) {
             Def::Cast(from) if kernel.values[from.index()].dtype == DType::I32 => {
                 self.env.get(&from).cloned()

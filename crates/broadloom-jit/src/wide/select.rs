@@ -352,9 +352,8 @@ impl<'f> Selector<'f> {
                 self.emit(Code::Prefetcht0_m8, &[Arg::Memory(memory)]);
                 return Ok(());
             }
-            // Usual stores are in order anyway.
             InstructionData::NullAry { opcode: Opcode::Fence } => {
-                self.emit(Code::Sfence, &[]);
+                self.emit(Code::Mfence, &[]);
                 return Ok(());
             }
             InstructionData::MultiAry { opcode: Opcode::Return, .. } => {

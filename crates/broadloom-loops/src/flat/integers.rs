@@ -1,9 +1,9 @@
-//! Integers: between which numbers they lie, which decides about checks of indices and about the width in which they are
-//! computed; and tables that are computed from their positions, which need not be stored.
+//! Tables that are computed from their positions, which need not be stored; and between which numbers integers lie, which decides
+//! comparisons in them. Whether an index of a kernel is checked, `index.rs` decides when the kernel is finished.
 
 use super::{Flat, FlatId, Kind};
 use crate::cost;
-use crate::interval::{Interval, of_constant, of_dtype, of_op};
+use crate::interval::{Interval, of_constant, of_dtype, of_op, union};
 use crate::thresholds::MAX_COMPUTED_ELEMENT;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
@@ -24,13 +24,6 @@ impl Flat {
     pub(super) fn interval_of(&self, kind: &Kind, dtype: DType, shape: &Shape) -> Option<Interval> {
         let all = of_dtype(dtype)?;
         let of = |id: FlatId| self.node(id).interval;
-        let union = |ids: &[FlatId]| {
-            let mut intervals = ids.iter().map(|id| of(*id));
-            let first = intervals.next()??;
-            intervals.try_fold(first, |[least, most], next| {
-                next.map(|[low, high]| [least.min(low), most.max(high)])
-            })
-        };
         let found = match kind {
             Kind::Constant(value) => of_constant(*value),
             Kind::Size(size) => size.as_constant().map(|size| [size; 2]),
@@ -42,14 +35,14 @@ impl Flat {
                 let args: Option<SmallVec<[Interval; 3]>> = args.iter().map(|arg| of(*arg)).collect();
                 args.and_then(|args| of_op(*op, &args))
             }
-            Kind::Select([_, on_true, on_false]) => union(&[*on_true, *on_false]),
+            Kind::Select([_, on_true, on_false]) => union([*on_true, *on_false].map(of)),
             Kind::Cast(operand) => of(*operand),
             Kind::Reindex { operand, .. } | Kind::Slice { operand, .. } | Kind::Windows { operand, .. } => {
                 of(*operand)
             }
             Kind::Reshape(operand) => of(*operand),
-            Kind::Concat { operands, .. } => union(operands),
-            Kind::Set { base, value, .. } => union(&[*base, *value]),
+            Kind::Concat { operands, .. } => union(operands.iter().map(|id| of(*id))),
+            Kind::Set { base, value, .. } => union([*base, *value].map(of)),
             Kind::Take { table, .. } => of(*table),
             Kind::Search { table, .. } => {
                 Some([0, self.node(*table).shape[0].as_constant().unwrap_or(i64::MAX)])
@@ -62,7 +55,7 @@ impl Flat {
             | Kind::Scatter { .. }
             | Kind::Segment { .. } => None,
         };
-        // What exceeds the dtype wraps.
+        // What exceeds the dtype wraps, to any number of it.
         Some(found.filter(|[least, most]| all[0] <= *least && *most <= all[1]).unwrap_or(all))
     }
 
@@ -110,12 +103,13 @@ impl Flat {
             }
         }
         found.sort_unstable();
+        let within = self.is_below(indices, &self.node(table).shape[0]);
         let mut images: HashMap<FlatId, FlatId> = HashMap::new();
         for id in found {
             let node = self.node(id).clone();
             let image = |operand: &FlatId| images.get(operand).copied().unwrap_or(*operand);
             let kind = match &node.kind {
-                Kind::Iota if self.is_below(indices, &node.shape[0]) => {
+                Kind::Iota if within => {
                     images.insert(id, indices);
                     continue;
                 }
@@ -125,7 +119,8 @@ impl Flat {
                 Kind::Cast(operand) => Kind::Cast(image(operand)),
                 _ => return None,
             };
-            let made = match self.decided(&kind) {
+            // An index that may be out of range stays, whatever the elements are.
+            let made = match self.decided(&kind).filter(|_| within) {
                 Some(Decided::Is(id)) => id,
                 Some(Decided::Truth(truth)) => {
                     self.push(Kind::Constant(Scalar::Bool(truth)), DType::Bool, Shape::scalar(), origin)
@@ -137,7 +132,8 @@ impl Flat {
             };
             images.insert(id, made);
         }
-        images.get(&table).copied()
+        // A table of equal elements may have become a scalar.
+        images.get(&table).copied().filter(|made| self.node(*made).shape == *shape)
     }
 
     /// Returns what a node is, if the intervals of integers decide that.

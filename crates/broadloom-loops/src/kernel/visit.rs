@@ -465,7 +465,9 @@ impl Def {
             }
             Def::Search { access, .. } => smallvec![(*access, Use::ReadAny)],
             Def::Op { position, .. } => position.iter().map(|access| (*access, Use::Position)).collect(),
-            Def::Checked { position, .. } => smallvec![(*position, Use::Position)],
+            Def::Checked { position, .. } => {
+                position.iter().map(|position| (*position, Use::Position)).collect()
+            }
             Def::Constant(_)
             | Def::Param(_)
             | Def::Index(_)

@@ -194,7 +194,7 @@ impl Nest<'_> {
             let position = self.position(&shape, &indices_map)?;
             let size = self.extent(&size);
             let depends = self.depends[index.index()] | self.accesses[position.index()].axes();
-            let def = Def::Checked { index, size, wraps: true, position };
+            let def = Def::Checked { index, size, wraps: true, position: Some(position) };
             return Ok(self.value(def, DType::I64, depends, node));
         }
         let Some((access, along)) = self.table(table, table_map, data)? else {

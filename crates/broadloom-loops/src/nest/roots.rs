@@ -231,7 +231,7 @@ impl<'a> Nest<'a> {
         let position = nest.position(indexed, &along)?;
         let size = nest.extent(&first.ranges[rows].length);
         let index = nest.value(
-            Def::Checked { index: id, size, wraps: first.tables.is_none(), position },
+            Def::Checked { index: id, size, wraps: first.tables.is_none(), position: Some(position) },
             DType::I64,
             nest.depends[id.index()] | around.map_or(0, bit),
             roots[0].0,

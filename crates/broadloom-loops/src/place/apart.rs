@@ -6,7 +6,7 @@ use crate::thresholds::MIN_OPS_APART;
 use std::collections::{HashMap, HashSet};
 
 impl Placement<'_, '_> {
-    /// Finds the values after which what reads them begins a loop of its own. A search takes many values together, for which
+    /// Finds the values whose readers begin a loop of their own. A search takes many values together, for which
     /// registers are free only if its loop does little else. Elements that data choose are written one by one, from indices that
     /// vectors have computed before.
     pub(super) fn find_apart(&self) -> HashSet<ValueId> {

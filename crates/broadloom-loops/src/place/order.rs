@@ -7,9 +7,9 @@ use std::collections::{BTreeSet, HashMap};
 
 impl Placement<'_, '_> {
     /// Returns items, each after its sources, in an order in which fewer values are alive at once, if there is one and many are.
-    /// Stores stay behind everything else, so that no element is overwritten before it is read.
-    /// Of the items whose sources are there, the next one ends the lives of the most values; of several, it is the first of the
-    /// program.
+    /// Of the items whose sources are there, the next is the one after which the fewest values are alive; of equal ones, the one
+    /// that the program computes first. Stores stay behind everything else, so that no element is overwritten before it is
+    /// read.
     pub(super) fn with_fewer_alive(&self, items: Vec<Item>, sources: &HashMap<Item, Vec<Item>>) -> Vec<Item> {
         let is_plain = |item: &Item| !matches!(item, Item::Loop(_));
         if items.len() <= MIN_ALIVE_ORDERED || !items.iter().all(is_plain) {

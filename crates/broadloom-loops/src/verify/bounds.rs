@@ -12,7 +12,8 @@ pub(super) fn bounds(kernel: &Kernel, known: Known<'_>) -> Result<(), Fault> {
         let (index, size) = match stmt {
             Stmt::Scatter { index, size, .. } => (*index, *size),
             Stmt::Let(value) => match kernel.values[value.index()].def {
-                Def::Take { index, size, position: None, .. } => (index, size),
+                Def::Take { index, size, position: None, .. }
+                | Def::Checked { index, size, position: None, .. } => (index, size),
                 _ => continue,
             },
             _ => continue,

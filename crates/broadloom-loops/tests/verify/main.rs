@@ -8,6 +8,7 @@ mod expressions;
 mod order;
 mod present;
 mod scans;
+mod stores;
 
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
@@ -573,6 +574,7 @@ fn every_broken_promise_is_found() {
         present::PRESENT,
         bands::BANDS,
         coverage::COVERAGE,
+        stores::STORES,
     ];
     let cases = CASES.iter().chain(others.into_iter().flatten());
     let mut found = BTreeSet::new();

@@ -4,7 +4,7 @@ use broadloom::prelude::*;
 use broadloom::{CallError, RunError};
 
 /// Numbers of elements around those of vectors.
-const COUNTS: [usize; 8] = [0, 1, 3, 8, 17, 64, 65, 1000];
+const COUNTS: [usize; 12] = [0, 1, 3, 4, 5, 8, 12, 17, 63, 64, 65, 1000];
 
 /// Some integers, also outside of every table.
 fn integers(count: usize) -> Vec<i64> {
@@ -87,6 +87,69 @@ fn indices_are_checked_unless_none_can_be_out_of_range() {
                 found => panic!("{name}, {count}: {found:?}"),
             }
         }
+    }
+}
+
+/// Unused lanes of a register hold what is no index: one less than nothing.
+#[test]
+fn what_is_in_unused_lanes_is_no_index() {
+    for count in COUNTS.into_iter().chain(120..136) {
+        let g = Graph::new();
+        let n = g.symbol("n");
+        let ids = g.input::<i64>("ids", shape![n]);
+        let (w, small, short) = (
+            g.input::<f32>("w", shape![n]),
+            g.input::<u8>("small", shape![n]),
+            g.input::<i32>("short", shape![n]),
+        );
+        let sums = w.segment_sum(ids - 1, 5).compile().unwrap();
+        let of_small = small.cast::<i64>().segment_sum(ids - 1, 5).compile().unwrap();
+        let of_short = w.segment_sum(short.cast::<i64>() - 1, 5).compile().unwrap();
+        let ids: Vec<i64> = (0..count as i64).map(|at| at % 5 + 1).collect();
+        let short: Vec<i32> = ids.iter().map(|id| *id as i32).collect();
+        let (w, small): (Vec<f32>, Vec<u8>) = (0..count).map(|at| ((at % 7) as f32, (at % 11) as u8)).unzip();
+        let (mut expected, mut expected_of_small) = ([0.0_f32; 5], [0_i64; 5]);
+        for (at, id) in ids.iter().enumerate() {
+            expected[*id as usize - 1] += w[at];
+            expected_of_small[*id as usize - 1] += i64::from(small[at]);
+        }
+        let shape = [count];
+        let ids = ArrayView::new(&ids, &shape).unwrap();
+        let w = ArrayView::new(&w, &shape).unwrap();
+        let found: Vec<f32> =
+            sums.run(inputs! { "w" => w.clone(), "ids" => ids.clone() }).unwrap().try_into().unwrap();
+        assert_eq!(found, expected, "{count}");
+        let small = ArrayView::new(&small, &shape).unwrap();
+        let found: Vec<i64> =
+            of_small.run(inputs! { "small" => small, "ids" => ids }).unwrap().try_into().unwrap();
+        assert_eq!(found, expected_of_small, "{count}");
+        let short = ArrayView::new(&short, &shape).unwrap();
+        let found: Vec<f32> =
+            of_short.run(inputs! { "w" => w, "short" => short }).unwrap().try_into().unwrap();
+        assert_eq!(found, expected, "{count}");
+    }
+}
+
+#[test]
+fn proofs_of_any_depth_are_proven_again() {
+    let x: Vec<i64> = integers(50);
+    for depth in 1..20 {
+        let g = Graph::new();
+        let n = g.symbol("n");
+        let given = g.input::<i64>("x", shape![n]);
+        let mut index = g.iota(n);
+        for step in 1..=depth {
+            index = select(given.gt(3 * step), index, g.iota(n).minimum(step));
+        }
+        let counts = index.segment_count(n).compile().unwrap();
+        let array = ArrayView::new(&x, &[x.len()]).unwrap();
+        let found: Vec<i64> = counts.run(inputs! { "x" => array }).unwrap().try_into().unwrap();
+        let mut expected = vec![0_i64; x.len()];
+        for (at, x) in x.iter().enumerate() {
+            let of = |index: i64, step: i64| if *x > 3 * step { index } else { (at as i64).min(step) };
+            expected[(1..=depth).fold(at as i64, of) as usize] += 1;
+        }
+        assert_eq!(found, expected, "{depth}");
     }
 }
 
@@ -195,7 +258,11 @@ fn bins_are_those_between_whose_bounds_numbers_lie() {
 #[test]
 fn tables_that_are_computed_are_those_that_are_stored() {
     type Table = fn(&Graph, Tensor) -> Tensor;
-    let tables: [(Table, fn(f64, f64) -> f64); 7] = [
+    let tables: [(Table, fn(f64, f64) -> f64); 10] = [
+        // Comparisons decide all of their elements.
+        (|g, _| g.iota(100).ge(0).cast::<f64>(), |_, _| 1.0),
+        (|g, s| select(g.iota(100).lt(0), 7.0, s) * 3.0, |_, s| s * 3.0),
+        (|g, _| select(g.iota(100).ge(0), 1.5, 2.5).cast::<f64>(), |_, _| 1.5),
         (|g, _| g.iota(100).cast::<f64>() * 3 + 1, |at, _| at * 3.0 + 1.0),
         (|g, _| (g.iota(100) + g.iota(1)).cast::<f64>(), |at, _| at),
         (|g, s| g.iota(100).cast::<f64>() * s - 0.5, |at, s| at * s - 0.5),

@@ -2,8 +2,9 @@
 
 use super::{Beside, Packing, Place, Tile, accumulators, dtypes};
 use crate::emit::{LaneStride, Val};
+use crate::generate::control::Looped;
 use crate::generate::reduce::State;
-use crate::generate::{Generator, Looped, TreeLanes};
+use crate::generate::{Generator, TreeLanes};
 use crate::thresholds::MAX_UNROLLED_STEPS;
 use broadloom_ir::reduce::LANES;
 use broadloom_loops::kernel::*;
