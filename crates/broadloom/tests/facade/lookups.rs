@@ -13,8 +13,10 @@ fn integers(count: usize) -> Vec<i64> {
 
 type Index = fn(Tensor) -> Tensor;
 
-/// An index by an expression, the same by hand, and whether it is below 100 and not negative, whatever it is computed from.
-const INDICES: &[(&str, Index, fn(i64) -> i64, bool)] = &[
+/// A name, an index by an expression, the same by hand, and whether it is below 100 and not negative, whatever it is computed from.
+type Case = (&'static str, Index, fn(i64) -> i64, bool);
+
+const INDICES: &[Case] = &[
     ("clip to 0 .. 99", |x| x.clip(0, 99), |x| x.clamp(0, 99), true),
     ("clip to 0 .. 100", |x| x.clip(0, 100), |x| x.clamp(0, 100), false),
     ("clip to -1 .. 99", |x| x.clip(-1, 99), |x| x.clamp(-1, 99), false),
@@ -26,7 +28,7 @@ const INDICES: &[(&str, Index, fn(i64) -> i64, bool)] = &[
     ("a larger bit field", |x| x & 127, |x| x & 127, false),
     ("a remainder", |x| x % 100, |x| x.rem_euclid(100), true),
     ("a greater remainder", |x| x % 101, |x| x.rem_euclid(101), false),
-    ("the least and the greatest", |x| x.minimum(99).maximum(0), |x| x.min(99).max(0), true),
+    ("the least and the greatest", |x| x.minimum(99).maximum(0), |x| x.clamp(0, 99), true),
     ("the least only", |x| x.minimum(99), |x| x.min(99), false),
     ("one of two", |x| select(x.gt(0), x.clip(0, 9), 99), |x| if x > 0 { x.clamp(0, 9) } else { 99 }, true),
     ("one of two that may not", |x| select(x.gt(0), x, 99), |x| if x > 0 { x } else { 99 }, false),
@@ -257,8 +259,9 @@ fn bins_are_those_between_whose_bounds_numbers_lie() {
 
 #[test]
 fn tables_that_are_computed_are_those_that_are_stored() {
-    type Table = fn(&Graph, Tensor) -> Tensor;
-    let tables: [(Table, fn(f64, f64) -> f64); 10] = [
+    /// A table of an input, and its elements by position and that input.
+    type Table = (fn(&Graph, Tensor) -> Tensor, fn(f64, f64) -> f64);
+    let tables: [Table; 10] = [
         // Comparisons decide all of their elements.
         (|g, _| g.iota(100).ge(0).cast::<f64>(), |_, _| 1.0),
         (|g, s| select(g.iota(100).lt(0), 7.0, s) * 3.0, |_, s| s * 3.0),
@@ -272,7 +275,7 @@ fn tables_that_are_computed_are_those_that_are_stored() {
                 if at >= 50.0 { at - 100.0 } else { at }
             },
         ),
-        (|g, _| select(g.iota(100).eq(100), g.iota(100) * 0, g.iota(100)).cast::<f64>(), |at, _| at),
+        (|g, _| select(g.iota(100).eq(100), g.constant(0), g.iota(100)).cast::<f64>(), |at, _| at),
         (|g, _| (g.iota(100) - 50).cast::<i8>().cast::<f64>(), |at, _| at - 50.0),
         (
             |g, _| (g.iota(100) + i64::from(i32::MAX)).cast::<i32>().cast::<f64>(),
