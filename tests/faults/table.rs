@@ -431,7 +431,7 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "an index out of range is not reported",
         file: "crates/broadloom-jit/src/generate/scatter.rs",
-        place: "⟦self.report(is_bad, value, place, index, extent)⟧",
+        place: "⟦generator.report(is_bad, value, place, index, extent)⟧",
         new: "()",
         test: REPORTED_INDICES,
     },
@@ -452,8 +452,8 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "negative indices, and positions of a change, are not counted from the end",
         file: "crates/broadloom-jit/src/generate/scatter.rs",
-        place: "⟦self.emit.select(&is_negative, &from_end, index)⟧",
-        new: "self.emit.select(&is_negative, index, index)",
+        place: "⟦self.emit.select(&is_negative, &from_end, given)⟧",
+        new: "self.emit.select(&is_negative, given, given)",
         test: POSITIONS,
     },
     Fault {

@@ -12,8 +12,6 @@ use smallvec::{SmallVec, smallvec};
 pub(crate) enum LaneStride {
     /// One element: vector loads and stores.
     Unit,
-    /// One element, for stores whose first lane is aligned to a register: they go past the caches.
-    Streamed,
     /// A constant number of bytes.
     Bytes(i64),
     /// A number of bytes (i64) known at run time.
@@ -24,8 +22,6 @@ pub(crate) enum LaneStride {
 enum Pattern {
     /// Neighbours in memory.
     Unit,
-    /// The same, for stores past the caches.
-    Streamed,
     /// Neighbours in descending order.
     Reversed,
     /// All lanes access one element.
@@ -56,7 +52,7 @@ impl Emitter<'_, '_> {
         }
         let storage = storage(dtype);
         let loaded = match self.pattern(address, offset, storage, lanes, stride) {
-            Pattern::Unit | Pattern::Streamed => self.load_unit(address, offset.into(), storage, lanes),
+            Pattern::Unit => self.load_unit(address, offset.into(), storage, lanes),
             Pattern::Reversed => {
                 let last = i64::from(offset) - last_offset(storage, lanes);
                 let loaded = self.load_unit(address, last, storage, lanes);
@@ -83,22 +79,13 @@ impl Emitter<'_, '_> {
 
     /// Stores the lanes of a value from `address + offset` on, both in bytes.
     pub(crate) fn store(&mut self, address: ir::Value, offset: i32, value: &Val, stride: LaneStride) {
-        let value = match value.dtype {
-            DType::F16 | DType::Bf16 => &self.bits_of_half(value),
-            DType::Bool if value.lanes > 1 => &self.cast(value, DType::U8),
-            _ => value,
-        };
+        let value = &self.stored(value);
         if value.lanes == 1 {
             self.builder.ins().store(self.flags, value.regs[0], address, offset);
             return;
         }
         match self.pattern(address, offset, value.dtype, value.lanes, stride) {
             Pattern::Unit => self.store_unit(address, offset.into(), value),
-            Pattern::Streamed => {
-                let is_whole = value.lanes * usize::from(value.width) >= self.host.vector_bytes;
-                let streamed = if is_whole { &self.streamed(value) } else { value };
-                self.store_unit(address, offset.into(), streamed);
-            }
             Pattern::Reversed => {
                 let last = i64::from(offset) - last_offset(value.dtype, value.lanes);
                 let reversed = self.reverse(value);
@@ -115,6 +102,28 @@ impl Emitter<'_, '_> {
                     self.store(address, offset, &element, LaneStride::Unit);
                 }
             }
+        }
+    }
+
+    /// Stores lanes that are neighbours in memory, the first at a multiple of a register: whole registers go past the caches.
+    pub(crate) fn store_streamed(&mut self, address: ir::Value, offset: i32, value: &Val) {
+        let mut value = self.stored(value);
+        if value.lanes * usize::from(value.width) < self.host.vector_bytes {
+            return self.store(address, offset, &value, LaneStride::Unit);
+        }
+        for reg in &mut value.regs {
+            let ty = self.builder.func.dfg.value_type(*reg);
+            *reg = self.intrinsic(Intrinsic::Streamed, &[*reg], ty);
+        }
+        self.store_unit(address, offset.into(), &value);
+    }
+
+    /// A value as it is in memory: halves as bits, truth values in vectors as bytes.
+    fn stored(&mut self, value: &Val) -> Val {
+        match value.dtype {
+            DType::F16 | DType::Bf16 => self.bits_of_half(value),
+            DType::Bool if value.lanes > 1 => self.cast(value, DType::U8),
+            _ => value.clone(),
         }
     }
 
@@ -143,7 +152,6 @@ impl Emitter<'_, '_> {
         let size = dtype.size() as i64;
         match stride {
             LaneStride::Unit => Pattern::Unit,
-            LaneStride::Streamed => Pattern::Streamed,
             LaneStride::Bytes(0) => Pattern::Same,
             LaneStride::Bytes(bytes) if bytes == size => Pattern::Unit,
             LaneStride::Bytes(bytes) if bytes == -size && (size > 1 || self.host.has_rounding) => {
@@ -262,19 +270,6 @@ impl Emitter<'_, '_> {
             let (address, offset) = self.place(address, offset.wrapping_add(start));
             self.builder.ins().store(self.flags, *reg, address, offset);
         }
-    }
-
-    /// The same value, whose whole registers are stored past the caches.
-    fn streamed(&mut self, value: &Val) -> Val {
-        let regs: Regs = value
-            .regs
-            .iter()
-            .map(|reg| {
-                let ty = self.builder.func.dfg.value_type(*reg);
-                self.intrinsic(Intrinsic::Streamed, &[*reg], ty)
-            })
-            .collect();
-        value.with_regs(regs)
     }
 
     /// The vector type whose first lane is as large as a value that does not fill a register: with lanes of 1 and 2

@@ -126,12 +126,15 @@ impl Generator<'_, '_, '_> {
     pub(super) fn store(&mut self, access: AccessId, delta: i64, value: ValueId) {
         let size = self.kernel.accesses[access.index()].dtype.size();
         let (lanes, stride) = self.lane_stride(access).unwrap_or((1, LaneStride::Unit));
-        let stride = if self.streams == Some(access) { LaneStride::Streamed } else { stride };
         let address = self.origin(access);
         let value = self.get(value);
         // All lanes would use the same element only in an array without elements.
         let value = if lanes == 1 { self.emit.lane(&value, 0) } else { self.emit.splat(&value, lanes) };
-        self.emit.store(address, (delta * size as i64) as i32, &value, stride);
+        let offset = (delta * size as i64) as i32;
+        match self.streams == Some(access) {
+            true => self.emit.store_streamed(address, offset, &value),
+            false => self.emit.store(address, offset, &value, stride),
+        }
     }
 
     /// Returns the address of the first element of a row.
@@ -241,26 +244,16 @@ impl Generator<'_, '_, '_> {
         position: Option<AccessId>,
     ) -> Val {
         let bytes = value.dtype.size() as i64;
-        let extent = self.extent(size);
         let start = self.origin(access);
+        let guard = self.guard(size);
         let index = match position {
+            Some(position) => self.checked(value, given, size, true, position),
             None => given.clone(),
-            Some(position) => {
-                let index = self.counted_from_start(given, extent);
-                let bad = self.is_outside(&index, extent);
-                let any = self.emit.any(&bad);
-                self.rarely(any, &[], |generator| {
-                    generator.report_outside(value, given, &bad, extent, position);
-                    Vec::new()
-                });
-                let zero = self.emit.constant(Scalar::I64(0));
-                self.emit.select(&bad, &zero, &index)
-            }
         };
         let across = self.lane_stride(access);
         let lanes = across.map_or(index.lanes, |(lanes, _)| lanes);
         if across.is_none() && self.emit.gathers(value.dtype, lanes) {
-            let start = self.present(start, extent, size);
+            let start = guard.map_or(start, |[present, nothing]| self.ins().select(present, start, nothing));
             let places = self.strided(index, stride);
             return self.emit.gather(start, &places, value.dtype);
         }
@@ -279,9 +272,7 @@ impl Generator<'_, '_, '_> {
                 let mut address = self.ins().iadd(start, step);
                 address = match across.map(|(_, stride)| stride).filter(|_| lane > 0) {
                     None => address,
-                    Some(LaneStride::Unit | LaneStride::Streamed) => {
-                        self.ins().iadd_imm_s(address, bytes * lane as i64)
-                    }
+                    Some(LaneStride::Unit) => self.ins().iadd_imm_s(address, bytes * lane as i64),
                     Some(LaneStride::Bytes(bytes)) => {
                         self.ins().iadd_imm_s(address, bytes.wrapping_mul(lane as i64))
                     }
@@ -290,7 +281,8 @@ impl Generator<'_, '_, '_> {
                         self.ins().iadd(address, step)
                     }
                 };
-                let address = self.present(address, extent, size);
+                let address =
+                    guard.map_or(address, |[present, nothing]| self.ins().select(present, address, nothing));
                 self.emit.load(address, 0, value.dtype, 1, LaneStride::Unit)
             })
             .collect();
@@ -307,16 +299,16 @@ impl Generator<'_, '_, '_> {
         self.emit.op(Op::Multiply, &[indices, stride])
     }
 
-    /// Returns the address of an element of a table, or that of a zero if the table has no elements along its axis: then there is
-    /// nothing to read, and every index has been reported.
-    fn present(&mut self, address: ir::Value, extent: ir::Value, size: Extent) -> ir::Value {
+    /// Returns whether a table has elements along its axis, and the address of a zero to read if it has none, because every index has
+    /// been reported then; nothing if it certainly has some.
+    fn guard(&mut self, size: Extent) -> Option<[ir::Value; 2]> {
         if matches!(size, Extent::Constant(1..)) {
-            return address;
+            return None;
         }
+        let (extent, zero) = (self.extent(size), self.constant(0));
         let nothing = self.emit.stack(8);
-        let zero = self.constant(0);
         self.ins().store(super::MemFlagsData::trusted(), zero, nothing, 0);
         let present = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, extent, 0);
-        self.ins().select(present, address, nothing)
+        Some([present, nothing])
     }
 }

@@ -131,22 +131,16 @@ impl Generator<'_, '_, '_> {
         (state, values)
     }
 
-    /// Emits `if condition { then } else { values }`, where the condition seldom holds: outside the common path.
-    pub(super) fn rarely(
-        &mut self,
-        condition: ir::Value,
-        values: &[Val],
-        then: impl FnOnce(&mut Self) -> Vec<Val>,
-    ) -> Vec<Val> {
+    /// Emits `if condition { then }`, where the condition seldom holds: outside the common path.
+    pub(super) fn rarely(&mut self, condition: ir::Value, then: impl FnOnce(&mut Self)) {
         let cold = self.emit.builder.create_block();
-        let join = self.block_for(0, values);
+        let join = self.emit.builder.create_block();
         self.emit.builder.set_cold_block(cold);
-        self.ins().brif(condition, cold, &[], join, &flatten(&[], values));
+        self.ins().brif(condition, cold, &[], join, &[]);
         self.emit.builder.switch_to_block(cold);
-        let others = self.scoped(then);
-        self.ins().jump(join, &flatten(&[], &others));
+        self.scoped(then);
+        self.ins().jump(join, &[]);
         self.emit.builder.switch_to_block(join);
-        self.unflatten(join, 0, values).1
     }
 }
 

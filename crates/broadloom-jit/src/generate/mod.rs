@@ -544,11 +544,10 @@ impl<'f> Generator<'_, 'f, '_> {
         found: ir::Value,
         size: ir::Value,
     ) {
-        self.rarely(bad, &[], |generator| {
+        self.rarely(bad, |generator| {
             let origin = generator.constant(value.origin.index() as i64);
             let failure = generator.failure;
             generator.call_host(REPORT.address(), &[failure, origin, position, found, size]);
-            Vec::new()
         });
     }
 }

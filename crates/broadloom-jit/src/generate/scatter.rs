@@ -31,49 +31,29 @@ impl Generator<'_, '_, '_> {
         position: AccessId,
     ) -> Val {
         let extent = self.extent(size);
-        let index = if wraps { self.counted_from_start(given, extent) } else { given.clone() };
-        let bad = self.is_outside(&index, extent);
+        let (zero, length) = (self.emit.constant(Scalar::I64(0)), self.integer(extent));
+        let index = match wraps {
+            // Negative ones count from the end.
+            true => {
+                let is_negative = self.emit.op(Op::Less, &[given.clone(), zero.clone()]);
+                let from_end = self.emit.op(Op::Add, &[given.clone(), length.clone()]);
+                self.emit.select(&is_negative, &from_end, given)
+            }
+            false => given.clone(),
+        };
+        // Those that are still negative are large numbers then.
+        let unsigned = [&index, &length].map(|of| self.emit.cast(of, DType::U64));
+        let bad = self.emit.op(Op::GreaterEqual, &unsigned);
         let any = self.emit.any(&bad);
-        self.rarely(any, &[], |generator| {
-            generator.report_outside(value, given, &bad, extent, position);
-            Vec::new()
-        });
-        let zero = self.emit.constant(Scalar::I64(0));
-        self.emit.select(&bad, &zero, &index)
-    }
-
-    /// Returns indices counted from the start, where negative ones count from the end.
-    pub(super) fn counted_from_start(&mut self, index: &Val, extent: ir::Value) -> Val {
-        let zero = self.emit.constant(Scalar::I64(0));
-        let size = self.integer(extent);
-        let is_negative = self.emit.op(Op::Less, &[index.clone(), zero]);
-        let from_end = self.emit.op(Op::Add, &[index.clone(), size]);
-        self.emit.select(&is_negative, &from_end, index)
-    }
-
-    /// Returns which indices are of no element.
-    pub(super) fn is_outside(&mut self, index: &Val, extent: ir::Value) -> Val {
-        // Negative ones are large numbers then.
-        let size = self.integer(extent);
-        let [index, size] = [index, &size].map(|of| self.emit.cast(of, DType::U64));
-        self.emit.op(Op::GreaterEqual, &[index, size])
-    }
-
-    /// Reports each index of no element.
-    pub(super) fn report_outside(
-        &mut self,
-        value: &Value,
-        given: &Val,
-        bad: &Val,
-        extent: ir::Value,
-        position: AccessId,
-    ) {
         let axis = self.vector.map(|(axis, _)| axis);
-        for lane in 0..given.lanes {
-            let [index, is_bad] = [given, bad].map(|of| self.emit.lane(of, lane).regs[0]);
-            let place = self.position(position, axis, lane);
-            self.report(is_bad, value, place, index, extent);
-        }
+        self.rarely(any, |generator| {
+            for lane in 0..given.lanes {
+                let [index, is_bad] = [given, &bad].map(|of| generator.emit.lane(of, lane).regs[0]);
+                let place = generator.position(position, axis, lane);
+                generator.report(is_bad, value, place, index, extent);
+            }
+        });
+        self.emit.select(&bad, &zero, &index)
     }
 
     pub(super) fn scatter(&mut self, place: &Place, op: Option<Op>, value: ValueId) {

@@ -58,7 +58,7 @@ impl Generator<'_, '_, '_> {
             let apart = match self.lane_stride(access) {
                 Some((_, LaneStride::Bytes(bytes))) => self.constant(bytes),
                 Some((_, LaneStride::Dynamic(bytes))) => bytes,
-                Some((_, LaneStride::Unit | LaneStride::Streamed)) | None => continue,
+                Some((_, LaneStride::Unit)) | None => continue,
             };
             let dtype = entry.dtype;
             if entry.is_unit(reduce.axis)

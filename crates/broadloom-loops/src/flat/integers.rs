@@ -43,6 +43,7 @@ impl Flat {
             Kind::Reshape(operand) => of(*operand),
             Kind::Concat { operands, .. } => union(operands.iter().map(|id| of(*id))),
             Kind::Set { base, value, .. } => union([*base, *value].map(of)),
+            // In place of an element that does not exist stands any other: the run ends with an error.
             Kind::Take { table, .. } => of(*table),
             Kind::Search { table, .. } => {
                 Some([0, self.node(*table).shape[0].as_constant().unwrap_or(i64::MAX)])
@@ -132,8 +133,13 @@ impl Flat {
             };
             images.insert(id, made);
         }
-        // A table of equal elements may have become a scalar.
-        images.get(&table).copied().filter(|made| self.node(*made).shape == *shape)
+        let made = *images.get(&table)?;
+        // Comparisons may have decided that all elements are one.
+        if self.node(made).shape == *shape {
+            return Some(made);
+        }
+        let axes = self.aligned(made, shape);
+        Some(self.push(Kind::Reindex { operand: made, axes }, self.node(table).dtype, shape.clone(), origin))
     }
 
     /// Returns what a node is, if the intervals of integers decide that.

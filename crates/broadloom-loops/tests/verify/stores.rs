@@ -1,6 +1,6 @@
 //! Promises of indices that are not checked, and of streaming stores, broken.
 
-use super::{Break, change, stored_access};
+use super::{Break, change, stored_access, storing};
 use broadloom_loops::kernel::*;
 
 /// Indices that may be of no element, and stores that may not stream.
@@ -48,6 +48,21 @@ pub const STORES: &[(&str, &str, Break)] = &[
                 true
             }
             _ => false,
+        });
+    }),
+    ("Streams", "bias", |schedule| {
+        // Two arrays of one loop.
+        let stored = stored_access(schedule);
+        schedule.kernels[0].accesses[stored.index()].streams = true;
+        let other = schedule.kernels[0].accesses[stored.index()].clone();
+        schedule.kernels[0].accesses.push(other);
+        let other = AccessId::new(schedule.kernels[0].accesses.len() - 1);
+        storing(schedule, |body, place| {
+            let mut second = body[place].clone();
+            if let Stmt::Store { access, .. } = &mut second {
+                *access = other;
+            }
+            body.push(second);
         });
     }),
     ("Streams", "bias", |schedule| {

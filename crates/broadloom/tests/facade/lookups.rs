@@ -249,11 +249,8 @@ fn bins_are_those_between_whose_bounds_numbers_lie() {
             expected[(after - 1).min(bins as usize - 1)] += 1;
         }
         assert_eq!(found, expected, "{bins} bins");
-        assert_eq!(
-            counts.explain().materialized_bytes().as_constant(),
-            None,
-            "only tables of counts are stored"
-        );
+        let loops = counts.explain().to_string();
+        assert!(!loops.contains("indexed by data"), "the bounds are computed, not stored: {loops}");
     }
 }
 
