@@ -341,10 +341,7 @@ impl<'n, 'a> Placement<'n, 'a> {
         items.extend(self.loops(level).into_iter().map(Item::Loop));
         let stores = (0..self.nest.stores.len()).filter(|store| self.nest.stores[*store].level == level);
         items.extend(stores.map(Item::Store));
-        let sources: HashMap<Item, Vec<Item>> =
-            items.iter().map(|item| (*item, self.item_sources(*item, level))).collect();
-        let sources_of =
-            |item: Item| sources.get(&item).cloned().unwrap_or_else(|| self.item_sources(item, level));
+        let mut sources: HashMap<Item, Vec<Item>> = HashMap::new();
         let mut sorted: Vec<Item> = Vec::with_capacity(items.len());
         let mut done: HashSet<Item> = HashSet::new();
         for item in items {
@@ -354,8 +351,9 @@ impl<'n, 'a> Placement<'n, 'a> {
                     stack.pop();
                     continue;
                 }
+                let read = sources.entry(top).or_insert_with(|| self.item_sources(top, level));
                 let missing: Vec<Item> =
-                    sources_of(top).into_iter().filter(|source| !done.contains(source)).collect();
+                    read.iter().copied().filter(|source| !done.contains(source)).collect();
                 if missing.is_empty() {
                     done.insert(top);
                     sorted.push(top);

@@ -128,13 +128,16 @@ impl Flat {
                 }
                 None => {
                     let kind = self.narrowed(kind, origin);
-                    self.push(kind, node.dtype, shape.clone(), origin)
+                    // What comparisons have decided is a scalar.
+                    let is_scalar = |id: &FlatId| self.node(*id).shape.rank() == 0;
+                    let of_scalars = kind.operands().iter().all(is_scalar);
+                    let shape = if of_scalars { Shape::scalar() } else { shape.clone() };
+                    self.push(kind, node.dtype, shape, origin)
                 }
             };
             images.insert(id, made);
         }
         let made = *images.get(&table)?;
-        // Comparisons may have decided that all elements are one.
         if self.node(made).shape == *shape {
             return Some(made);
         }

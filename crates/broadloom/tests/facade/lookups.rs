@@ -258,8 +258,10 @@ fn bins_are_those_between_whose_bounds_numbers_lie() {
 fn tables_that_are_computed_are_those_that_are_stored() {
     /// A table of an input, and its elements by position and that input.
     type Table = (fn(&Graph, Tensor) -> Tensor, fn(f64, f64) -> f64);
-    let tables: [Table; 10] = [
+    let tables: [Table; 12] = [
         // Comparisons decide all of their elements.
+        (|g, s| select(g.iota(100).lt(0), 7.0, s).cast::<f32>().cast::<f64>(), |_, s| f64::from(s as f32)),
+        (|g, s| (select(g.iota(100).lt(0), 7.0, s) - s).sqrt() + g.iota(100).cast::<f64>(), |at, _| at),
         (|g, _| g.iota(100).ge(0).cast::<f64>(), |_, _| 1.0),
         (|g, s| select(g.iota(100).lt(0), 7.0, s) * 3.0, |_, s| s * 3.0),
         (|g, _| select(g.iota(100).ge(0), 1.5, 2.5).cast::<f64>(), |_, _| 1.5),
