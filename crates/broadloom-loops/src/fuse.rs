@@ -164,7 +164,10 @@ impl Fusion<'_> {
         let mut most_roots = usize::MAX;
         while let Some(last) = self.next(&pending) {
             let mut roots = self.group(last, &pending)?;
-            roots.truncate(most_roots);
+            // A section is computed at once: what is left out of it would be computed again with the rest.
+            if self.plan.section(last).is_none() {
+                roots.truncate(most_roots);
+            }
             let mut waiting = self.pieces_by_kernel(last)?;
             let mut kernels = Vec::new();
             let mut refused =

@@ -269,6 +269,10 @@ impl Printer<'_> {
                         (self.access(*access, *delta), self.axis(*rows), self.axis(*axis));
                     writeln!(f, "{pad}transpose {row}[{axis}] by {rows} = load {access}")?;
                 }
+                Stmt::Deinterleave { row, source, axis } => {
+                    let axis = self.axis(*axis);
+                    writeln!(f, "{pad}deinterleave {row}[{axis}] = row {source}[{axis}]")?;
+                }
                 Stmt::Gather { access, delta, row, axis, steps, strides } => {
                     let (access, axis) = (self.access(*access, *delta), self.axis(*axis));
                     let [outer, inner] = strides.map(|stride| self.stride(stride));

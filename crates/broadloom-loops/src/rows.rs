@@ -196,9 +196,11 @@ impl Usage {
                         usage.levels[row.index()] = Level::Memory;
                         bytes += kernel.rows[row.index()].dtype.size();
                     }
-                    let beside = contract.filled_beside(&kernel.values);
-                    // All rows together should stay in the second-level cache.
-                    let least = CONTRACTED_BYTES / contract.filled_beside(&kernel.values).count().max(1);
+                    let beside: Vec<RowId> = contract.filled_beside(&kernel.values).collect();
+                    // All rows that tiles read together should stay in the second-level cache.
+                    let read = contract.body.iter().flat_map(|stmt| stmt.rows(&kernel.values));
+                    let read = read.filter(|(row, _)| beside.contains(row)).count();
+                    let least = CONTRACTED_BYTES / read.max(1);
                     for row in contract.accumulators.iter().map(|entry| entry.target).chain(beside) {
                         usage.levels[row.index()] = Level::Memory;
                     }

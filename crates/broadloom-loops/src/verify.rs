@@ -505,6 +505,7 @@ impl<'k> Scope<'k> {
             Stmt::Best(best) => self.best(best, stmt),
             Stmt::BestRows(best) => self.best_rows(best, stmt),
             Stmt::Transpose { access, row, rows, axis, .. } => self.transpose(*access, *row, *rows, *axis),
+            Stmt::Deinterleave { row, source, axis } => self.deinterleave(*row, *source, *axis),
             Stmt::Gather { access, row, axis, steps, strides, .. } => {
                 strides.iter().try_for_each(|stride| self.stride(*stride))?;
                 self.extent(*steps)?;

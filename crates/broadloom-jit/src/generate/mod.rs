@@ -353,6 +353,7 @@ impl<'f> Generator<'_, 'f, '_> {
                 Stmt::Gather { access, delta, row, axis, steps, strides } => {
                     self.gather((*access, *delta), *row, *axis, *steps, *strides);
                 }
+                Stmt::Deinterleave { row, source, axis } => self.deinterleave(*row, *source, *axis),
                 Stmt::Transpose { access, delta, row, rows, axis } => {
                     self.transpose(*access, *delta, *row, *rows, *axis);
                 }

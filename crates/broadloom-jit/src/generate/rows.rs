@@ -18,6 +18,20 @@ struct Copied {
     function: usize,
 }
 
+/// How the elements of a row over a block lie in the lanes of the fixed tree.
+struct LanesOfRow {
+    /// The number of lanes, how many elements each has at least, and the number of those that have one more.
+    lanes: ir::Value,
+    whole: ir::Value,
+    rest: ir::Value,
+    /// The bytes before these last elements: in the row in order, and in a lane.
+    offset_before: ir::Value,
+    offset_after: ir::Value,
+    /// The distances in bytes from one lane to the next, and from one element of a lane to the next in the row in order.
+    target_stride: ir::Value,
+    source_stride: ir::Value,
+}
+
 impl Generator<'_, '_, '_> {
     /// Copies the part of an array in the strips of two axes into rows.
     pub(super) fn transpose(&mut self, access: AccessId, delta: i64, row: RowId, rows: AxisId, axis: AxisId) {
@@ -71,31 +85,60 @@ impl Generator<'_, '_, '_> {
     fn copy_rows_by_tree_lane(&mut self, copied: &Copied, rows: AxisId, axis: AxisId, tree_lanes: TreeLanes) {
         let Copied { access, delta, row, function } = *copied;
         let size = self.kernel.rows[row.index()].dtype.size() as i64;
-        let ((first_row, last_row), (first, last)) = (self.bounds(rows), self.bounds(axis));
-        let length = self.ins().isub(last, first);
-        let whole = self.ins().ushr(length, tree_lanes.shift);
-        let before = self.ins().ishl(whole, tree_lanes.shift);
-        let rest = self.ins().isub(length, before);
-        let has_rest = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, rest, 0);
-        let [one, target_stride] = [1, STEPS_OF_LANE as i64 * size].map(|value| self.constant(value));
-        let source_stride = self.scaled(tree_lanes.count, size);
+        let ((first_row, last_row), (first, _)) = (self.bounds(rows), self.bounds(axis));
+        let lanes = self.lanes_of_row(axis, size, tree_lanes);
         self.repeat(first_row, last_row, 1, &[], |generator, position, _| {
             let [source, target] = generator.at(rows, position, 1, |generator| {
                 let source = generator.at(axis, first, 1, |generator| generator.address(access, delta));
                 [source, generator.row_within(row, 0, axis)]
             });
-            generator.call_host(
-                function,
-                &[target, target_stride, source, source_stride, tree_lanes.count, whole],
-            );
-            // The first lanes may have one more.
-            generator.when(has_rest, |generator| {
-                let [before, after] = [before, whole].map(|elements| generator.scaled(elements, size));
-                let source = generator.ins().iadd(source, before);
-                let target = generator.ins().iadd(target, after);
-                generator.call_host(function, &[target, target_stride, source, source_stride, rest, one]);
-            });
+            generator.copy_by_tree_lane(function, [target, source], &lanes);
             Vec::new()
+        });
+    }
+
+    /// Copies a row over the block of an axis to the lanes of another.
+    pub(super) fn deinterleave(&mut self, row: RowId, source: RowId, axis: AxisId) {
+        let size = self.kernel.rows[row.index()].dtype.size();
+        let (Some(function), Some(tree_lanes)) = (transpose_function(size), self.tree_lanes) else {
+            self.refused = Some(format!("there is no order of elements of {size} bytes by lanes"));
+            return;
+        };
+        let lanes = self.lanes_of_row(axis, size as i64, tree_lanes);
+        let [target, source] = [row, source].map(|row| self.row_within(row, 0, axis));
+        self.copy_by_tree_lane(function as usize, [target, source], &lanes);
+    }
+
+    /// Returns how the elements of a row over the block of an axis lie in its lanes.
+    fn lanes_of_row(&mut self, axis: AxisId, size: i64, tree_lanes: TreeLanes) -> LanesOfRow {
+        let (first, last) = self.bounds(axis);
+        let length = self.ins().isub(last, first);
+        let whole = self.ins().ushr(length, tree_lanes.shift);
+        let before = self.ins().ishl(whole, tree_lanes.shift);
+        let rest = self.ins().isub(length, before);
+        let [offset_before, offset_after] = [before, whole].map(|elements| self.scaled(elements, size));
+        LanesOfRow {
+            lanes: tree_lanes.count,
+            whole,
+            rest,
+            offset_before,
+            offset_after,
+            target_stride: self.constant(STEPS_OF_LANE as i64 * size),
+            source_stride: self.scaled(tree_lanes.count, size),
+        }
+    }
+
+    /// Copies the elements of one row to its lanes.
+    fn copy_by_tree_lane(&mut self, function: usize, [target, source]: [ir::Value; 2], of_row: &LanesOfRow) {
+        let &LanesOfRow { lanes, whole, rest, target_stride, source_stride, .. } = of_row;
+        self.call_host(function, &[target, target_stride, source, source_stride, lanes, whole]);
+        // The first lanes may have one more.
+        let has_rest = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, rest, 0);
+        self.when(has_rest, |generator| {
+            let source = generator.ins().iadd(source, of_row.offset_before);
+            let target = generator.ins().iadd(target, of_row.offset_after);
+            let one = generator.constant(1);
+            generator.call_host(function, &[target, target_stride, source, source_stride, rest, one]);
         });
     }
 

@@ -127,6 +127,16 @@ pub enum Stmt {
         /// The axis whose strip the rows cover.
         axis: AxisId,
     },
+    /// Copies a row over the block of a reduction axis to one of a [`Span::Part`] that has the elements of each lane of the fixed
+    /// tree together.
+    Deinterleave {
+        /// The target.
+        row: RowId,
+        /// A row with the elements in their order.
+        source: RowId,
+        /// The reduction axis.
+        axis: AxisId,
+    },
     /// Copies the elements of an array that the strip of a merged axis covers into a row: along the two axes that
     /// it merges, the elements are not laid out as along one.
     Gather {

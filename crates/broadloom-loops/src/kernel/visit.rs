@@ -224,6 +224,7 @@ impl Stmt {
             | Stmt::Scan { .. }
             | Stmt::Sort(_)
             | Stmt::Transpose { .. }
+            | Stmt::Deinterleave { .. }
             | Stmt::Gather { .. } => None,
         }
     }
@@ -273,6 +274,7 @@ impl Stmt {
             | Stmt::Scan { .. }
             | Stmt::Sort(_)
             | Stmt::Transpose { .. }
+            | Stmt::Deinterleave { .. }
             | Stmt::Gather { .. } => smallvec![],
         }
     }
@@ -306,6 +308,7 @@ impl Stmt {
             }
             Stmt::Put { .. }
             | Stmt::Begin { .. }
+            | Stmt::Deinterleave { .. }
             | Stmt::For { .. }
             | Stmt::Strip { .. }
             | Stmt::Reduce(_)
@@ -334,6 +337,7 @@ impl Stmt {
             | Stmt::FoldRows(_)
             | Stmt::Sort(_)
             | Stmt::Transpose { .. }
+            | Stmt::Deinterleave { .. }
             | Stmt::Gather { .. } => None,
         }
     }
@@ -347,6 +351,9 @@ impl Stmt {
             },
             Stmt::Put { row, axis, .. } => smallvec![(*row, RowUse::Put(*axis))],
             Stmt::Transpose { row, .. } | Stmt::Gather { row, .. } => smallvec![(*row, RowUse::Write)],
+            Stmt::Deinterleave { row, source, .. } => {
+                smallvec![(*source, RowUse::Read), (*row, RowUse::Write)]
+            }
             Stmt::Call { target, args, .. } => {
                 let read = args.iter().filter_map(|arg| Some((arg.row()?, RowUse::Read)));
                 read.chain(target.row().map(|row| (row, RowUse::Write))).collect()
@@ -384,20 +391,21 @@ impl Stmt {
     }
 }
 
-/// Returns the rows that statements use, in a kernel with these values.
-fn rows_of(body: &[Stmt], values: &[Value]) -> impl Iterator<Item = RowId> {
-    statements(body).flat_map(|stmt| stmt.rows(values)).map(|(row, _)| row)
+/// Returns the rows that statements fill, in a kernel with these values.
+fn filled(body: &[Stmt], values: &[Value]) -> impl Iterator<Item = RowId> {
+    let used = statements(body).flat_map(|stmt| stmt.rows(values));
+    used.filter(|(_, used)| *used != RowUse::Read).map(|(row, _)| row)
 }
 
 impl Contract {
     /// Returns the rows that the prologue fills, in a kernel with these values.
     pub fn filled(&self, values: &[Value]) -> impl Iterator<Item = RowId> {
-        rows_of(&self.prologue, values)
+        filled(&self.prologue, values)
     }
 
     /// Returns the rows over the block, one for each step of the other axis, in a kernel with these values.
     pub fn filled_beside(&self, values: &[Value]) -> impl Iterator<Item = RowId> {
-        rows_of(&self.rows_prologue, values)
+        filled(&self.rows_prologue, values)
     }
 }
 

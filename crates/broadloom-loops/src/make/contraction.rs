@@ -4,6 +4,7 @@
 use super::{Maker, is_by_tree};
 use crate::LowerError;
 use crate::kernel::*;
+use crate::nest::bit;
 use crate::place::Contraction;
 use crate::thresholds::CONTRACTED_VECTOR;
 use broadloom_ir::dtype::DType;
@@ -27,25 +28,25 @@ impl Maker<'_, '_, '_> {
 
     /// Returns the contraction, combined over the axes around it.
     pub(super) fn contract(&mut self, rows: AxisId, contraction: &Contraction) -> Result<Stmt, LowerError> {
-        let &Contraction { strip, reduction: axis, ref folds, ref packed } = contraction;
+        let &Contraction { strip, reduction: axis, ref folds, ref operands } = contraction;
         let order = self.placement.orders[&axis];
         let by_lanes = is_by_tree(order);
         let extent = self.nest.axes[axis.index()].extent.as_constant();
         let block = extent.map_or(BLOCK, |extent| (extent.max(1) as usize).min(BLOCK));
         let rows_of_block = if by_lanes { LANES * ROWS_OF_LANE } else { block };
-        let beside = self.placement.beside(rows, axis);
-        let [(prologue, filled), (rows_prologue, beside)] = [
-            (packed, rows_of_block, [axis, strip], Span::Block { rows: axis, by_lanes }),
-            (&beside, PACKED_STEPS, [rows, axis], Span::Part { rows, by_lanes }),
-        ]
-        .map(|(values, count, [each, along], span)| {
-            let rows = values.iter().map(|value| {
-                let row = self.spanning(self.nest.values[value.index()].dtype, count, along, span);
-                (self.pack(*value, row, each, along), ((*value, along), row))
-            });
-            rows.unzip::<_, _, Vec<Stmt>, Vec<_>>()
-        });
-        self.rows.extend(filled.into_iter().chain(beside));
+        let block_of_rows = Span::Block { rows: axis, by_lanes };
+        let (mut prologue, mut rows_prologue, mut filled) = (Vec::new(), Vec::new(), Vec::new());
+        for &value in &operands.packed {
+            let row = self.spanning(self.dtype(value), rows_of_block, strip, block_of_rows);
+            prologue.push(self.pack(value, row, [axis, strip]));
+            filled.push(((value, strip), row));
+        }
+        for &value in &operands.beside {
+            let row = self.spanning(self.dtype(value), PACKED_STEPS, axis, Span::Part { rows, by_lanes });
+            rows_prologue.push(self.pack(value, row, [rows, axis]));
+            filled.push(((value, axis), row));
+        }
+        self.rows.extend(filled);
         let elements = self.added_elements(contraction);
         let reduced = self.placement.reduced[&axis].clone();
         let mut body = Vec::new();
@@ -185,8 +186,12 @@ impl Maker<'_, '_, '_> {
         body.retain(|stmt| !matches!(stmt, Stmt::Let(value) if !used.contains(value)));
     }
 
+    fn dtype(&self, value: ValueId) -> DType {
+        self.nest.values[value.index()].dtype
+    }
+
     /// Fills rows over the strip of an axis with a value, one for each step of another axis.
-    fn pack(&mut self, value: ValueId, row: RowId, rows: AxisId, axis: AxisId) -> Stmt {
+    fn pack(&mut self, value: ValueId, row: RowId, [rows, axis]: [AxisId; 2]) -> Stmt {
         let is_by_tree_lane = matches!(self.kernel.rows[row.index()].span, Span::Part { by_lanes: true, .. });
         if let Def::Load { access, delta } = self.nest.values[value.index()].def {
             let [each, along] =
@@ -195,15 +200,37 @@ impl Maker<'_, '_, '_> {
                 return Stmt::Transpose { access, delta, row, rows, axis };
             }
         }
+        // Vectors are computed in the order of the axis.
+        let in_order = if is_by_tree_lane { self.row(self.dtype(value), 1, axis) } else { row };
         let outer = self.env.clone();
-        let mut body = Vec::new();
+        let (mut per_row, mut body) = (Vec::new(), Vec::new());
+        let (moved, same) = self.moved_along(value, axis);
+        for source in same {
+            self.get(source, &mut per_row);
+        }
         let made = self.get(value, &mut body);
-        body.push(Stmt::Put { row, part: 0, axis, value: made });
+        body.push(Stmt::Put { row: in_order, part: 0, axis, value: made });
         self.env = outer;
-        let lanes = match is_by_tree_lane {
-            true => 1,
-            false => self.placement.lanes(axis, Some(axis), self.placement.subtree(rows).into_iter()),
-        };
-        Stmt::For { axis: rows, lanes: 1, body: vec![Stmt::For { axis, lanes, body }] }
+        let lanes = self.placement.lanes(axis, Some(axis), moved.into_iter());
+        per_row.push(Stmt::For { axis, lanes, body });
+        if is_by_tree_lane {
+            per_row.push(Stmt::Deinterleave { row, source: in_order, axis });
+        }
+        Stmt::For { axis: rows, lanes: 1, body: per_row }
+    }
+
+    /// Returns the values along an axis from which a value is computed, itself among them, and the others that these read.
+    fn moved_along(&self, value: ValueId, axis: AxisId) -> (Vec<ValueId>, Vec<ValueId>) {
+        let (mut moved, mut same) = (Vec::new(), Vec::new());
+        let mut stack = vec![value];
+        while let Some(value) = stack.pop() {
+            if self.nest.varies[value.index()] & bit(axis) == 0 {
+                same.push(value);
+            } else if !moved.contains(&value) {
+                moved.push(value);
+                stack.extend(self.placement.sources(value));
+            }
+        }
+        (moved, same)
     }
 }

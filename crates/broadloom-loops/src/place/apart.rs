@@ -2,6 +2,7 @@
 
 use super::Placement;
 use crate::kernel::{AxisId, Def, ValueId};
+use crate::nest::bit;
 use crate::thresholds::MIN_OPS_APART;
 use std::collections::{HashMap, HashSet};
 
@@ -24,7 +25,10 @@ impl Placement<'_, '_> {
         }
         let is_worth = |value: &ValueId| {
             self.position(*value).is_some_and(|axis| {
-                self.is_outer(axis) && computed.get(&axis).is_some_and(|count| *count >= MIN_OPS_APART)
+                let is_moved = self.nest.varies[value.index()] & bit(axis) != 0;
+                is_moved
+                    && self.is_outer(axis)
+                    && computed.get(&axis).is_some_and(|count| *count >= MIN_OPS_APART)
             })
         };
         let is_search = |value: &ValueId| matches!(self.nest.values[value.index()].def, Def::Search { .. });

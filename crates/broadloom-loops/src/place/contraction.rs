@@ -3,7 +3,7 @@
 use super::{Form, Item, Placement};
 use crate::flat::FlatId;
 use crate::kernel::{AxisId, Contribution, Def, MAX_CONTRACTED_AXIS, Order, ValueId};
-use crate::nest::{NestAxis, bit};
+use crate::nest::{AxisSet, NestAxis, NestStore, bit};
 use crate::thresholds::{
     MAX_CONTRACTED, MAX_CONTRACTED_OPS, MAX_SUMMED_TERMS, MAX_UNPACKED_BYTES, MIN_CONTRACTED_AXIS,
     MIN_SUMMED_STRIP,
@@ -24,9 +24,20 @@ pub(crate) struct Contraction {
     /// The loops of other reductions between these, from the outermost on, which combine the results: of a sum over several
     /// axes.
     pub folds: Vec<AxisId>,
-    /// The values that the loop with rows does not move: they are packed into rows for a block of the reduction at
-    /// once.
+    /// What is packed, and which values of the loops around it computes.
+    pub operands: Operands,
+}
+
+/// The operands that a contraction packs: each from what one of the two loops moves alone.
+#[derive(Debug, Default)]
+pub(crate) struct Operands {
+    /// Those that the loop with rows does not move: rows over the strip, for a block of the reduction at once.
     pub packed: Vec<ValueId>,
+    /// Those that the strip does not move: rows over the block, for a few steps of the loop with rows. They are computed, or
+    /// loads that are strided along the reduction, or far apart in the order of the fixed tree.
+    pub beside: Vec<ValueId>,
+    /// The values of both loops from which these are computed.
+    from_around: Vec<ValueId>,
 }
 
 impl Placement<'_, '_> {
@@ -65,6 +76,26 @@ impl Placement<'_, '_> {
                 self.dense.remove(axis);
             }
         }
+        // What nothing else reads is computed only where it is packed.
+        for (value, reduction) in self.read_only_by_contractions() {
+            self.position[value.index()] = Some(reduction);
+        }
+    }
+
+    /// Returns the values of loops around that one contraction alone reads, with its reduction.
+    fn read_only_by_contractions(&self) -> Vec<(ValueId, AxisId)> {
+        let mut found = Vec::new();
+        for Contraction { reduction, operands, .. } in self.contractions.values() {
+            let mut inside: HashSet<ValueId> = operands.from_around.iter().copied().collect();
+            inside.extend(self.subtree(*reduction));
+            let others = self.live_values().filter(|value| !inside.contains(value));
+            let not_reduced = others.filter(|value| !self.reduced[reduction].contains(value));
+            let mut read: HashSet<ValueId> = not_reduced.flat_map(|value| self.sources(value)).collect();
+            read.extend(self.nest.stores.iter().flat_map(NestStore::reads));
+            let alone = operands.from_around.iter().filter(|value| !read.contains(value));
+            found.extend(alone.map(|value| (*value, *reduction)));
+        }
+        found
     }
 
     /// Returns the values reduced from contractions in the loop of another reduction: a separate kernel stores
@@ -151,17 +182,15 @@ impl Placement<'_, '_> {
             // Kept rows are read in blocks of their own length.
             || self.kept.iter().any(|(again, kept)| is_around(again) || is_around(&kept.call))
             || inner == strip && self.items(Some(rows)).iter().any(is_repeated)
-            || self.read_from_outside(reduction).iter().any(is_around)
         {
             return None;
         }
         let is_indexed = |value: &ValueId| nest.reductions[value].operand.is_indexed();
-        let body = self.subtree(reduction);
-        if reduced.iter().any(is_indexed) || body.iter().any(|value| !self.is_contracted(*value)) {
+        if reduced.iter().any(is_indexed) {
             return None;
         }
-        let packed = self.packed(rows, strip, reduction, &body)?;
-        Some(Contraction { strip, reduction, folds, packed })
+        let operands = self.operands(rows, strip, reduction)?;
+        Some(Contraction { strip, reduction, folds, operands })
     }
 
     /// Returns whether a reduction does nothing but combine the results of the loop inside it, and can have rows for that.
@@ -190,74 +219,121 @@ impl Placement<'_, '_> {
             && self.items(Some(outer)) == [Item::Loop(inner)]
     }
 
-    /// Returns the values of a reduction's body to pack into rows, if that is worthwhile: those moved neither by
-    /// the loop with rows nor by anything around it, and everything computed from them alone.
-    fn packed(
-        &self,
-        rows_axis: AxisId,
-        strip_axis: AxisId,
-        reduction: AxisId,
-        body: &[ValueId],
-    ) -> Option<Vec<ValueId>> {
+    /// Returns what a contraction packs, if it is worthwhile: what each of the two loops moves alone.
+    fn operands(&self, rows_axis: AxisId, strip_axis: AxisId, reduction: AxisId) -> Option<Operands> {
         let nest = self.nest;
         let (rows, strip) = (bit(rows_axis), bit(strip_axis));
         let along = |value: ValueId| nest.varies[value.index()] & (rows | strip);
-        let is_load = |value: &&ValueId| matches!(nest.values[value.index()].def, Def::Load { .. });
-        let mut loads = body.iter().filter(is_load);
+        let is_load = |value: &ValueId| matches!(nest.values[value.index()].def, Def::Load { .. });
+        let from_around = self.from_around([rows_axis, strip_axis], reduction);
+        // Operands come before the values computed from them.
+        let mut all = [from_around.as_slice(), &self.subtree(reduction)].concat();
+        all.sort();
+        if all.len() > 2 * MAX_CONTRACTED_OPS || all.iter().any(|value| !self.is_contracted(*value)) {
+            return None;
+        }
+        let mut loads = all.iter().filter(|value| is_load(value));
         if loads.clone().any(|load| along(*load) == rows | strip) || !loads.any(|load| along(*load) == rows) {
             return None;
         }
-        let ops = body.iter().filter(|value| along(**value) & rows != 0 && !is_load(value)).count();
-        if ops > MAX_CONTRACTED_OPS || body.len() > 2 * MAX_CONTRACTED_OPS {
-            return None;
+        // Rows over the strip are not filled again for the same elements: nothing else may change them.
+        let over_strip = self.alone(
+            &all,
+            |value| along(value) & rows == 0,
+            |source| match nest.values[source.index()].def {
+                Def::Constant(_) | Def::Param(_) => true,
+                Def::Index(axis) => axis == strip_axis || axis == reduction,
+                _ => false,
+            },
+        );
+        let beside_strip = self.alone(
+            &all,
+            |value| along(value) & strip == 0,
+            |source| !all.contains(&source) || matches!(nest.values[source.index()].def, Def::Index(_)),
+        );
+        let used_with_others = |alone: &HashSet<ValueId>| -> HashSet<ValueId> {
+            let users = all.iter().filter(|user| !alone.contains(user)).chain(&self.reduced[&reduction]);
+            users.flat_map(|user| self.sources(*user)).filter(|source| alone.contains(source)).collect()
+        };
+        let chosen = |used: HashSet<ValueId>, side: AxisSet| {
+            all.iter().copied().filter(move |value| along(*value) == side && used.contains(value))
+        };
+        let packed: Vec<ValueId> = chosen(used_with_others(&over_strip), strip).collect();
+        let is_beside = |value: &ValueId| self.is_beside(*value, rows_axis, reduction);
+        let beside: Vec<ValueId> = chosen(used_with_others(&beside_strip), rows).filter(is_beside).collect();
+        let is_packed = |value: &ValueId| packed.contains(value) || beside.contains(value);
+        // Tiles compute what is left.
+        let mut in_tiles: HashSet<ValueId> = HashSet::new();
+        let mut stack: Vec<ValueId> =
+            self.reduced[&reduction].iter().flat_map(|value| self.sources(*value)).collect();
+        while let Some(value) = stack.pop() {
+            if !is_packed(&value) && in_tiles.insert(value) {
+                stack.extend(self.sources(value));
+            }
         }
-        // Operands come before the values computed from them.
+        let ops = in_tiles.iter().filter(|value| along(**value) & rows != 0 && !is_load(value)).count();
+        let are_moved = packed.iter().all(|value| nest.varies[value.index()] & bit(reduction) != 0);
+        let is_worthwhile = (1..=MAX_CONTRACTED).contains(&packed.len())
+            && ops <= MAX_CONTRACTED_OPS
+            && are_moved
+            && !from_around.iter().any(|value| in_tiles.contains(value));
+        is_worthwhile.then_some(Operands { packed, beside, from_around })
+    }
+
+    /// Returns the values in two loops around a reduction from which its body is computed.
+    fn from_around(&self, around: [AxisId; 2], reduction: AxisId) -> Vec<ValueId> {
+        let is_around = |value: &ValueId| self.position(*value).is_some_and(|axis| around.contains(&axis));
+        let mut found: Vec<ValueId> = Vec::new();
+        let mut stack: Vec<ValueId> = self.read_from_outside(reduction);
+        while let Some(value) = stack.pop() {
+            if is_around(&value) && !found.contains(&value) {
+                found.push(value);
+                stack.extend(self.sources(value));
+            }
+        }
+        found
+    }
+
+    /// Returns which of some values, in an order in which each comes after what it is computed from, one side moves, and are
+    /// computed only from others of them and from what is known.
+    fn alone(
+        &self,
+        all: &[ValueId],
+        is_on_side: impl Fn(ValueId) -> bool,
+        is_known: impl Fn(ValueId) -> bool,
+    ) -> HashSet<ValueId> {
         let mut alone: HashSet<ValueId> = HashSet::new();
-        for value in body.iter().copied().filter(|value| along(*value) & rows == 0) {
-            let is_known = |source: &ValueId| {
-                let def = &nest.values[source.index()].def;
-                alone.contains(source) || matches!(def, Def::Constant(_) | Def::Param(_))
-            };
-            let is_alone = match &nest.values[value.index()].def {
-                Def::Index(axis) => *axis == strip_axis || *axis == reduction,
-                _ => self.sources(value).iter().all(is_known),
+        for value in all.iter().copied().filter(|value| is_on_side(*value)) {
+            let is_alone = match self.nest.values[value.index()].def {
+                Def::Index(_) => is_known(value),
+                _ => self.sources(value).iter().all(|source| alone.contains(source) || is_known(*source)),
             };
             if is_alone {
                 alone.insert(value);
             }
         }
-        let is_used = |value: ValueId| {
-            let users = body.iter().filter(|user| !alone.contains(user));
-            let mut users = users.chain(&self.reduced[&reduction]);
-            users.any(|user| self.sources(*user).contains(&value))
-        };
-        let is_packed = |value: &ValueId| alone.contains(value) && along(*value) == strip && is_used(*value);
-        let packed: Vec<ValueId> = body.iter().copied().filter(is_packed).collect();
-        (1..=MAX_CONTRACTED).contains(&packed.len()).then_some(packed)
+        alone
     }
 
-    /// Returns the loads in a contraction that the axis with rows moves and that are packed: those that are strided
-    /// along the reduction axis, or far apart in the order of the fixed tree.
-    pub fn beside(&self, rows: AxisId, reduction: AxisId) -> Vec<ValueId> {
-        let extent = self.nest.axes[reduction.index()].extent.as_constant();
+    /// Returns whether an operand that the strip does not move is packed.
+    fn is_beside(&self, value: ValueId, rows: AxisId, reduction: AxisId) -> bool {
+        let nest = self.nest;
+        // A reduction over the rows takes results of one block from registers: it needs unpacked operands.
+        let is_streamed = nest.axes[rows.index()].reduction;
+        let extent = nest.axes[reduction.index()].extent.as_constant();
         let is_long = |size: usize| {
-            // A reduction over the rows takes results of one block from registers: it needs unpacked operands.
-            let short = match self.nest.axes[rows.index()].reduction {
-                true => BLOCK,
-                false => MAX_UNPACKED_BYTES / size,
-            };
+            let short = if is_streamed { BLOCK } else { MAX_UNPACKED_BYTES / size };
             self.orders[&reduction] == Order::Tree && extent.is_none_or(|extent| extent > short as i64)
         };
-        let is_packed = |value: &ValueId| match self.nest.values[value.index()].def {
-            Def::Load { access, .. } => {
-                let access = &self.nest.accesses[access.index()];
-                let varies = self.nest.varies[value.index()];
-                let is_moved = [rows, reduction].into_iter().all(|axis| varies & bit(axis) != 0);
-                is_moved && (is_long(access.dtype.size()) || !access.stride(reduction).is_one())
+        let is_moved = nest.varies[value.index()] & bit(reduction) != 0;
+        is_moved
+            && match nest.values[value.index()].def {
+                Def::Load { access, .. } => {
+                    let access = &nest.accesses[access.index()];
+                    is_long(access.dtype.size()) || !access.stride(reduction).is_one()
+                }
+                _ => !is_streamed,
             }
-            _ => false,
-        };
-        self.subtree(reduction).into_iter().filter(is_packed).collect()
     }
 
     /// Returns the sizes that contractions assume to be long, or to be within the limit of their ranks, with the

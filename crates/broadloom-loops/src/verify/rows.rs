@@ -131,6 +131,21 @@ impl Scope<'_> {
         self.write_block(row, rows, axis)
     }
 
+    /// Checks a copy of a row in order to one by lanes.
+    pub(super) fn deinterleave(&mut self, row: RowId, source: RowId, axis: AxisId) -> Result<(), Fault> {
+        let read = self.read_row(source, axis)?;
+        let is_in_order = self.row(source)?.span == Span::Strip;
+        let Row { span, dtype, .. } = *self.row(row)?;
+        let is_by_lane = matches!(span, Span::Part { by_lanes: true, .. });
+        if !is_in_order || !is_by_lane || self.walked[axis.index()] {
+            return Err(Fault::Row(row));
+        }
+        if read != dtype {
+            return Err(Fault::RowDtype(row));
+        }
+        self.write_row(row, axis)
+    }
+
     /// Writes rows over the strip of an axis, one for each step of the strip of another.
     pub(super) fn write_block(&mut self, row: RowId, rows: AxisId, axis: AxisId) -> Result<(), Fault> {
         let block = self.block(row, rows)?;

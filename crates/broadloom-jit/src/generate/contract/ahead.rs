@@ -99,7 +99,7 @@ impl Generator<'_, '_, '_> {
 /// The accesses of a contraction that the axis of rows moves, with the distance of its steps, and that are contiguous along the
 /// axis of the contraction.
 fn moved_by_rows(kernel: &Kernel, contract: &Contract) -> Vec<(AccessId, Stride)> {
-    let stmts = contract.rows_prologue.iter().chain(&contract.body);
+    let stmts = statements(&contract.rows_prologue).chain(&contract.body);
     let accesses = stmts.flat_map(|stmt| stmt.accesses(&kernel.values));
     let moved = accesses.filter_map(|(access, _)| {
         let entry = &kernel.accesses[access.index()];

@@ -6,6 +6,7 @@ mod blocks;
 mod contractions;
 mod counts;
 mod narrow_sums;
+mod packed;
 mod roots;
 mod row_reductions;
 mod short_rows;
