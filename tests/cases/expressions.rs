@@ -174,6 +174,16 @@ pub const CASES: &[(&str, Build)] = &[
         let p = b.op(Op::Multiply, &[x, y]);
         vec![sums, b.reduce(ReduceOp::Sum, p, &[1], false)]
     }),
+    ("products of computed operands", |b| {
+        let (x, w) = (b.input("x", F32, &["n", "k"]), b.input("w", F32, &["m", "k"]));
+        let [means, scales] =
+            [("means", "n"), ("scales", "m")].map(|(name, size)| b.input(name, F32, &[size]));
+        let [means, scales] = [means, scales].map(|each| b.expand(each, 1));
+        let (x, w) = (b.op(Op::Subtract, &[x, means]), b.op(Op::Multiply, &[w, scales]));
+        let x = b.expand(x, 1);
+        let products = b.op(Op::Multiply, &[x, w]);
+        vec![b.reduce(ReduceOp::Sum, products, &[2], false)]
+    }),
     ("take and iota", |b| {
         let (table, index) = (b.input("table", F32, &["4", "3"]), b.input("index", DType::I32, &["n"]));
         let n = b.dim("n");

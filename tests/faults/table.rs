@@ -41,6 +41,7 @@ const LOOPS: &[&str] = &["-p", "broadloom", "--test", "facade", "loops::"];
 const NARROW_SUMS: &[&str] = &["-p", "broadloom", "--test", "facade", "narrow_sums::of_u8"];
 const RANKS: &[&str] = &["-p", "broadloom", "--test", "facade", "contractions::ranks_of_many_rows"];
 const SHORT_ROWS: &[&str] = &["-p", "broadloom", "--test", "facade", "short_rows::of_4_bytes"];
+const PACKED: &[&str] = &["-p", "broadloom", "--test", "facade", "forms::packed"];
 const CONTRACTIONS: &[&str] = &["-p", "broadloom", "--test", "facade", "contractions::all_sizes"];
 const CONTRACTIONS_OF_SUMS: &[&str] =
     &["-p", "broadloom", "--test", "facade", "contractions::reductions_of_all_sizes"];
@@ -616,6 +617,34 @@ pub const FAULTS: &[Fault] = &[
         place: "(true, _) => ⟦elements.checked_mul(extent(*axis)?)⟧,",
         new: "{ extent(*axis)?; Some(elements) }",
         test: ALL_COUNTED,
+    },
+    Fault {
+        what: "rows of packed operands serve other batches than those that they were computed for",
+        file: "crates/broadloom-loops/src/place/contraction.rs",
+        place: "Def::Index(axis) => axis == strip_axis || axis == reduction,\n                _ => ⟦false⟧,",
+        new: "true",
+        test: PACKED,
+    },
+    Fault {
+        what: "of a packed row, the last elements of some lanes are missing",
+        file: "crates/broadloom-jit/src/generate/rows.rs",
+        place: "let has_rest = self.ins().icmp_imm_s(⟦IntCC::SignedGreaterThan⟧, rest, 0);",
+        new: "IntCC::SignedLessThan",
+        test: PACKED,
+    },
+    Fault {
+        what: "an index that all lanes share is put in a row of its own",
+        file: "crates/broadloom-loops/src/place/apart.rs",
+        place: "⟦is_moved⟧ && self.is_outer(axis)",
+        new: "{ let _ = is_moved; true }",
+        test: &["-p", "broadloom", "--test", "facade", "a_column_of_computed_values"],
+    },
+    Fault {
+        what: "a part of the roots of a section is computed, and again with the others",
+        file: "crates/broadloom-loops/src/fuse.rs",
+        place: "if ⟦self.plan.section(last).is_none()⟧ {",
+        new: "true",
+        test: &["-p", "broadloom", "--test", "facade", "sums_that_one_array_waits_for"],
     },
     Fault {
         what: "the last block of a contraction is merged with ranks that are not in use",

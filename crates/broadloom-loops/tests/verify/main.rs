@@ -167,6 +167,44 @@ const CASES: &[(&str, &str, Break)] = &[
             _ => false,
         });
     }),
+    ("Row", "products of computed operands", |schedule| {
+        // What is copied by lanes is not what was computed for the step, but a row that holds nothing.
+        let other = RowId::new(schedule.kernels[0].rows.len());
+        let row = schedule.kernels[0].rows.iter().find(|row| row.span == Span::Strip).unwrap().clone();
+        schedule.kernels[0].rows.push(row);
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Deinterleave { source, .. } => {
+                *source = other;
+                true
+            }
+            _ => false,
+        });
+    }),
+    ("Form", "products of computed operands", |schedule| {
+        // The rows that tiles read are not filled, but copied from.
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Deinterleave { row, source, .. } => {
+                std::mem::swap(row, source);
+                true
+            }
+            _ => false,
+        });
+    }),
+    ("Form", "products of computed operands", |schedule| {
+        // Packed rows are kept for the strip, though what they are computed from changes within it.
+        let kernel = &mut schedule.kernels[0];
+        let scales = kernel.accesses.iter().position(|access| access.strides.len() == 1).unwrap();
+        let axis = AxisId::new(kernel.accesses[scales].strides[0].0.index());
+        let index = ValueId::new(kernel.values.len());
+        kernel.values.push(Value { dtype: DType::I64, def: Def::Index(axis), ..kernel.values[0].clone() });
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Contract(contract) if !contract.prologue.is_empty() => {
+                contract.prologue.insert(0, Stmt::Let(index));
+                contract.rows == axis
+            }
+            _ => false,
+        });
+    }),
     ("Short", "tile call", |schedule| {
         schedule.kernels[0].rows.iter_mut().for_each(|row| row.length = 4);
     }),

@@ -356,3 +356,48 @@ fn a_reduction_in_vectors_has_none_inside_it_beside_sums_of_rows() {
         assert_eq!(results.take::<f64>("products").unwrap(), wanted);
     }
 }
+
+/// Two convolutions, written position by position: a part of the sums of the first one was computed again with each of the
+/// others, which the verifier refused.
+#[test]
+fn sums_that_one_array_waits_for_are_computed_once() {
+    const SIDE: usize = 6;
+    let sums = |x: Tensor, weights: Tensor, side: usize, into: Tensor| {
+        let products = |row: usize, column: usize| {
+            let (rows, columns) = (row as i64..(row + side) as i64, column as i64..(column + side) as i64);
+            let window = x.slice(slice![.., rows, columns]).unsqueeze(-1);
+            (window * weights.unsqueeze(0)).sum([1, 2, 3]).cast::<f32>()
+        };
+        let places = (0..SIDE).flat_map(|row| (0..SIDE).map(move |column| (row, column)));
+        places.fold(into, |into, (row, column)| {
+            into.at(slice![.., row as i64, column as i64]).set(products(row, column))
+        })
+    };
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![2, 8, 8, 2]);
+    let (a, b) = (g.input::<f64>("a", shape![3, 3, 2, 2]), g.input::<f64>("b", shape![1, 1, 2, 1]));
+    let zeros = |channels: usize| g.full(shape![2, SIDE, SIDE, channels], 0.0f32);
+    let first = sums(x, a, 3, zeros(2));
+    let kernel = g.compile([("sums", sums(first, b, 1, zeros(1)))]).unwrap();
+    let numbers = |count: usize| (0..count).map(|at| (at * 7 % 11) as f64 - 5.0).collect::<Vec<f64>>();
+    let (x, a, b) = (numbers(256), numbers(36), numbers(2));
+    let mut wanted = Vec::new();
+    for (image, row, column) in
+        (0..2).flat_map(|image| (0..SIDE * SIDE).map(move |at| (image, at / SIDE, at % SIDE)))
+    {
+        let first = |channel: usize| -> f64 {
+            let terms = (0..18).map(|at| {
+                let (i, j, from) = (at / 6, at / 2 % 3, at % 2);
+                x[((image * 8 + row + i) * 8 + column + j) * 2 + from] * a[at * 2 + channel]
+            });
+            terms.sum()
+        };
+        wanted.push((first(0) * b[0] + first(1) * b[1]) as f32);
+    }
+    let inputs = inputs! {
+        "x" => ArrayView::new(&x, &[2, 8, 8, 2]).unwrap(),
+        "a" => ArrayView::new(&a, &[3, 3, 2, 2]).unwrap(),
+        "b" => ArrayView::new(&b, &[1, 1, 2, 1]).unwrap()
+    };
+    assert_eq!(kernel.run(inputs).unwrap().take::<Vec<f32>>("sums").unwrap(), wanted);
+}
