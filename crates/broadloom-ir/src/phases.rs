@@ -112,6 +112,33 @@ pub fn split(graph: &CheckedGraph) -> Result<Option<Phases>, Diagnostics> {
     }
 }
 
+/// The most ops of what a later phase computes again from inputs. An array of the results would be written and read, which takes
+/// more time, and memory that grows with the rows: ids that a remainder gives, for a number of groups that the data decide.
+const MAX_OPS_AGAIN: usize = 4;
+
+/// Returns, for each expression, whether a later phase computes it again that could read it from an array: what steps of loops
+/// compute again, and a few ops on inputs.
+fn again(graph: &CheckedGraph) -> Vec<bool> {
+    let mut ops: Vec<Option<usize>> = Vec::with_capacity(graph.len());
+    for expr in graph.exprs() {
+        let below = || {
+            let mut operands = graph.operands(expr).into_iter();
+            operands.try_fold(0, |sum, operand| Some(sum + ops[operand.index()]?))
+        };
+        let own = match graph.node(expr) {
+            Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Size(_) => Some(0),
+            Node::View { .. } => below(),
+            // Elementary functions take longer than an array does.
+            Node::Elementwise { op, .. } if op.tile(DType::F64).is_none() => below().map(|ops| ops + 1),
+            Node::Select { .. } | Node::Cast(_) => below().map(|ops| ops + 1),
+            _ => None,
+        };
+        ops.push(own.filter(|ops| *ops <= MAX_OPS_AGAIN));
+    }
+    let few = ops.into_iter().map(|ops| ops.is_some_and(|ops| ops > 0));
+    computed_again(graph).into_iter().zip(few).map(|(again, few)| again || few).collect()
+}
+
 struct Cutter<'g> {
     graph: &'g CheckedGraph,
     /// For each expression, the first phase after whose moves, and in whose part, it can be known.
@@ -144,7 +171,7 @@ impl<'g> Cutter<'g> {
         Cutter {
             graph,
             level,
-            again: computed_again(graph),
+            again: again(graph),
             innermost: graph.innermost(),
             stored: BTreeSet::new(),
             counted: BTreeSet::new(),
