@@ -231,7 +231,9 @@ pub struct Table<W: Write> {
     delimiter: u8,
     /// The names of the columns, until they are written.
     header: Option<Vec<String>>,
-    has_begun: bool,
+    has_header: bool,
+    /// The number of columns of a matrix, from the first rows on.
+    width: Option<usize>,
     /// The names of the rows, and the number of rows written.
     rows: Option<Label>,
     done: usize,
@@ -243,21 +245,17 @@ impl<W: Write> Table<W> {
     pub fn new(out: W, header: Option<Vec<String>>, heads: Heads, delimiter: u8) -> Table<W> {
         let out = csv::WriterBuilder::new().delimiter(delimiter).from_writer(out);
         let Heads { rows, texts, .. } = heads;
-        Table { out, delimiter, header, has_begun: false, rows, done: 0, texts }
+        Table { out, delimiter, header, has_header: false, width: None, rows, done: 0, texts }
     }
 
-    /// Writes the header, before the first rows. A matrix of texts, or with names of rows, needs one too: its first row would be
+    /// Writes the header, if there is one, before the first rows. A matrix of texts, or with names of rows, needs one too: its first row would be
     /// read as names.
-    fn begin(&mut self, first: Option<&AnyArray>) -> io::Result<()> {
+    fn begin(&mut self, width: usize) -> io::Result<bool> {
         let has_texts = self.rows.is_some() || self.texts.iter().any(Option::is_some);
-        let width = first.and_then(|array| array.shape().get(1).copied()).unwrap_or(1);
-        let (of, start) =
-            (self.rows.as_ref().map(|label| label.of.clone()), usize::from(self.rows.is_some()));
-        let numbered = (start..start + width).map(|at| format!("c{at}"));
         let header = match self.header.take() {
             Some(header) => header,
-            None if has_texts => of.into_iter().chain(numbered).collect(),
-            None => return Ok(()),
+            None if has_texts => self.numbered(width),
+            None => return Ok(false),
         };
         if !has_text(&header, &Spelling::default()) {
             return Err(io::Error::other(format!(
@@ -265,7 +263,18 @@ impl<W: Write> Table<W> {
                  has them in a column"
             )));
         }
-        header.iter().try_for_each(|name| self.field(name))?;
+        self.row(&header).map(|()| true)
+    }
+
+    /// Names of columns that have none, as they are read from a table without a header.
+    fn numbered(&self, width: usize) -> Vec<String> {
+        let of = self.rows.as_ref().map(|label| label.of.clone());
+        let start = usize::from(of.is_some());
+        of.into_iter().chain((start..start + width).map(|at| format!("c{at}"))).collect()
+    }
+
+    fn row(&mut self, texts: &[String]) -> io::Result<()> {
+        texts.iter().try_for_each(|text| self.field(text))?;
         Ok(self.out.write_record(None::<&[u8]>)?)
     }
 
@@ -281,8 +290,11 @@ impl<W: Write> Table<W> {
 
 impl<W: Write> Sink for Table<W> {
     fn push(&mut self, rows: &[Option<&AnyArray>]) -> io::Result<()> {
-        if !std::mem::replace(&mut self.has_begun, true) {
-            self.begin(rows.iter().copied().flatten().next())?;
+        if self.width.is_none() {
+            let first = rows.iter().copied().flatten().next();
+            let width = first.and_then(|array| array.shape().get(1).copied()).unwrap_or(1);
+            self.width = Some(width);
+            self.has_header = self.begin(width)?;
         }
         let texts: Vec<Option<Names>> = self.texts.clone();
         let texts = texts.iter().map(Option::as_ref).chain(std::iter::repeat(None));
@@ -312,6 +324,10 @@ impl<W: Write> Sink for Table<W> {
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
+        // Without rows and names, the file would be empty, which is not a table.
+        if let (Some(width), 0, false) = (self.width, self.done, self.has_header) {
+            self.row(&self.numbered(width))?;
+        }
         self.out.flush()
     }
 }

@@ -217,11 +217,16 @@ fn with_int128(bytes: &[u8]) -> Vec<u8> {
         }
         let mut changed = bytes.to_vec();
         changed[at..at + 4].copy_from_slice(&128u32.to_le_bytes());
-        let footer = arrow_ipc::root_as_footer(&changed[length - size..length]);
+        // In memory of its own, which is aligned.
+        let footer = changed[length - size..length].to_vec();
+        let footer = arrow_ipc::root_as_footer(&footer);
         let fields = footer.ok().and_then(|footer| footer.schema()?.fields());
         let is_wide =
             |field: arrow_ipc::Field<'_>| field.type_as_int().is_some_and(|int| int.bitWidth() == 128);
-        if fields.is_some_and(|fields| fields.iter().any(is_wide)) {
+        let has_wide = |field: arrow_ipc::Field<'_>| {
+            is_wide(field) || field.children().into_iter().flatten().any(is_wide)
+        };
+        if fields.is_some_and(|fields| fields.iter().any(has_wide)) {
             return changed;
         }
     }
@@ -251,6 +256,13 @@ fn unreadable_columns_leave_the_others() {
         assert_eq!(done.code, Some(1));
         assert!(done.stderr.contains("its column \"big\" has the type Int128"), "{part}: {}", done.stderr);
     }
+    // In lists, too.
+    let lists = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1)]), None]);
+    write(&folder, &[batch(vec![("big", Arc::new(lists) as ArrayRef), ("x", floats(&[1.5, 2.5]))])]);
+    folder.write("big.arrow", with_int128(&folder.read("t.arrow")));
+    assert_eq!(folder.output(&["eval", "x", "big.arrow"]), "[1.5 2.5]\n");
+    let done = folder.run(&["eval", "x", "x=big.arrow:big"]);
+    assert!(done.stderr.contains("has the type List of Int128"), "{}", done.stderr);
     // Parquet's own types are there even if Arrow's cannot be understood.
     let schema = Arc::new(Schema::new(vec![Field::new("x", DataType::Float64, false)]));
     let file = File::create(folder.path().join("other.parquet")).unwrap();

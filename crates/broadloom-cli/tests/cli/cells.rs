@@ -163,6 +163,15 @@ fn tables_that_cannot_be_read_back_are_not_written() {
     folder.output(&["eval", "stack((k, k[::-1]), axis=1)", "s.csv", "-o", "o.csv"]);
     assert_eq!(folder.read("o.csv"), b"c0,c1\nb,b\na,a\nb,b\n");
     assert_eq!(folder.output(&["eval", "c0", "o.csv"]), "['b' 'a' 'b']\n");
+    // No rows are a table too.
+    for (program, expected) in
+        [("x[x > 9]", "c0\n"), ("stack((x, y), axis=1)[:0]", "c0,c1\n"), ("z = x[x > 9]", "z\n")]
+    {
+        folder.output(&["eval", program, "s.csv", "-o", "o.csv"]);
+        assert_eq!(String::from_utf8(folder.read("o.csv")).unwrap(), expected);
+        let first = expected.trim().split(',').next().unwrap();
+        assert_eq!(folder.output(&["eval", "x", &format!("x=o.csv:{first}")]), "[]\n");
+    }
     // Years as the only names of columns would be a row.
     let years = "segment_sum(stack((v, v), axis=1), year)";
     let args = ["year=n.csv:year:text", "n.csv", "-o", "o.csv"];
@@ -177,7 +186,7 @@ fn tables_that_cannot_be_read_back_are_not_written() {
 fn texts_keep_their_spaces() {
     let folder = Folder::new();
     folder.write("sp.csv", "k,v\n\" a\",1\na,2\n\"a \",3\n a,4\n");
-    let groups = "k   result\n a       5\na        2\na        3\n";
+    let groups = "k     result\n\" a\"       5\na          2\n\"a \"       3\n";
     assert_eq!(folder.output(&["eval", "segment_sum(v,k)", "sp.csv"]), groups);
     for (expression, expected) in [
         ("k", "[' a' 'a' 'a ' ' a']\n"),

@@ -197,11 +197,8 @@ fn stored(schema: arrow_ipc::Schema<'_>) -> Result<Schema, String> {
     let readable = |field: arrow_ipc::Field<'_>| match guarded(|| Ok(Field::from(field))) {
         Ok(read) => Ok(read),
         Err(error) => {
-            let int = field.type_as_int().filter(|_| field.type_type() == Type::Int).ok_or(error)?;
-            let sign = if int.is_signed() { "Int" } else { "UInt" };
-            let name = format!("{sign}{}", int.bitWidth());
-            let bytes = DataType::FixedSizeBinary(int.bitWidth() / 8);
-            let found = Field::new(field.name().unwrap_or_default(), bytes, true);
+            let (place, name) = placeholder(field).ok_or(error)?;
+            let found = Field::new(field.name().unwrap_or_default(), place, true);
             Ok(found.with_metadata([(UNREADABLE.to_owned(), name)].into()))
         }
     };
@@ -209,4 +206,31 @@ fn stored(schema: arrow_ipc::Schema<'_>) -> Result<Schema, String> {
     let pairs = schema.custom_metadata().into_iter().flatten();
     let metadata = pairs.filter_map(|pair| Some((pair.key()?.to_owned(), pair.value()?.to_owned())));
     Ok(Schema::new_with_metadata(fields, metadata.collect()))
+}
+
+/// A type with the same buffers as one that cannot be read, and the name of that one.
+fn placeholder(field: arrow_ipc::Field<'_>) -> Option<(DataType, String)> {
+    if let Some(int) = field.type_as_int() {
+        let sign = if int.is_signed() { "Int" } else { "UInt" };
+        let name = format!("{sign}{}", int.bitWidth());
+        return Some((DataType::FixedSizeBinary(int.bitWidth() / 8), name));
+    }
+    let children = field.children().into_iter().flatten().map(|child| {
+        let read = guarded(|| Ok(Field::from(child)));
+        let read = read.map(|read| (read.data_type().clone(), read.data_type().to_string())).ok();
+        let (kind, name) = read.or_else(|| placeholder(child))?;
+        Some((Arc::new(Field::new(child.name().unwrap_or_default(), kind, true)), name))
+    });
+    let (fields, names): (Vec<FieldRef>, Vec<String>) =
+        children.collect::<Option<Vec<_>>>()?.into_iter().unzip();
+    let name = format!("{:?} of {}", field.type_type(), names.join(", "));
+    let item = fields.first().cloned();
+    let kind = match field.type_type() {
+        Type::List => DataType::List(item?),
+        Type::LargeList => DataType::LargeList(item?),
+        Type::FixedSizeList => DataType::FixedSizeList(item?, field.type_as_fixed_size_list()?.listSize()),
+        Type::Struct_ => DataType::Struct(fields.into()),
+        _ => return None,
+    };
+    Some((kind, name.replace('_', "")))
 }
