@@ -70,6 +70,31 @@ fn numbers_above_an_index_are_names() {
     }
 }
 
+/// Without an index, names that are numbers cannot be told from data for certain: pandas writes `0,1` above random numbers.
+#[test]
+fn a_first_row_that_may_have_names_is_told() {
+    let folder = Folder::new();
+    for (text, is_told) in [
+        ("0,1\n0.5,0.25\n1.5,2.0\n", true),
+        ("2019,2020,2021\n0.5,,1e3\n", true),
+        ("0,1\n0.5,2\n", false),
+        ("0.0,1.0\n0.5,0.25\n", false),
+        ("0,2\n0.5,0.25\n", false),
+        ("0,1\n", false),
+        ("1\n0.5\n", false),
+        ("0,1\n2,3\n", false),
+    ] {
+        folder.write("x.csv", text);
+        let (printed, told) = eval(&folder, &["len(x)", "x=x.csv"]);
+        assert_eq!(printed, format!("{}\n", text.lines().count()), "{text}");
+        let says = "x.csv: the first row is read as data, but it has integers";
+        assert_eq!(told.matches(says).count(), usize::from(is_told), "{text}: {told}");
+        assert_eq!(told.is_empty(), !is_told, "{told}");
+    }
+    folder.write("x.csv", "0,1\n0.5,0.25\n");
+    assert_eq!(eval(&folder, &["c0 + c1", "x.csv"]).1.matches("warning: ").count(), 1);
+}
+
 /// Advice names columns that can be typed.
 #[test]
 fn advice_names_columns_that_can_be_typed() {
@@ -255,7 +280,7 @@ fn files_that_are_no_tables_are_told() {
         ("x.csv", b"a|b|c\n1|2|3\n".to_vec(), &["the same number of `|`"]),
         ("x.tsv", b"a,b\n1,2\n".to_vec(), &["it has one column if a tab separates cells", "--delimiter ','"]),
         ("x.csv", b"\"a\";\"b\"\n1;2\n".to_vec(), &["if `;` separates cells", "--delimiter ';'"]),
-        ("x.csv", b"PAR1abcd".to_vec(), &["it is a Parquet file", ".parquet"]),
+        ("x.csv", b"PAR1\x15\x04\x15".to_vec(), &["it is a Parquet file", ".parquet"]),
         ("x.csv", b"\x1f\x8b\x08\0\0\0".to_vec(), &["compressed with gzip", "gzip -dc"]),
     ];
     for (file, bytes, expected) in cases {
@@ -276,6 +301,9 @@ fn files_that_are_no_tables_are_told() {
     says(&refused(&folder, &["b", "b=x.csv:b"]), &["row 2 (line 4): \"x\" is not a number"]);
     folder.write("x.csv", "sep=;\na;b\n1;\"2\"3\n");
     says(&refused(&folder, &["b", "b=x.csv:b"]), &["opens in line 3 closes in line 3"]);
+    // A name that other files begin with.
+    folder.write("x.csv", "PAR1,b\n1,2\n");
+    assert_eq!(folder.output(&["eval", "PAR1 + b", "x.csv"]), "[3]\n");
     // One column of texts with these characters.
     for text in ["x\na;b\n", "\"a;b\"\n\"c;d\"\n", "a;b\nc\n"] {
         folder.write("x.csv", text);
@@ -301,6 +329,14 @@ fn columns_without_values_are_told() {
         assert!(printed.lines().any(|printed| printed == line), "{line}\n{printed}");
     }
     says(&folder.output(&["check", "x", "x=x.csv:a,b"]), &["# x[:, 0] = x.csv:a: no values, as f64"]);
+    folder.write("t.csv", "s,t\n2024-05-31,\n,NaT\n");
+    let dates = folder.output(&["check", "p = s; q = t", "s=t.csv:s:seconds", "t=t.csv:t:days"]);
+    for line in [
+        "# s = t.csv:s: dates, as seconds since 1970-01-01, some of them missing, as f64",
+        "# t = t.csv:t: no values, as f64",
+    ] {
+        assert!(dates.lines().any(|printed| printed == line), "{line}\n{dates}");
+    }
     folder.write("x.csv", "a,b\n");
     says(&folder.output(&["check", "a", "x.csv"]), &["# a = x.csv:a: no values, as i64"]);
 }

@@ -20,10 +20,10 @@ const ZEROS: &[([bool; 4], &str)] = &[
     ([false, true, true, true], "UTF-32LE"),
     ([true, true, true, false], "UTF-32BE"),
 ];
-/// How files begin that are not text.
+/// How files begin that are not text. The first bytes of Parquet and Arrow alone could be the name of a column.
 const OTHERS: &[(&[u8], &str, &str)] = &[
-    (b"PAR1", "a Parquet file", "give it a name that ends with .parquet"),
-    (b"ARROW1", "an Arrow file", "give it a name that ends with .arrow"),
+    (b"PAR1\x15", "a Parquet file", "give it a name that ends with .parquet"),
+    (b"ARROW1\0\0", "an Arrow file", "give it a name that ends with .arrow"),
     (b"PK\x03\x04", "a .zip or .xlsx file", "unpack it, or save it as .csv"),
     (&[0x1f, 0x8b], "compressed with gzip", "decompress it with gzip -dc"),
     (&[0x28, 0xb5, 0x2f, 0xfd], "compressed with zstd", "decompress it with zstd -dc"),

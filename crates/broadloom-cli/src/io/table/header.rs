@@ -86,3 +86,37 @@ impl OverIndex {
         self.rows > 0 && !self.has_missing && is_index
     }
 }
+
+/// A first row of integers that follow one another, above numbers that all have decimals: pandas writes names so if the index
+/// is left out, but data may look so too.
+#[derive(Debug)]
+pub struct OverDecimals {
+    rows: usize,
+    has_others: bool,
+}
+
+impl OverDecimals {
+    /// The first row, if it can have such names.
+    pub fn new(cells: &[String], spelling: &Spelling) -> Option<OverDecimals> {
+        let read: Vec<Cell> = cells.iter().map(|cell| Reads::Numbers.read(cell, spelling)).collect();
+        let follow = |pair: &[Cell]| match pair {
+            [Cell::Int(first), Cell::Int(second)] => first.checked_add(1) == Some(*second),
+            _ => false,
+        };
+        let are_names = read.len() > 1 && read.windows(2).all(follow);
+        are_names.then_some(OverDecimals { rows: 0, has_others: false })
+    }
+
+    /// Takes a further row into account.
+    pub fn add(&mut self, cells: impl Iterator<Item = Cell>) {
+        for cell in cells {
+            self.has_others |= !matches!(cell, Cell::Float(_) | Cell::Missing);
+        }
+        self.rows += 1;
+    }
+
+    /// Whether the first row may have names.
+    pub fn may_have_names(&self) -> bool {
+        self.rows > 0 && !self.has_others
+    }
+}

@@ -24,7 +24,9 @@ use broadloom_ir::dtype::Class;
 use cells::Reads;
 pub use header::has_text;
 use numbers::Spelling;
-pub use profile::{Found, Kind, Profile, Told};
+#[cfg(feature = "arrow")]
+pub use profile::Told;
+pub use profile::{Found, Kind, Profile};
 pub use quotes::looks_like_rows;
 use reading::{Input, Loaded, Part, Reading};
 use std::cell::RefCell;
@@ -191,7 +193,9 @@ impl Table {
             Origin::Columns(columns) => {
                 let nulls = columns.nulls(column, dtype)?;
                 let read_as = if nulls > 0 { DType::F64 } else { dtype };
-                (read_as, told.is_bare || self.rows > 0 && nulls >= self.rows)
+                // The nulls of lists are counted by their elements.
+                let are_null = row.is_empty() && self.rows > 0 && nulls >= self.rows;
+                (read_as, told.is_bare || are_null)
             }
         };
         let part =
@@ -209,7 +213,7 @@ impl Table {
     fn opened(self: &Rc<Table>, name: &str, part: Part, read: &str) -> Opened {
         let columns = part.columns.iter().map(|column| self.describe(name, *column, read)).collect();
         let warnings = match &self.origin {
-            Origin::Text(text) => text.warning().into_iter().collect(),
+            Origin::Text(text) => text.warnings(),
             Origin::Columns(_) => Vec::new(),
         };
         let source: Box<dyn Source> = Input::boxed(self, part);
@@ -304,7 +308,12 @@ impl Table {
         let dtype = profile.dtype();
         let unit = if reads == Reads::Days { "days" } else { "seconds" };
         let part = Part { columns: Rc::from([column]), reads, dtype, row: Vec::new(), names: None };
-        Ok(self.opened(name, part, &format!("dates, as {unit} since 1970-01-01")))
+        let missing = if profile.has_missing() { ", some of them missing, as f64" } else { "" };
+        let read = match profile.number {
+            Some(_) => format!("dates, as {unit} since 1970-01-01{missing}"),
+            None => profile::numbers(Class::Int, dtype, true),
+        };
+        Ok(self.opened(name, part, &read))
     }
 }
 

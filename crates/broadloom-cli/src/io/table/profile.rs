@@ -73,9 +73,13 @@ impl Profile {
         }
     }
 
+    pub fn has_missing(&self) -> bool {
+        self.told.missing.is_some()
+    }
+
     /// The dtype of a column of numbers.
     pub fn dtype(&self) -> DType {
-        if self.has_floats || self.told.missing.is_some() { DType::F64 } else { DType::I64 }
+        if self.has_floats || self.has_missing() { DType::F64 } else { DType::I64 }
     }
 }
 

@@ -2,13 +2,15 @@
 
 use super::beginning::Beginning;
 use super::cells::{self, Cell, Reads};
-use super::header::{self, OverIndex};
+use super::header::{self, OverDecimals, OverIndex};
 use super::numbers::Spelling;
 use super::quotes::{Advice, Misquoted, Quotes};
 use super::reading::{Elements, Part};
+use super::refusals::Warning;
 use super::{Described, Found, Kind, Profile, TableOptions};
 use crate::failure::Failure;
 use crate::io::content::{Content, Reader};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io::{self, BufReader, Read};
 use std::rc::Rc;
@@ -28,8 +30,8 @@ pub struct Text {
     start: u64,
     line: u64,
     has_header: bool,
-    /// The first empty line behind a row of one column, where it may be meant as a cell.
-    empty_line: Option<u64>,
+    /// What is told of the whole table, once.
+    warnings: RefCell<Vec<Warning>>,
 }
 
 /// The rows of a file in its order.
@@ -56,7 +58,7 @@ impl Text {
             start,
             line,
             has_header: false,
-            empty_line: None,
+            warnings: RefCell::default(),
         };
         let mut record = csv::ByteRecord::new();
         if !text.records().read_byte_record(&mut record).map_err(|error| text.bad_rows(&error))? {
@@ -68,6 +70,10 @@ impl Text {
             text.refuse_other_delimiter(only)?;
         }
         text.has_header = header::has_text(&cells, &text.spelling) || text.is_over_index(&cells)?;
+        if !text.has_header {
+            let warning = text.may_have_names(&cells)?;
+            text.warnings.get_mut().extend(warning);
+        }
         let mut profiles = vec![Profile::new(); cells.len()];
         let mut rows = 0;
         text.for_each_row(|row, record| {
@@ -83,7 +89,11 @@ impl Text {
         };
         let kinds = profiles.into_iter().map(Kind::from).collect();
         if names.len() == 1 {
-            text.empty_line = text.find_empty_line().map_err(|error| content.unreadable(&error))?;
+            let empty = text.find_empty_line().map_err(|error| content.unreadable(&error))?;
+            text.warnings.get_mut().extend(empty.map(|line| {
+                let what = format!("{}: line {line} is empty, and not a row", content.name());
+                [what, "if a cell is missing there, write NA".to_owned()]
+            }));
         }
         // pandas and R write the index of rows as first columns without names.
         let index = (0..names.iter().take_while(|name| name.is_empty()).count()).collect();
@@ -160,11 +170,27 @@ impl Text {
         Ok(None)
     }
 
-    /// The warning of an empty line, if there is one that may be meant as a cell.
-    pub fn warning(&self) -> Option<[String; 2]> {
-        let line = self.empty_line?;
-        let what = format!("{}: line {line} is empty, and not a row", self.content.name());
-        Some([what, "if a cell is missing there, write NA".to_owned()])
+    /// The warning of a first row of numbers that may have names.
+    fn may_have_names(&self, cells: &[String]) -> Result<Option<Warning>, Failure> {
+        let Some(mut first) = OverDecimals::new(cells, &self.spelling) else { return Ok(None) };
+        self.for_each_row(|row, record| {
+            if row > 1 {
+                let read = |cell| Reads::Numbers.read(&cells::text(cell), &self.spelling);
+                first.add(record.iter().map(read));
+            }
+        })?;
+        Ok(first.may_have_names().then(|| {
+            let (name, file) = (self.content.name(), self.content.path().display());
+            let what = format!(
+                "{name}: the first row is read as data, but it has integers, and all others have decimals"
+            );
+            [what, format!("if it has names, leave it out: tail -n +2 {file} | broadloom eval .. x=-")]
+        }))
+    }
+
+    /// The warnings of the table, where it is used first.
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.warnings.take()
     }
 
     fn records(&self) -> Records {
