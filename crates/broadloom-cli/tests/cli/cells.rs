@@ -55,19 +55,26 @@ fn numbers_above_an_index_are_names() {
     assert_eq!(eval(&folder, &["x", "x=x.csv"]).0, "[[5.]\n [9.]]\n");
     folder.write("x.tsv", "\t2019\t2020\n0\t5\t7\n1\t9\t8\n");
     assert_eq!(folder.output(&["eval", "x", "x=x.tsv:2019"]), "[5 9]\n");
-    // A first row with a missing number is data.
-    for (text, expected) in [
-        (",5,7\n", "[[nan  5.  7.]]\n"),
-        (",5,7\n1.5,9,8\n", "[[nan 5.  7. ]\n [1.5 9.  8. ]]\n"),
-        (",5,7\n,9,8\n", "[[nan  5.  7.]\n [nan  9.  8.]]\n"),
-        (",5,5\n0,9,8\n", "[[nan  5.  5.]\n [ 0.  9.  8.]]\n"),
-        (",0.5,7\n4,9,8\n2,1,3\n", "[[nan 0.5 7. ]\n [4.  9.  8. ]\n [2.  1.  3. ]]\n"),
-        (",5,7\n4,9,8\n4,1,3\n", "[[nan  5.  7.]\n [ 4.  9.  8.]\n [ 4.  1.  3.]]\n"),
-        ("1,,7\n0,9,8\n", "[[ 1. nan  7.]\n [ 0.  9.  8.]]\n"),
+    // A first row with a missing number is data; if only its first cell is missing, that is told.
+    for (text, expected, is_told) in [
+        (",5,7\n", "[[nan  5.  7.]]\n", false),
+        (",5,7\n1.5,9,8\n", "[[nan 5.  7. ]\n [1.5 9.  8. ]]\n", true),
+        (",5,7\n,9,8\n", "[[nan  5.  7.]\n [nan  9.  8.]]\n", false),
+        (",5,5\n0,9,8\n", "[[nan  5.  5.]\n [ 0.  9.  8.]]\n", true),
+        (",0.5,7\n4,9,8\n2,1,3\n", "[[nan 0.5 7. ]\n [4.  9.  8. ]\n [2.  1.  3. ]]\n", true),
+        (",5,7\n4,9,8\n4,1,3\n", "[[nan  5.  7.]\n [ 4.  9.  8.]\n [ 4.  1.  3.]]\n", true),
+        ("1,,7\n0,9,8\n", "[[ 1. nan  7.]\n [ 0.  9.  8.]]\n", false),
     ] {
         folder.write("x.csv", text);
-        assert_eq!(folder.output(&["eval", "x", "x=x.csv"]), expected, "{text}");
+        let (printed, told) = eval(&folder, &["x", "x=x.csv"]);
+        assert_eq!(printed, expected, "{text}");
+        let says = "x.csv: the first row is read as data, but its first cell is empty";
+        assert_eq!(told.contains(says), is_told, "{text}: {told}");
+        assert_eq!(told.is_empty(), !is_told, "{text}: {told}");
     }
+    // As it says, a name in that cell makes all of them names.
+    folder.write("x.csv", "at,5,7\n1.5,9,8\n");
+    assert_eq!(folder.output(&["eval", "x", "x=x.csv:5,7"]), "[[9. 8.]]\n");
 }
 
 /// Without an index, names that are numbers cannot be told from data for certain: pandas writes `0,1` above random numbers.

@@ -15,6 +15,8 @@ pub fn has_text(cells: &[String], spelling: &Spelling) -> bool {
 pub struct OverIndex {
     /// The number of empty cells.
     levels: usize,
+    /// Whether the names differ.
+    are_distinct: bool,
     /// Whether all names are integers.
     are_integers: bool,
     rows: usize,
@@ -36,8 +38,9 @@ impl OverIndex {
         let read: Vec<Cell> = names.iter().map(|name| Reads::Numbers.read(name, spelling)).collect();
         let are_numbers = read.iter().all(|cell| matches!(cell, Cell::Int(_) | Cell::Float(_)));
         let distinct: HashSet<&String> = names.iter().collect();
-        (are_numbers && distinct.len() == names.len()).then(|| OverIndex {
+        are_numbers.then(|| OverIndex {
             levels,
+            are_distinct: distinct.len() == names.len(),
             are_integers: read.iter().all(|cell| matches!(cell, Cell::Int(_))),
             rows: 0,
             are_texts: true,
@@ -77,13 +80,23 @@ impl OverIndex {
     }
 
     /// Whether the first row has names. An index that neither counts nor is text could be a column of data with one missing
-    /// cell, so its integers have to differ, and so do all names have to be integers.
+    /// cell, so its integers have to differ, and all names have to be integers.
     pub fn has_names(&self) -> bool {
         let is_index = match self.levels {
             1 => self.are_texts || self.counts || (self.are_integers && self.integers.is_some()),
             _ => true,
         };
-        self.rows > 0 && !self.has_missing && is_index
+        self.is_complete() && self.are_distinct && is_index
+    }
+
+    /// Whether the first row may have names, although the cells below its empty ones do not look like an index.
+    pub fn may_have_names(&self) -> bool {
+        self.is_complete() && !self.has_names()
+    }
+
+    /// Whether only the first row lacks cells.
+    fn is_complete(&self) -> bool {
+        self.rows > 0 && !self.has_missing
     }
 }
 

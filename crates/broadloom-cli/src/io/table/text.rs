@@ -69,9 +69,17 @@ impl Text {
         if let ([only], None) = (cells.as_slice(), stated) {
             text.refuse_other_delimiter(only)?;
         }
-        text.has_header = header::has_text(&cells, &text.spelling) || text.is_over_index(&cells)?;
+        text.has_header = header::has_text(&cells, &text.spelling);
         if !text.has_header {
-            let warning = text.may_have_names(&cells)?;
+            let over_index = text.over_index(&cells)?;
+            text.has_header = over_index.as_ref().is_some_and(OverIndex::has_names);
+            let warning = match over_index.is_some_and(|index| index.may_have_names()) {
+                true => Some(text.doubt(
+                    "its first cell is empty, and those below are not",
+                    "write a name into its first cell".to_owned(),
+                )),
+                false => text.over_decimals(&cells)?,
+            };
             text.warnings.get_mut().extend(warning);
         }
         let mut profiles = vec![Profile::new(); cells.len()];
@@ -100,17 +108,37 @@ impl Text {
         Ok((text, Described { names, kinds, rows, index }))
     }
 
-    /// Whether a first row of numbers has names, because the cells below its empty ones are an index.
-    fn is_over_index(&self, cells: &[String]) -> Result<bool, Failure> {
-        let Some(mut index) = OverIndex::new(cells, &self.spelling) else { return Ok(false) };
+    /// What is below a first row of numbers behind empty cells.
+    fn over_index(&self, cells: &[String]) -> Result<Option<OverIndex>, Failure> {
+        let Some(mut index) = OverIndex::new(cells, &self.spelling) else { return Ok(None) };
         self.for_each_row(|row, record| {
             if row > 1 {
-                let cells = record.iter().take(index.levels()).map(cells::text);
-                let read: Vec<Cell> = cells.map(|cell| Reads::Numbers.read(&cell, &self.spelling)).collect();
-                index.add(read.into_iter());
+                let read = |cell| Reads::Numbers.read(&cells::text(cell), &self.spelling);
+                index.add(record.iter().take(index.levels()).map(read));
             }
         })?;
-        Ok(index.has_names())
+        Ok(Some(index))
+    }
+
+    /// The warning of a first row of integers above decimals.
+    fn over_decimals(&self, cells: &[String]) -> Result<Option<Warning>, Failure> {
+        let Some(mut first) = OverDecimals::new(cells, &self.spelling) else { return Ok(None) };
+        self.for_each_row(|row, record| {
+            if row > 1 {
+                let read = |cell| Reads::Numbers.read(&cells::text(cell), &self.spelling);
+                first.add(record.iter().map(read));
+            }
+        })?;
+        let file = self.content.path().display();
+        let help = format!("leave it out: tail -n +2 {file} | broadloom eval .. x=-");
+        let why = "it has integers, and all others have decimals";
+        Ok(first.may_have_names().then(|| self.doubt(why, help)))
+    }
+
+    /// The warning of a first row that may have names.
+    fn doubt(&self, why: &str, help: String) -> Warning {
+        let what = format!("{}: the first row is read as data, but {why}", self.content.name());
+        [what, format!("if it has names, {help}")]
     }
 
     /// Refuses a table of one column whose rows all have equal numbers of another delimiter. `first` is its first cell.
@@ -168,24 +196,6 @@ impl Text {
             }
         }
         Ok(None)
-    }
-
-    /// The warning of a first row of numbers that may have names.
-    fn may_have_names(&self, cells: &[String]) -> Result<Option<Warning>, Failure> {
-        let Some(mut first) = OverDecimals::new(cells, &self.spelling) else { return Ok(None) };
-        self.for_each_row(|row, record| {
-            if row > 1 {
-                let read = |cell| Reads::Numbers.read(&cells::text(cell), &self.spelling);
-                first.add(record.iter().map(read));
-            }
-        })?;
-        Ok(first.may_have_names().then(|| {
-            let (name, file) = (self.content.name(), self.content.path().display());
-            let what = format!(
-                "{name}: the first row is read as data, but it has integers, and all others have decimals"
-            );
-            [what, format!("if it has names, leave it out: tail -n +2 {file} | broadloom eval .. x=-")]
-        }))
     }
 
     /// The warnings of the table, where it is used first.
