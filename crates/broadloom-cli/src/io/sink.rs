@@ -1,7 +1,8 @@
 //! Writes results to files, some rows at a time.
 
 use super::npy;
-use super::table::Names;
+use super::table::numbers::Spelling;
+use super::table::{Names, has_text, looks_like_rows};
 use crate::labels::Label;
 use crate::print;
 use broadloom::{AnyArray, ArrayView, DType, IntoArrayView};
@@ -224,12 +225,17 @@ pub struct Heads {
     pub texts: Vec<Option<Names>>,
 }
 
-/// A table as text: one result of up to two axes, or several columns with a header.
+/// A table as text: one result of up to two axes, or several columns with a header. What cannot be read back is refused.
 pub struct Table<W: Write> {
     out: csv::Writer<W>,
+    delimiter: u8,
+    /// The names of the columns, until they are written.
     header: Option<Vec<String>>,
+    has_header: bool,
+    /// The number of columns of a matrix, from the first rows on.
+    width: Option<usize>,
     /// The names of the rows, and the number of rows written.
-    rows: Option<Names>,
+    rows: Option<Label>,
     done: usize,
     /// The texts of results that are text.
     texts: Vec<Option<Names>>,
@@ -238,23 +244,67 @@ pub struct Table<W: Write> {
 impl<W: Write> Table<W> {
     pub fn new(out: W, header: Option<Vec<String>>, heads: Heads, delimiter: u8) -> Table<W> {
         let out = csv::WriterBuilder::new().delimiter(delimiter).from_writer(out);
-        Table { out, header, rows: heads.rows.map(|label| label.names), done: 0, texts: heads.texts }
+        let Heads { rows, texts, .. } = heads;
+        Table { out, delimiter, header, has_header: false, width: None, rows, done: 0, texts }
+    }
+
+    /// Writes the header, if there is one, before the first rows. A matrix of texts, or with names of rows, needs one too: its first row would be
+    /// read as names.
+    fn begin(&mut self, width: usize) -> io::Result<bool> {
+        let has_texts = self.rows.is_some() || self.texts.iter().any(Option::is_some);
+        let header = match self.header.take() {
+            Some(header) => header,
+            None if has_texts => self.numbered(width),
+            None => return Ok(false),
+        };
+        if !has_text(&header, &Spelling::default()) {
+            return Err(io::Error::other(format!(
+                "the names of its columns, {header:?}, would be read as numbers: write E.T, with E as your expression, which \
+                 has them in a column"
+            )));
+        }
+        self.row(&header).map(|()| true)
+    }
+
+    /// Names of columns that have none, as they are read from a table without a header.
+    fn numbered(&self, width: usize) -> Vec<String> {
+        let of = self.rows.as_ref().map(|label| label.of.clone());
+        let start = usize::from(of.is_some());
+        of.into_iter().chain((start..start + width).map(|at| format!("c{at}"))).collect()
+    }
+
+    fn row(&mut self, texts: &[String]) -> io::Result<()> {
+        texts.iter().try_for_each(|text| self.field(text))?;
+        Ok(self.out.write_record(None::<&[u8]>)?)
+    }
+
+    fn field(&mut self, text: &str) -> io::Result<()> {
+        if looks_like_rows(text, self.delimiter) {
+            return Err(io::Error::other(format!(
+                "the text {text:?} has a tab and a new line, which a .tsv cannot hold: write the table as .csv"
+            )));
+        }
+        Ok(self.out.write_field(text)?)
     }
 }
 
 impl<W: Write> Sink for Table<W> {
     fn push(&mut self, rows: &[Option<&AnyArray>]) -> io::Result<()> {
-        if let Some(header) = self.header.take() {
-            self.out.write_record(header)?;
+        if self.width.is_none() {
+            let first = rows.iter().copied().flatten().next();
+            let width = first.and_then(|array| array.shape().get(1).copied()).unwrap_or(1);
+            self.width = Some(width);
+            self.has_header = self.begin(width)?;
         }
-        let texts = self.texts.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+        let texts: Vec<Option<Names>> = self.texts.clone();
+        let texts = texts.iter().map(Option::as_ref).chain(std::iter::repeat(None));
         let columns = rows.iter().zip(texts).filter_map(|(rows, texts)| Some(((*rows)?, texts)));
         let columns: Vec<(&AnyArray, ArrayView<'_>, Option<&Names>)> =
             columns.map(|(rows, texts)| (rows, rows.into_array_view(), texts)).collect();
         let length = |array: &AnyArray| array.shape().first().copied().unwrap_or(1);
         for row in 0..columns.iter().map(|(array, ..)| length(array)).max().unwrap_or(0) {
-            if let Some(names) = &self.rows {
-                self.out.write_field(names.get(self.done).map_or("", |name| name))?;
+            if let Some(names) = self.rows.as_ref().map(|label| label.names.clone()) {
+                self.field(names.get(self.done).map_or("", |name| name))?;
             }
             self.done += 1;
             for (array, view, texts) in &columns {
@@ -263,7 +313,7 @@ impl<W: Write> Sink for Table<W> {
                     let index = [row, column];
                     let cell = print::element(view, index.get(..rank).unwrap_or_default());
                     match (cell, texts) {
-                        (Some(code), Some(texts)) => self.out.write_field(print::text(code, texts))?,
+                        (Some(code), Some(texts)) => self.field(print::text(code, texts))?,
                         (cell, _) => self.out.write_field(cell.map_or(String::new(), print::exact))?,
                     }
                 }
@@ -274,6 +324,10 @@ impl<W: Write> Sink for Table<W> {
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
+        // Without rows and names, the file would be empty, which is not a table.
+        if let (Some(width), 0, false) = (self.width, self.done, self.has_header) {
+            self.row(&self.numbered(width))?;
+        }
         self.out.flush()
     }
 }

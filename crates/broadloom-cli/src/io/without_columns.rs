@@ -3,9 +3,10 @@
 use super::content::Content;
 use super::format::ColumnFormat;
 use super::sink::{Heads, Sink};
-use super::table::Described;
 use super::table::cells::Reads;
+use super::table::numbers::Spelling;
 use super::table::reading::{Elements, Part};
+use super::table::{Described, Profile};
 use crate::failure::Failure;
 use broadloom::DType;
 use std::collections::BTreeSet;
@@ -30,11 +31,23 @@ pub fn create(_: impl Write, _: ColumnFormat, _: Vec<String>, _: Heads) -> Resul
 impl Columns {
     /// # Errors
     /// Returns an error always.
-    pub fn open(content: &Rc<Content>, _: ColumnFormat) -> Result<(Columns, Described), Failure> {
+    pub fn open(
+        content: &Rc<Content>,
+        _: ColumnFormat,
+        _: &Spelling,
+    ) -> Result<(Columns, Described), Failure> {
         Err(unsupported(&content.name()))
     }
 
-    pub fn dtype(&self, _: usize, _: DType) -> Result<DType, Failure> {
+    pub fn nulls(&self, _: usize, _: DType) -> Result<usize, Failure> {
+        match *self {}
+    }
+
+    pub fn first_null(&self, _: usize) -> Result<Option<usize>, Failure> {
+        match *self {}
+    }
+
+    pub fn have_texts(&self, _: usize) -> bool {
         match *self {}
     }
 
@@ -46,7 +59,7 @@ impl Columns {
         match *self {}
     }
 
-    pub fn dates(&self, _: usize, _: Reads) -> Result<DType, Failure> {
+    pub fn dates(&self, _: usize, _: Reads) -> Result<Profile, Failure> {
         match *self {}
     }
 

@@ -47,9 +47,10 @@ fn cells(array: &AnyArray) -> Vec<Vec<String>> {
     }
 }
 
-/// Returns the cell of a name; an empty name is quoted to be visible.
+/// Returns the cell of a name; quotation marks show an empty name, and spaces around one.
 fn shown(name: &str) -> String {
-    if name.is_empty() { "\"\"".to_owned() } else { name.escape_debug().to_string() }
+    let is_clear = !name.is_empty() && name.trim() == name;
+    if is_clear { name.escape_debug().to_string() } else { format!("{name:?}") }
 }
 
 /// Puts results with the same names along their leading axis side by side under their own names; a matrix has the names

@@ -35,12 +35,13 @@ pub fn element(array: &ArrayView<'_>, index: &[usize]) -> Option<Scalar> {
     for_each_dtype!(typed)
 }
 
-/// Formats a value so that reading it gives the same value: for floats, the shortest such text. Truth values are 1 and 0,
-/// so that a column of them is a column of numbers.
+/// Formats a value so that reading it gives the same value: for floats, the shortest such text.
 pub fn exact(value: Scalar) -> String {
-    match value.number() {
-        AnyNumber::Int(int) => int.to_string(),
-        AnyNumber::Float(_) => float::alone(value),
+    match (value, value.number()) {
+        (Scalar::Bool(true), _) => "True".to_owned(),
+        (Scalar::Bool(false), _) => "False".to_owned(),
+        (_, AnyNumber::Int(int)) => int.to_string(),
+        (_, AnyNumber::Float(_)) => float::alone(value),
     }
 }
 
@@ -67,8 +68,6 @@ pub fn array(
     if shape.is_empty() {
         return match element(array, &[]) {
             Some(code) if let Some(texts) = texts => out.write_all(text(code, texts).as_bytes()),
-            Some(Scalar::Bool(true)) => out.write_all(b"True"),
-            Some(Scalar::Bool(false)) => out.write_all(b"False"),
             value => out.write_all(value.map(exact).unwrap_or_default().as_bytes()),
         };
     }
@@ -124,10 +123,7 @@ impl Format {
 
     fn write(&self, value: Scalar) -> String {
         match self {
-            Format::Bool => match value.number() {
-                AnyNumber::Int(0) => "False".to_owned(),
-                _ => " True".to_owned(),
-            },
+            Format::Bool => format!("{:>5}", exact(value)),
             Format::Int { width } => format!("{:>width$}", exact(value)),
             Format::Float(floats) => floats.write(value),
             Format::Text(texts) => {

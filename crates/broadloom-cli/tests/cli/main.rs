@@ -1,6 +1,9 @@
 //! The program as people call it: the real binary in temporary folders.
 
 #[cfg(feature = "arrow")]
+mod categories;
+mod cells;
+#[cfg(feature = "arrow")]
 mod columns;
 mod errors;
 mod files;

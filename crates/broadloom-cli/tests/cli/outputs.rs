@@ -51,7 +51,7 @@ fn tables() {
     folder.output(&["eval", "x[0]", "x=x.npy", "-o", "x.tsv"]);
     assert_eq!(folder.read("x.tsv"), b"1.0\n2.5\n-3.0\n");
     folder.output(&["eval", "a = x[0]; \"b c\" = x[0] > 2", "x=x.npy", "-o", "both.csv", "--delimiter", ";"]);
-    assert_eq!(folder.read("both.csv"), b"a;b c\n1.0;0\n2.5;1\n-3.0;0\n");
+    assert_eq!(folder.read("both.csv"), b"a;b c\n1.0;False\n2.5;True\n-3.0;False\n");
     // What is written reads as the same.
     assert_eq!(folder.output(&["eval", "(x == y).sum()", "x=x.npy", "y=x.csv"]), "5\n");
 }

@@ -156,7 +156,7 @@ fn truth_values_are_bool_whatever_they_are() {
     assert_eq!(eval("where(flag, v, 0)"), "[1 2 3]\n");
     assert_eq!(eval("where(flag.astype(bool), v, 0)"), "[1 2 3]\n");
     assert_eq!(eval("where(both & ~low, v, 0).sum() + v.sum(where=both)"), "4\n");
-    assert_eq!(eval("gap"), "[ 1. nan  0.]\n");
+    assert_eq!(folder.run(&["eval", "gap", "t.csv"]).stdout, "[ 1. nan  0.]\n");
     assert_eq!(folder.output(&["eval", "x.sum(axis=0)", "x=t.csv:flag,v,low"]), "[3. 6. 2.]\n");
     assert_eq!(eval("v[flag]"), "[1 2 3]\n");
     folder.write("mixed.csv", "x\nTrue\n2\n");
@@ -294,7 +294,7 @@ fn other_encodings_are_told() {
             "x:days",
             ["row 2 (line 3): \"\u{fffd}\" is not valid", "iconv -f LATIN1"],
         ),
-        (b"", "x", ["x.csv: it has no columns", "check whether the command that writes it failed"]),
+        (b"", "x", ["x.csv: it is empty", "check whether the command that writes it failed"]),
     ] {
         folder.write("x.csv", bytes);
         let message = refused(&folder, &["x", &format!("x=x.csv:{part}")]);
@@ -310,7 +310,16 @@ fn empty_lines_of_one_column_are_told() {
     for (text, expected, line) in [
         ("x\n1\n\n2\n", "[1 2]\n", Some(3)),
         ("x\r\n1\r\n2\r\n\r\n\r\n3\r\n\r\n", "[1 2 3]\n", Some(4)),
-        ("\nx\n1\n2\n\n\n", "[1 2]\n", None),
+        ("\nx\n1\n2\n\n\n", "[1 2]\n", Some(5)),
+        ("x\n1\n2\n\n", "[1 2]\n", Some(4)),
+        ("x\n\n\n", "[]\n", Some(2)),
+        ("x\r1\r2\r\r3\r", "[1 2 3]\n", Some(4)),
+        ("x\r\n1\r\n2\r\n\r\n", "[1 2]\n", Some(4)),
+        ("x\n1\n2", "[1 2]\n", None),
+        ("\n\nx\r\n1\r\n", "[1]\n", None),
+        ("x\n\"1\"\n\n2\n", "[1 2]\n", Some(3)),
+        ("x\n\"a\n\nb\"\n\n", "['a\\n\\nb']\n", Some(5)),
+        ("x\n\"a\n\n\"\"b\"\nc\n", "['a\\n\\n\"b' 'c']\n", None),
         ("x\n1\nNA\n", "[ 1. nan]\n", None),
         ("x\n\"\"\n1\n", "[nan  1.]\n", None),
         ("x,y\n1,2\n\n3,4\n", "[1 3]\n", None),

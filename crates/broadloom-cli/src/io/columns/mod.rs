@@ -3,6 +3,7 @@
 //! `broadloom-arrow` says which columns are arrays. Programs have no nulls here: a null number is nan, as a missing cell of
 //! a .csv is.
 
+mod cells;
 mod guard;
 mod ipc;
 mod parquet;
@@ -14,15 +15,13 @@ use super::format::ColumnFormat;
 use super::sink::{Heads, Sink, bytes};
 use super::source::DAMAGED;
 use super::table::cells::{Cell, Reads};
-use super::table::dates::Instant;
+use super::table::numbers::Spelling;
 use super::table::reading::{Elements, Part};
-use super::table::{Described, Kind};
+use super::table::{Described, Kind, Profile, Told};
 use crate::failure::Failure;
 use ::bytes::Bytes;
-use arrow_array::cast::AsArray;
-use arrow_array::types::*;
-use arrow_array::{Array as _, ArrayRef, ArrowPrimitiveType, RecordBatch};
-use arrow_schema::{DataType, Field, SchemaRef, TimeUnit};
+use arrow_array::{Array as _, ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
 use broadloom::{AnyArray, DType};
 use broadloom_arrow::{Column, ColumnError, ColumnType};
 use broadloom_ir::dtype::{AnyNumber, Class, Element, Scalar};
@@ -40,6 +39,8 @@ const MOST_ROWS: usize = 1 << 16;
 const CELL: usize = 64;
 /// The most elements in a row.
 const WIDEST: usize = 1 << 24;
+/// The key in the metadata of a field whose type cannot be read, with its name.
+const UNREADABLE: &str = "broadloom.unreadable";
 
 #[derive(Debug)]
 enum File {
@@ -52,6 +53,7 @@ enum File {
 pub struct Columns {
     content: Rc<Content>,
     file: File,
+    spelling: Spelling,
 }
 
 /// Batches of rows. They end after the first error.
@@ -75,7 +77,11 @@ impl Columns {
     ///
     /// # Errors
     /// Returns an error if the file is damaged, or cannot be read.
-    pub fn open(content: &Rc<Content>, format: ColumnFormat) -> Result<(Columns, Described), Failure> {
+    pub fn open(
+        content: &Rc<Content>,
+        format: ColumnFormat,
+        spelling: &Spelling,
+    ) -> Result<(Columns, Described), Failure> {
         let failed = |what: String| damaged(content, &what);
         let bytes = Bytes::from_owner(content.all().map_err(|error| content.unreadable(&error))?);
         let (file, rows) = match format {
@@ -86,19 +92,30 @@ impl Columns {
             }
             ColumnFormat::Parquet => {
                 let file = parquet::File::open(bytes).map_err(failed)?;
-                if let Some(name) = file.unsupported_compression() {
-                    let what = format!("it is compressed with {name}, which is not supported");
-                    return Err(content.wrong(&what).help("write it with zstd, snappy, lz4 or gzip"));
-                }
                 let rows = file.rows().map_err(failed)?;
                 (File::Parquet(file), rows)
             }
         };
-        let columns = Columns { content: content.clone(), file };
+        let columns = Columns { content: content.clone(), file, spelling: spelling.clone() };
         let names = columns.fields().map(|field| field.name().clone()).collect();
-        let kinds = columns.fields().map(kind).collect();
+        let kinds = columns.fields().enumerate().map(|(at, field)| columns.kind(at, field)).collect();
         let index = columns.index();
         Ok((columns, Described { names, kinds, rows, index }))
+    }
+
+    /// The kind of a column's content.
+    fn kind(&self, column: usize, field: &Field) -> Kind {
+        let compression = match &self.file {
+            File::Parquet(file) => file.unsupported_compression(column),
+            File::Ipc(_) => None,
+        };
+        match compression {
+            None => kind(field),
+            Some(name) => Kind::Foreign {
+                found: format!("is compressed with {name}, which is not supported"),
+                help: "write it with zstd, snappy, lz4 or gzip".to_owned(),
+            },
+        }
     }
 
     fn schema(&self) -> &SchemaRef {
@@ -123,43 +140,62 @@ impl Columns {
         fields.map(|(at, _)| at).collect()
     }
 
-    /// The dtype of a column of numbers as an input: f64 for integers and bools with nulls.
+    /// Whether columns of integers and truth values with nulls are f64: the number of nulls of such a column.
     ///
     /// # Errors
     /// Returns an error if the file is damaged.
-    pub fn dtype(&self, column: usize, dtype: DType) -> Result<DType, Failure> {
+    pub fn nulls(&self, column: usize, dtype: DType) -> Result<usize, Failure> {
         let is_nullable = self.fields().nth(column).is_some_and(may_have_nulls);
         if dtype.class() == Class::Float || !is_nullable {
-            return Ok(dtype);
+            return Ok(0);
         }
         let known = match &self.file {
             File::Parquet(file) => file.nulls(column),
             File::Ipc(_) => None,
         };
-        let has_nulls = match known {
-            Some(nulls) => nulls > 0,
-            None => self.any(column, &|field, array| {
-                Ok(Column::new(field, array).map_err(|error| error.to_string())?.nulls().is_some())
-            })?,
-        };
-        Ok(if has_nulls { DType::F64 } else { dtype })
+        if let Some(known) = known {
+            return Ok(usize::try_from(known).unwrap_or(usize::MAX));
+        }
+        let mut count = 0;
+        self.for_each_batch(column, &mut |field, array| {
+            let column = Column::new(field, array).map_err(|error| error.to_string())?;
+            count += column.nulls().map_or(0, |nulls| nulls.null_count());
+            Ok(true)
+        })?;
+        Ok(count)
     }
 
-    /// Whether some batch of a column has a property.
-    fn any(
+    /// The row, counted from 1, of the first null in a column of numbers.
+    ///
+    /// # Errors
+    /// Returns an error if the file is damaged.
+    pub fn first_null(&self, column: usize) -> Result<Option<usize>, Failure> {
+        let (mut before, mut found) = (0, None);
+        self.for_each_batch(column, &mut |field, array| {
+            let column = Column::new(field, array).map_err(|error| error.to_string())?;
+            let null = column.nulls().and_then(|nulls| nulls.iter().position(|is_valid| !is_valid));
+            found = null.map(|row| before + row + 1);
+            before += array.len();
+            Ok(found.is_none())
+        })?;
+        Ok(found)
+    }
+
+    /// Calls a function for each batch of a column, until it returns false.
+    fn for_each_batch(
         &self,
         column: usize,
-        has: &dyn Fn(&Field, &ArrayRef) -> Result<bool, String>,
-    ) -> Result<bool, Failure> {
+        each: &mut dyn FnMut(&Field, &ArrayRef) -> Result<bool, String>,
+    ) -> Result<(), Failure> {
         for batch in self.batches(&[column])? {
             let batch = batch?;
             let array = batch.columns().first().zip(batch.schema_ref().fields().first());
-            let found = array.map_or(Ok(false), |(array, field)| has(field, array));
-            if found.map_err(|what| damaged(&self.content, &what))? {
-                return Ok(true);
+            let goes_on = array.map_or(Ok(true), |(array, field)| each(field, array));
+            if !goes_on.map_err(|what| damaged(&self.content, &what))? {
+                break;
             }
         }
-        Ok(false)
+        Ok(())
     }
 
     /// The row, counted from 1, and the digits of the first integer that f64 rounds to another one. `dtype` is that of
@@ -171,49 +207,53 @@ impl Columns {
         if !matches!(dtype, DType::I64 | DType::U64) {
             return Ok(None);
         }
-        let mut before = 0;
-        for batch in self.batches(&[column])? {
-            let batch = batch?;
-            if let (Some(field), [array]) = (batch.schema_ref().fields().first(), batch.columns()) {
-                let found = first_rounded(field, array).map_err(|what| damaged(&self.content, &what))?;
-                if let Some((row, integer)) = found {
-                    return Ok(Some((before + row + 1, integer.to_string())));
-                }
-            }
-            before += batch.num_rows();
-        }
-        Ok(None)
+        let (mut before, mut found) = (0, None);
+        self.for_each_batch(column, &mut |field, array| {
+            found =
+                first_rounded(field, array)?.map(|(row, integer)| (before + row + 1, integer.to_string()));
+            before += array.len();
+            Ok(found.is_none())
+        })?;
+        Ok(found)
     }
 
-    /// The distinct texts of a column of text; a null is the empty text.
+    /// Whether the cells of a column can be read as texts.
+    pub fn have_texts(&self, column: usize) -> bool {
+        self.fields().nth(column).is_some_and(|field| cells::have_texts(field.data_type()))
+    }
+
+    /// The distinct texts of a column, also of integers and truth values; a null is the empty text.
     ///
     /// # Errors
     /// Returns an error if the file is damaged.
     pub fn texts(&self, column: usize) -> Result<BTreeSet<Box<str>>, Failure> {
         let mut texts: BTreeSet<Box<str>> = BTreeSet::new();
-        for batch in self.batches(&[column])? {
-            for text in batch?.columns().iter().flat_map(texts_of) {
-                if !texts.contains(text) {
-                    texts.insert(text.into());
+        self.for_each_batch(column, &mut |_, array| {
+            for text in cells::texts(array) {
+                let text = text.unwrap_or_default();
+                if !texts.contains(&*text) {
+                    texts.insert((&*text).into());
                 }
             }
-        }
+            Ok(true)
+        })?;
         Ok(texts)
     }
 
-    /// The dtype of a column of dates as numbers.
+    /// The cells of a column of dates, of texts or of integers, read as dates.
     ///
     /// # Errors
     /// Returns an error if the file is damaged.
-    pub fn dates(&self, column: usize, reads: Reads) -> Result<DType, Failure> {
-        for batch in self.batches(&[column])? {
-            let batch = batch?;
-            let mut cells = batch.columns().iter().flat_map(|dates| dates_of(dates, reads));
-            if cells.any(|cell| !matches!(cell, Cell::Int(_))) {
-                return Ok(DType::F64);
+    pub fn dates(&self, column: usize, reads: Reads) -> Result<Profile, Failure> {
+        let (mut profile, mut row) = (Profile::new(), 0);
+        self.for_each_batch(column, &mut |_, array| {
+            for (cell, text) in cells::dates(array, reads, &self.spelling) {
+                row += 1;
+                profile.add(cell, &text, row, 0);
             }
-        }
-        Ok(DType::I64)
+            Ok(true)
+        })?;
+        Ok(profile)
     }
 
     /// Starts reading rows of some columns.
@@ -223,8 +263,9 @@ impl Columns {
     pub fn pass(&self, columns: impl Iterator<Item = usize>) -> Result<Pass, Failure> {
         let columns: BTreeSet<usize> = columns.collect();
         let columns: Vec<usize> = columns.into_iter().collect();
-        let batches = self.batches(&columns)?;
-        Ok(Pass { content: self.content.clone(), columns, batches, batch: None, codes: HashMap::new() })
+        let (content, batches) = (self.content.clone(), self.batches(&columns)?);
+        let spelling = self.spelling.clone();
+        Ok(Pass { content, spelling, columns, batches, batch: None, codes: HashMap::new() })
     }
 
     /// The rows of some columns, which are given in order.
@@ -270,29 +311,37 @@ fn damaged(content: &Content, what: &str) -> Failure {
 
 /// Returns the kind of a column's content, by its type.
 fn kind(field: &Field) -> Kind {
+    let numbers =
+        |dtype: DType, row: Vec<usize>, told: Told| Kind::Numbers { dtype, row, class: dtype.class(), told };
+    let foreign = |found: &str, help: String| Kind::Foreign { found: format!("has the type {found}"), help };
+    if let Some(name) = field.metadata().get(UNREADABLE) {
+        return foreign(name, "cast it to Int64 or Float64 first".to_owned());
+    }
     let found = field.data_type();
     match ColumnType::of(field) {
-        Ok(kind) if !(1..=WIDEST).contains(&kind.elements()) => Kind::Foreign {
-            found: kind.to_string(),
-            help: format!("choose a column with 1 to {WIDEST} elements in a row"),
-        },
-        Ok(ColumnType { dtype, row }) => {
-            Kind::Numbers { dtype, row, class: dtype.class(), rounded: None, padded: None }
+        Ok(kind) if !(1..=WIDEST).contains(&kind.elements()) => {
+            foreign(&kind.to_string(), format!("choose a column with 1 to {WIDEST} elements in a row"))
         }
+        Ok(ColumnType { dtype, row }) => numbers(dtype, row, Told::default()),
         Err(error) => match (found, error) {
             // All of it is null, and nulls are nan.
-            (DataType::Null, _) => Kind::Numbers {
-                dtype: DType::F64,
-                row: Vec::new(),
-                class: Class::Float,
-                rounded: None,
-                padded: None,
-            },
+            (DataType::Null, _) => numbers(DType::F64, Vec::new(), Told { is_bare: true, ..Told::default() }),
             (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, _) => Kind::Text,
             (DataType::Date32 | DataType::Date64 | DataType::Timestamp(..), _) => Kind::Dates,
-            (_, ColumnError::Unsupported { help, .. }) => Kind::Foreign { found: found.to_string(), help },
-            (_, error) => Kind::Foreign { found: found.to_string(), help: error.to_string() },
+            (_, ColumnError::Unsupported { help, .. }) => foreign(&found.to_string(), help),
+            (_, error) => foreign(&found.to_string(), error.to_string()),
         },
+    }
+}
+
+/// The field of a column whose values are stored once, in a dictionary, such as a categorical of pandas: it is read as a column
+/// of its values.
+fn without_dictionary(field: &FieldRef) -> FieldRef {
+    match field.data_type() {
+        DataType::Dictionary(_, values) if cells::have_texts(values) || values.is_primitive() => {
+            FieldRef::new(field.as_ref().clone().with_data_type((**values).clone()).with_nullable(true))
+        }
+        _ => field.clone(),
     }
 }
 
@@ -305,49 +354,10 @@ fn may_have_nulls(field: &Field) -> bool {
         }
 }
 
-/// The texts of a column.
-fn texts_of(array: &ArrayRef) -> Box<dyn Iterator<Item = &str> + '_> {
-    match array.data_type() {
-        DataType::Utf8 => Box::new(array.as_string::<i32>().iter().map(Option::unwrap_or_default)),
-        DataType::LargeUtf8 => Box::new(array.as_string::<i64>().iter().map(Option::unwrap_or_default)),
-        DataType::Utf8View => Box::new(array.as_string_view().iter().map(Option::unwrap_or_default)),
-        _ => Box::new(std::iter::empty()),
-    }
-}
-
-/// The dates of a column, read as numbers.
-fn dates_of(array: &ArrayRef, reads: Reads) -> Box<dyn Iterator<Item = Cell> + '_> {
-    match array.data_type() {
-        DataType::Date32 => cells::<Date32Type>(array, reads, Instant::day),
-        DataType::Date64 => cells::<Date64Type>(array, reads, |count| Instant::at(count, 1000)),
-        DataType::Timestamp(TimeUnit::Second, _) => {
-            cells::<TimestampSecondType>(array, reads, |count| Instant::at(count, 1))
-        }
-        DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            cells::<TimestampMillisecondType>(array, reads, |count| Instant::at(count, 1000))
-        }
-        DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            cells::<TimestampMicrosecondType>(array, reads, |count| Instant::at(count, 1_000_000))
-        }
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-            cells::<TimestampNanosecondType>(array, reads, |count| Instant::at(count, 1_000_000_000))
-        }
-        _ => Box::new(std::iter::empty()),
-    }
-}
-
-fn cells<T: ArrowPrimitiveType>(
-    array: &ArrayRef,
-    reads: Reads,
-    instant: fn(T::Native) -> Instant,
-) -> Box<dyn Iterator<Item = Cell> + '_> {
-    let dates = array.as_primitive::<T>().iter();
-    Box::new(dates.map(move |date| date.map_or(Cell::Missing, |date| reads.at(instant(date)))))
-}
-
 /// A pass over the rows of a file.
 pub struct Pass {
     content: Rc<Content>,
+    spelling: Spelling,
     /// The columns of the batches.
     columns: Vec<usize>,
     batches: Batches,
@@ -405,20 +415,21 @@ impl Pass {
         let columns: Vec<_> = input.columns.iter().filter_map(place).collect();
         let failed = |what: String| damaged(&self.content, &what);
         match columns.as_slice() {
-            [(field, array)] => match (&input.names, kind(field)) {
+            [(field, array)] => match (&input.names, input.reads) {
                 (Some(names), _) => {
                     let codes =
                         self.codes.entry(at).or_insert_with(|| names.iter().cloned().zip(0..).collect());
-                    for text in texts_of(array) {
-                        to.push(codes.get(text).map_or(Cell::Text, |code| Cell::Int(*code)));
+                    for text in cells::texts(array) {
+                        let code = codes.get(&*text.unwrap_or_default());
+                        to.push(code.map_or(Cell::Text, |code| Cell::Int(*code)));
                     }
                     Ok(())
                 }
-                (None, Kind::Dates) => {
-                    dates_of(array, input.reads).for_each(|cell| to.push(cell));
+                (None, Reads::Days | Reads::Seconds) => {
+                    cells::dates(array, input.reads, &self.spelling).for_each(|(cell, _)| to.push(cell));
                     Ok(())
                 }
-                (None, _) => numbers(field, array, to).map_err(failed),
+                (None, Reads::Numbers) => numbers(field, array, to).map_err(failed),
             },
             several => {
                 let mut sides = Vec::new();

@@ -1,7 +1,7 @@
 //! Parquet files: their columns, and their rows in batches.
 
 use super::guard::{Pages, guarded};
-use super::thrift;
+use super::{thrift, without_dictionary};
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef, TimeUnit};
 use bytes::Bytes;
@@ -34,10 +34,10 @@ impl File {
             return Err("its footer claims more data than the file has".to_owned());
         }
         guarded(|| {
-            let read = ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new());
-            let read = read.map_err(|error| error.to_string())?;
+            let read = load(&bytes, ArrowReaderOptions::new())
+                .or_else(|_| load(&bytes, ArrowReaderOptions::new().with_skip_arrow_metadata(true)))?;
             let (metadata, schema) = (read.metadata().clone(), read.schema());
-            let schema = Arc::new(with_long_range(&metadata, schema));
+            let schema = Arc::new(with_plain_types(&metadata, schema));
             Ok(File { bytes, metadata, schema })
         })
     }
@@ -54,10 +54,19 @@ impl File {
         rows.ok_or_else(|| "its number of rows is not possible".to_owned())
     }
 
+    /// The positions of the leaves of a column.
+    fn leaves(&self, column: usize) -> impl Iterator<Item = usize> + '_ {
+        let schema = self.metadata.file_metadata().schema_descr();
+        (0..schema.num_columns()).filter(move |leaf| schema.get_column_root_idx(*leaf) == column)
+    }
+
     /// The name of a compression that is not supported, if a column has it.
-    pub fn unsupported_compression(&self) -> Option<&'static str> {
-        let columns = self.metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
-        columns.map(ColumnChunkMetaData::compression_codec).find_map(|codec| match codec {
+    pub fn unsupported_compression(&self, column: usize) -> Option<&'static str> {
+        let leaves = self.leaves(column);
+        let chunks = leaves.flat_map(|leaf| {
+            self.metadata.row_groups().iter().filter_map(move |group| group.columns().get(leaf))
+        });
+        chunks.map(ColumnChunkMetaData::compression_codec).find_map(|codec| match codec {
             CompressionCodec::BROTLI => Some("Brotli"),
             CompressionCodec::LZO => Some("LZO"),
             CompressionCodec::UNCOMPRESSED
@@ -71,9 +80,7 @@ impl File {
 
     /// The number of nulls in a column by the statistics, if all row groups have them.
     pub fn nulls(&self, column: usize) -> Option<u64> {
-        let schema = self.metadata.file_metadata().schema_descr();
-        let leaves = (0..schema.num_columns()).filter(|leaf| schema.get_column_root_idx(*leaf) == column);
-        let mut counts = leaves.flat_map(|leaf| {
+        let mut counts = self.leaves(column).flat_map(|leaf| {
             let groups = self.metadata.row_groups().iter();
             groups.map(move |group| group.columns().get(leaf)?.statistics()?.null_count_opt())
         });
@@ -104,9 +111,15 @@ impl File {
     }
 }
 
-/// The schema in which columns of the old type INT96 have microseconds: these have a Julian day, and nanoseconds as i64
-/// reach only from 1677 to 2262.
-fn with_long_range(metadata: &ParquetMetaData, schema: &Schema) -> Schema {
+/// Reads the footer. Without Arrow's own metadata, which may have types that are not known here, columns have the types that
+/// Parquet has.
+fn load(bytes: &Bytes, options: ArrowReaderOptions) -> Result<ArrowReaderMetadata, String> {
+    guarded(|| ArrowReaderMetadata::load(bytes, options).map_err(|error| error.to_string()))
+}
+
+/// The schema as it is read. Columns with dictionaries are columns of their values. Those of the old type INT96 have
+/// microseconds: these have a Julian day, and nanoseconds as i64 reach only from 1677 to 2262.
+fn with_plain_types(metadata: &ParquetMetaData, schema: &Schema) -> Schema {
     let columns = metadata.file_metadata().schema_descr();
     let is_int96 = |at: usize| {
         let mut leaves = (0..columns.num_columns()).filter(|leaf| columns.get_column_root_idx(*leaf) == at);
@@ -117,7 +130,7 @@ fn with_long_range(metadata: &ParquetMetaData, schema: &Schema) -> Schema {
             let with = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
             Arc::new(field.as_ref().clone().with_data_type(with))
         }
-        _ => field.clone(),
+        _ => without_dictionary(field),
     });
     Schema::new_with_metadata(fields.collect::<Vec<FieldRef>>(), schema.metadata().clone())
 }

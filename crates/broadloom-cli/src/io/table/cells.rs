@@ -7,12 +7,12 @@ use std::borrow::Cow;
 /// Cells that mean a missing number; the user may name more.
 const MISSING: &[&str] = &["", "NA", "N/A", "nan", "NaN", "NAN", "null", "NULL", "None"];
 
-/// The text of a cell.
+/// The cell of dates that pandas and NumPy print for a missing one.
+const NOT_A_TIME: &str = "NaT";
+
+/// The text of a cell, with the spaces around it: in a column of text, they belong to it, as in pandas and RFC 4180.
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
-    match String::from_utf8_lossy(bytes) {
-        Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
-        Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
-    }
+    String::from_utf8_lossy(bytes)
 }
 
 /// The value of a cell.
@@ -42,9 +42,12 @@ pub enum Reads {
 }
 
 impl Reads {
-    /// Reads a cell.
+    /// Reads a cell; spaces around it mean nothing.
     pub fn read(self, cell: &str, spelling: &Spelling) -> Cell {
-        if MISSING.contains(&cell) || spelling.missing.iter().any(|known| known == cell) {
+        let whole = cell;
+        let cell = cell.trim();
+        let is_named = |known: &String| known == cell || known == whole;
+        if MISSING.contains(&cell) || spelling.missing.iter().any(is_named) {
             return Cell::Missing;
         }
         match self {
@@ -55,6 +58,7 @@ impl Reads {
                 (None, _) if numbers::dress(cell).is_some() => Cell::Dressed,
                 (None, _) => Cell::Text,
             },
+            Reads::Days | Reads::Seconds if cell == NOT_A_TIME => Cell::Missing,
             Reads::Days | Reads::Seconds => {
                 dates::instant(cell).map_or(Cell::Text, |instant| self.at(instant))
             }
@@ -99,6 +103,12 @@ mod tests {
             ("3,14", Cell::Dressed),
             ("80kg", Cell::Text),
             ("T", Cell::Text),
+            (" 3 ", Cell::Int(3)),
+            ("\tTrue", Cell::Truth(true)),
+            ("  ", Cell::Missing),
+            (" - ", Cell::Missing),
+            ("NaT", Cell::Text),
+            ("20240531", Cell::Int(20_240_531)),
         ] {
             assert_eq!(Reads::Numbers.read(cell, &spelling), expected, "{cell}");
         }
@@ -107,5 +117,7 @@ mod tests {
         assert_eq!(Reads::Seconds.read("2024-05-31T23:30:00-05:00", &spelling), Cell::Int(1_717_216_200));
         assert_eq!(Reads::Seconds.read("1970-01-01T00:00:00.25", &spelling), Cell::Float(0.25));
         assert_eq!(Reads::Days.read("Oslo", &spelling), Cell::Text);
+        assert_eq!(Reads::Days.read("NaT", &spelling), Cell::Missing);
+        assert_eq!(Reads::Days.read(" 20240531 ", &spelling), Cell::Int(19_874));
     }
 }

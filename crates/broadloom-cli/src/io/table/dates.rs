@@ -48,25 +48,39 @@ impl Instant {
     }
 }
 
-/// Reads a date, `2024-05-31` with an optional time after `T` or a space.
+/// Reads a date, `2024-05-31` or `20240531`, with an optional time after `T` or a space.
 pub fn instant(cell: &str) -> Option<Instant> {
+    read(cell).filter(|(_, is_leap)| !is_leap).map(|(instant, _)| instant)
+}
+
+/// Whether a cell is a leap second, the second 60 before a midnight in UTC: a count of seconds since 1970 has none.
+pub fn is_leap_second(cell: &str) -> bool {
+    let midnight = |instant: Instant| instant.seconds.rem_euclid(DAY) == 0;
+    read(cell.trim()).is_some_and(|(instant, is_leap)| is_leap && midnight(instant))
+}
+
+/// Reads a date, and whether its second is 60.
+fn read(cell: &str) -> Option<(Instant, bool)> {
     let (date, time) =
         cell.split_once(['T', 't', ' ']).map_or((cell, None), |(date, time)| (date, Some(time)));
     // An offset may move the time to the day before or after.
-    let (seconds, rest) = time.map_or(Some((0, 0)), seconds)?;
-    Some(Instant { seconds: days(date)? * DAY + seconds, rest, units: UNITS })
+    let Clock { seconds, rest, is_leap } = time.map_or(Some(Clock::default()), utc)?;
+    Some((Instant { seconds: days(date)? * DAY + seconds, rest, units: UNITS }, is_leap))
 }
 
-/// Reads `2024-05-31`, as days since 1970-01-01.
+/// Reads `2024-05-31` or `20240531`, as days since 1970-01-01.
 fn days(date: &str) -> Option<i64> {
-    let mut parts = date.split('-');
-    let [year, month, day] = [(4, parts.next()), (2, parts.next()), (2, parts.next())]
-        .map(|(digits, part)| part.filter(|part| part.len() == digits).and_then(number));
-    let (year, month, day) = (i64::from(year?), month?, day?);
+    let [year, month, day] = match date.split('-').collect::<Vec<_>>().as_slice() {
+        [year, month, day] => [*year, *month, *day],
+        [date] if date.len() == 8 && date.is_ascii() => [date.get(..4)?, date.get(4..6)?, date.get(6..)?],
+        _ => return None,
+    };
+    let part = |digits: &str, count: usize| if digits.len() == count { number(digits) } else { None };
+    let (year, month, day) = (i64::from(part(year, 4)?), part(month, 2)?, part(day, 2)?);
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let lengths = [31, if is_leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     let length = *lengths.get(usize::try_from(month.checked_sub(1)?).ok()?)?;
-    if parts.next().is_some() || !(1..=length).contains(&day) {
+    if !(1..=length).contains(&day) {
         return None;
     }
     let before: u32 = lengths.get(..(month - 1) as usize)?.iter().sum();
@@ -75,9 +89,18 @@ fn days(date: &str) -> Option<i64> {
     Some((year - 1970) * 365 + leaps(year) - leaps(1970) + i64::from(before + day - 1))
 }
 
-/// Reads `12:30`, `12:30:00` or `12:30:00.25`, with `Z`, `UTC` or an offset after it. Returns whole seconds of the day in
-/// UTC, which may be negative or more than a day has, and units after them.
-fn seconds(time: &str) -> Option<(i64, i64)> {
+/// A time of day.
+#[derive(Debug, Clone, Copy, Default)]
+struct Clock {
+    /// Whole seconds of the day in UTC, which may be negative or more than a day has.
+    seconds: i64,
+    /// Units after them.
+    rest: i64,
+    is_leap: bool,
+}
+
+/// Reads `12`, `12:30`, `12:30:00` or `12:30:00.25`, also without colons, with `Z`, `UTC` or an offset after it.
+fn utc(time: &str) -> Option<Clock> {
     let utc = ["Z", "z", "UTC"].iter().find_map(|end| time.strip_suffix(end));
     let (time, offset) = match (utc, time.rfind(['+', '-'])) {
         (Some(time), _) => (time, 0),
@@ -88,39 +111,47 @@ fn seconds(time: &str) -> Option<(i64, i64)> {
         }
         (None, None) => (time, 0),
     };
-    let (seconds, rest) = clock(time.trim_end())?;
-    Some((seconds - offset, rest))
+    let clock = clock(time.trim_end())?;
+    Some(Clock { seconds: clock.seconds - offset, ..clock })
 }
 
 /// Reads `02`, `0200` or `02:00`, as seconds.
 fn offset(text: &str) -> Option<i64> {
-    let (seconds, rest) = match (text.len(), text.is_ascii()) {
-        (2, true) => clock(&format!("{text}:00")),
-        (4, true) => {
-            let (hours, minutes) = text.split_at_checked(2)?;
-            clock(&format!("{hours}:{minutes}"))
-        }
-        _ => clock(text),
-    }?;
-    (rest == 0).then_some(seconds)
+    let Clock { seconds, rest, is_leap } = clock(text)?;
+    (rest == 0 && !is_leap && seconds < DAY).then_some(seconds)
 }
 
-/// Reads a time as seconds and units after them.
-fn clock(time: &str) -> Option<(i64, i64)> {
-    let mut parts = time.split(':');
-    let [hours, minutes] =
-        [parts.next()?, parts.next()?].map(|part| Some(part).filter(|part| part.len() == 2).and_then(number));
-    let (hours, minutes) = (hours.filter(|hours| *hours < 24)?, minutes.filter(|minutes| *minutes < 60)?);
-    let (seconds, rest) = match parts.next() {
-        None => (0, 0),
-        Some(seconds) => {
-            let (whole, fraction) = seconds.split_once(['.', ',']).unwrap_or((seconds, "0"));
-            let rest = number(&format!("{fraction:0<9}")).filter(|_| !fraction.is_empty())?;
-            let whole = number(whole).filter(|seconds| whole.len() == 2 && *seconds < 60)?;
-            (whole, i64::from(rest))
+/// Reads a time, in which 24:00 is the end of the day.
+fn clock(time: &str) -> Option<Clock> {
+    let (whole, fraction) =
+        time.split_once(['.', ',']).map_or((time, None), |(whole, part)| (whole, Some(part)));
+    let parts: Vec<&str> = match whole.contains(':') {
+        true => whole.split(':').collect(),
+        false if !whole.is_ascii() => return None,
+        false => {
+            (0..whole.len()).step_by(2).filter_map(|at| whole.get(at..whole.len().min(at + 2))).collect()
         }
     };
-    parts.next().is_none().then_some((i64::from(hours * 3600 + minutes * 60 + seconds), rest))
+    let part = |at: usize| match parts.get(at) {
+        Some(digits) if digits.len() == 2 => number(digits),
+        Some(_) => None,
+        None if at > 0 => Some(0),
+        None => None,
+    };
+    let (hours, minutes, seconds) = (part(0)?, part(1)?, part(2)?);
+    let rest = match fraction {
+        None => 0,
+        // Parts of hours and of minutes are not read.
+        Some(fraction) if parts.len() == 3 && !fraction.is_empty() => number(&format!("{fraction:0<9}"))?,
+        Some(_) => return None,
+    };
+    let is_end = (hours, minutes, seconds, rest) == (24, 0, 0, 0);
+    let is_time = hours < 24 && minutes < 60 && seconds <= 60;
+    (parts.len() <= 3 && (is_end || is_time)).then(|| Clock {
+        seconds: i64::from(hours * 3600 + minutes * 60 + seconds),
+        rest: i64::from(rest),
+        is_leap: seconds == 60,
+    })
 }
 
 /// Reads digits only.
@@ -156,6 +187,25 @@ mod tests {
             ("2024-05-31T23:30:00-05:00", 1_717_216_200.0),
             ("2024-06-01T04:30:00Z", 1_717_216_200.0),
             ("2024-05-31T01:00+02", 1_717_110_000.0),
+            // The basic forms of ISO 8601, and hours alone.
+            ("20240531", 1_717_113_600.0),
+            ("20240531T123000Z", 1_717_158_600.0),
+            ("20240531T123000", 1_717_158_600.0),
+            ("20240531T1230", 1_717_158_600.0),
+            ("20240531T12", 1_717_156_800.0),
+            ("20240531T12+02", 1_717_149_600.0),
+            ("20240531T123015.5+0200", 1_717_151_415.5),
+            ("20240531 123000", 1_717_158_600.0),
+            ("2024-05-31T123000Z", 1_717_158_600.0),
+            ("2024-05-31T12", 1_717_156_800.0),
+            ("2024-05-31T12+02", 1_717_149_600.0),
+            ("19691231", -86_400.0),
+            // The end of a day is the start of the next one.
+            ("2024-05-31T24:00:00", 1_717_200_000.0),
+            ("2024-05-31T24:00", 1_717_200_000.0),
+            ("20240531T24", 1_717_200_000.0),
+            ("2024-02-28T24:00:00Z", 1_709_164_800.0),
+            ("2024-12-31T24:00:00.000+01:00", 1_735_686_000.0),
             ("0001-01-01", -62_135_596_800.0),
             ("9999-12-31", 253_402_214_400.0),
             // The float next to the decimal number, before 1970 too.
@@ -186,7 +236,10 @@ mod tests {
             "2024-00-01",
             "2024-01-00",
             "2024-05-31T",
-            "2024-05-31T24:00",
+            "2024-05-31T24:00:01",
+            "2024-05-31T24:01",
+            "2024-05-31T24:00:00.5",
+            "2024-05-31T25:00",
             "2024-05-31T12:60",
             "2024-05-31T12:30:60",
             "2024-05-31T12:30+2",
@@ -200,11 +253,47 @@ mod tests {
             "31.05.2024",
             "2024-05-31-01",
             "+024-05-31",
-            "2024-05-31T12",
+            "2024-05-31T1",
+            "2024-05-31T123",
+            "2024-05-31T12300",
+            "2024-05-31T12300000",
+            "2024-05-31T12:3000",
+            "2024-05-31T12.5",
+            "2024-05-31T12:30.5",
+            "2024-05-31T12:30+24:00",
+            "2024-05-31T12:30+01:00:60",
+            "2024-0531",
+            "202405-31",
+            "2024053",
+            "202405311",
+            "20241301",
+            "20230229",
+            "2024é31",
             "é",
             "",
         ] {
             assert!(instant(cell).is_none(), "{cell}");
+        }
+    }
+    /// The leap seconds of 2016, the same in New York and in India, and seconds 60 elsewhere.
+    #[test]
+    fn leap_seconds_are_told_from_mistakes() {
+        for (cell, expected) in [
+            ("2016-12-31T23:59:60Z", true),
+            ("2016-12-31 23:59:60.5", true),
+            ("20161231T235960Z", true),
+            ("2016-12-31T18:59:60-05:00", true),
+            ("2017-01-01T05:29:60+0530", true),
+            ("2016-12-31T12:30:60Z", false),
+            ("2016-12-31T23:59:60-05:00", false),
+            ("2016-12-31T23:59:61Z", false),
+            ("2016-12-32T23:59:60Z", false),
+            ("2016-12-31T23:59:59Z", false),
+            ("2016-12-31T24:00:00Z", false),
+            ("Oslo", false),
+        ] {
+            assert_eq!(is_leap_second(cell), expected, "{cell}");
+            assert!(!expected || instant(cell).is_none(), "{cell}");
         }
     }
 }

@@ -3,12 +3,15 @@
 //! The columns of a file are found out first. All inputs of a small text are read together when the first one is loaded; a
 //! large file is read row by row, for all of its inputs together.
 
+mod beginning;
 pub mod cells;
 pub mod dates;
+mod header;
 pub mod numbers;
 mod profile;
 mod quotes;
 pub mod reading;
+mod refusals;
 mod text;
 
 use super::columns::Columns;
@@ -17,9 +20,14 @@ use super::format::TableFormat;
 use super::source::{Opened, Source};
 use crate::failure::Failure;
 use broadloom::DType;
-use cells::{Cell, Reads};
+use broadloom_ir::dtype::Class;
+use cells::Reads;
+pub use header::has_text;
 use numbers::Spelling;
+#[cfg(feature = "arrow")]
+pub use profile::Told;
 pub use profile::{Found, Kind, Profile};
+pub use quotes::looks_like_rows;
 use reading::{Input, Loaded, Part, Reading};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -84,11 +92,15 @@ impl Table {
                 (Origin::Text(text), described)
             }
             TableFormat::Columns(format) => {
-                let (columns, described) = Columns::open(content, format)?;
+                let (columns, described) = Columns::open(content, format, &options.spelling)?;
                 (Origin::Columns(columns), described)
             }
         };
         let Described { names, kinds, rows, index } = described;
+        if names.is_empty() {
+            let failure = content.wrong("it has no columns");
+            return Err(failure.help("check whether the command that writes it failed"));
+        }
         let (loaded, reading) = (RefCell::default(), RefCell::default());
         Ok(Table { content: content.clone(), names, kinds, rows, index, origin, loaded, reading })
     }
@@ -112,22 +124,28 @@ impl Table {
         if let Some((column, kind)) = part.rsplit_once(':')
             && let Some(column) = self.position(column)?
         {
-            let what = match (&self.origin, &self.kinds[column], kind) {
-                (Origin::Text(_), _, "text") | (Origin::Columns(_), Kind::Text, "text") => {
-                    return self.texts(name, column);
+            let is_date = matches!(self.kinds[column], Kind::Dates);
+            let have_texts = match &self.origin {
+                Origin::Text(_) => true,
+                Origin::Columns(columns) => {
+                    !matches!(self.kinds[column], Kind::Foreign { .. }) && columns.have_texts(column)
                 }
-                (Origin::Text(_), _, "days") | (Origin::Columns(_), Kind::Dates, "days") => {
-                    return self.dates(name, column, Reads::Days);
-                }
-                (Origin::Text(_), _, "seconds") | (Origin::Columns(_), Kind::Dates, "seconds") => {
+            };
+            let is_truth = matches!(self.kinds[column], Kind::Numbers { class: Class::Bool, .. });
+            let title = &self.names[column];
+            let what = match kind {
+                "text" if have_texts => return self.texts(name, column),
+                "days" if is_date || have_texts && !is_truth => return self.dates(name, column, Reads::Days),
+                "seconds" if is_date || have_texts && !is_truth => {
                     return self.dates(name, column, Reads::Seconds);
                 }
-                (Origin::Columns(_), _, "text") => format!("its column {:?} is not text", self.names[column]),
-                (Origin::Columns(_), _, "days" | "seconds") => {
-                    format!("its column {:?} has no dates", self.names[column])
-                }
+                "text" => format!("its column {title:?} is not text"),
+                "days" | "seconds" => format!("its column {title:?} has no dates"),
                 _ => format!("a column cannot be read as {kind:?}"),
             };
+            if let Kind::Foreign { .. } = self.kinds[column] {
+                return Err(self.refusal(name, column));
+            }
             return Err(self.content.wrong(&what).help("use :text for texts, :days or :seconds for dates"));
         }
         if !part.contains([',', '*']) {
@@ -162,49 +180,31 @@ impl Table {
         }
     }
 
-    fn no_column(&self, name: &str) -> Failure {
-        let near = broadloom_text::nearest(name, self.names.iter().map(String::as_str));
-        let near = near.map_or(String::new(), |near| format!(" (did you mean {near:?}?)"));
-        let is_text = |at: &usize| matches!(self.kinds[*at], Kind::Text);
-        let (text, others): (Vec<usize>, Vec<usize>) = (0..self.names.len()).partition(is_text);
-        let named = |columns: Vec<usize>| columns.into_iter().map(|at| &self.names[at]).collect::<Vec<_>>();
-        if self.names.is_empty() {
-            return self
-                .content
-                .wrong("it has no columns")
-                .help("check whether the command that writes it failed");
-        }
-        let failure = self.content.wrong(&format!("it has no column named {name:?}{near}"));
-        match text.is_empty() {
-            true => failure.help(format!("its columns are {:?}", self.names)),
-            false => failure.help(format!(
-                "its numeric columns are {:?}, and its text columns are {:?}",
-                named(others),
-                named(text)
-            )),
-        }
-    }
-
     fn column(self: &Rc<Table>, name: &str, column: usize) -> Result<Opened, Failure> {
-        let (dtype, row, class, rounded, padded) = match &self.kinds[column] {
+        let (dtype, row, class, told) = match &self.kinds[column] {
             Kind::Text => return self.texts(name, column),
-            Kind::Numbers { dtype, row, class, rounded, padded } => {
-                (*dtype, row.clone(), *class, rounded, padded)
-            }
+            Kind::Numbers { dtype, row, class, told } => (*dtype, row.clone(), *class, told),
             Kind::Dates | Kind::Mixed { .. } | Kind::Dressed(_) | Kind::Foreign { .. } => {
                 return Err(self.refusal(name, column));
             }
         };
-        let read_as = match &self.origin {
-            Origin::Text(_) => dtype,
-            Origin::Columns(columns) => columns.dtype(column, dtype)?,
+        let (read_as, is_bare) = match &self.origin {
+            Origin::Text(_) => (dtype, told.is_bare),
+            Origin::Columns(columns) => {
+                let nulls = columns.nulls(column, dtype)?;
+                let read_as = if nulls > 0 { DType::F64 } else { dtype };
+                // The nulls of lists are counted by their elements.
+                let are_null = row.is_empty() && self.rows > 0 && nulls >= self.rows;
+                (read_as, told.is_bare || are_null)
+            }
         };
         let part =
             Part { columns: Rc::from([column]), reads: Reads::Numbers, dtype: read_as, row, names: None };
-        let mut opened = self.opened(name, part, &profile::numbers(class, read_as));
-        opened.warnings.extend(self.drops_zeros(name, column, padded.as_ref()));
+        let mut opened = self.opened(name, part, &profile::numbers(class, read_as, is_bare));
         if read_as == DType::F64 {
-            opened.warnings.extend(self.rounds(name, column, dtype, rounded.as_ref())?);
+            opened.warnings.extend(self.told(name, column)?);
+        } else {
+            opened.warnings.extend(self.drops_zeros(name, column, told.padded.as_ref()));
         }
         Ok(opened)
     }
@@ -213,7 +213,7 @@ impl Table {
     fn opened(self: &Rc<Table>, name: &str, part: Part, read: &str) -> Opened {
         let columns = part.columns.iter().map(|column| self.describe(name, *column, read)).collect();
         let warnings = match &self.origin {
-            Origin::Text(text) => text.warning().into_iter().collect(),
+            Origin::Text(text) => text.warnings(),
             Origin::Columns(_) => Vec::new(),
         };
         let source: Box<dyn Source> = Input::boxed(self, part);
@@ -222,49 +222,6 @@ impl Table {
 
     fn describe(&self, name: &str, column: usize, read: &str) -> String {
         format!("{name} = {}:{}: {read}", self.content.path().display(), self.names[column])
-    }
-
-    /// The warning that f64 does not hold a number of a column of some dtype, if it does not. `found` is the first such number
-    /// of a text.
-    fn rounds(
-        &self,
-        name: &str,
-        column: usize,
-        dtype: DType,
-        found: Option<&(Found, &'static str)>,
-    ) -> Result<Option<[String; 2]>, Failure> {
-        let (file, title) = (self.content.path().display(), &self.names[column]);
-        let (place, what, help) = match &self.origin {
-            Origin::Text(_) => {
-                let Some((found, becomes)) = found else { return Ok(None) };
-                (self.place(found), format!("{} is {becomes}", found.text), self.as_text(name, column))
-            }
-            Origin::Columns(columns) => {
-                let Some((row, integer)) = columns.first_rounded(column, dtype)? else { return Ok(None) };
-                let help = "to keep all digits, write the column without nulls, and read it alone";
-                (format!("row {row}"), format!("{integer} is rounded to f64"), help.to_owned())
-            }
-        };
-        Ok(Some([format!("{file}: column {title:?}, {place}: {what}"), help]))
-    }
-
-    /// The warning that the first number with zeros before it loses them, if there is one.
-    fn drops_zeros(&self, name: &str, column: usize, padded: Option<&Found>) -> Option<[String; 2]> {
-        let (file, title, padded) = (self.content.path().display(), &self.names[column], padded?);
-        let what = format!("{} is read without its leading zeros", padded.text);
-        let warning = format!("{file}: column {title:?}, {}: {what}", self.place(padded));
-        Some([warning, self.as_text(name, column)])
-    }
-
-    /// How to read a column that only looks like numbers.
-    fn as_text(&self, name: &str, column: usize) -> String {
-        let (file, title) = (self.content.path().display(), &self.names[column]);
-        format!("if it is a name and not a count, read the column as text: '{name}={file}:{title}:text'")
-    }
-
-    /// Where a cell of a text is.
-    fn place(&self, Found { row, at, .. }: &Found) -> String {
-        format!("row {row} (line {})", self.content.line(*at))
     }
 
     /// Whether a column can be one of a matrix.
@@ -291,9 +248,7 @@ impl Table {
         let names = |columns: &[usize]| -> Vec<&str> {
             columns.iter().map(|column| self.names[*column].as_str()).collect()
         };
-        let (file, chosen) =
-            (self.content.path().display(), names(&numbers[..numbers.len().min(2)]).join(","));
-        let help = format!("to silence this warning, choose columns, as in '{name}={file}:{chosen}'");
+        let help = self.choice(name, &numbers);
         let only = format!("{name} contains only the numeric columns, without {:?}", names(&others));
         let without = format!("{name} is without the index of the rows, {:?}", names(index));
         let warnings = [(only, !others.is_empty()), (without, !index.is_empty())];
@@ -313,11 +268,10 @@ impl Table {
         }
         let (mut described, mut warnings) = (Vec::new(), Vec::new());
         for (at, column) in columns.iter().enumerate() {
-            if let Kind::Numbers { class, dtype, rounded, padded, .. } = &self.kinds[*column] {
-                let read = profile::numbers(*class, *dtype);
+            if let Kind::Numbers { class, dtype, told, .. } = &self.kinds[*column] {
+                let read = profile::numbers(*class, *dtype, told.is_bare);
                 described.push(self.describe(&format!("{name}[:, {at}]"), *column, &read));
-                warnings.extend(self.drops_zeros(name, *column, padded.as_ref()));
-                warnings.extend(self.rounds(name, *column, *dtype, rounded.as_ref())?);
+                warnings.extend(self.told(name, *column)?);
             }
         }
         let row = vec![columns.len()];
@@ -326,87 +280,6 @@ impl Table {
         let mut opened = self.opened(name, part, "");
         opened.warnings.extend(warnings);
         Ok(Opened { columns: described, ..opened })
-    }
-
-    /// The error of a column that is not one of numbers, for the input `name`.
-    fn refusal(&self, name: &str, column: usize) -> Failure {
-        let (file, title) = (self.content.path().display(), &self.names[column]);
-        let not_in_matrix = |is: &str| {
-            self.content.wrong(&format!("its column {title:?} {is}, which cannot be part of a matrix"))
-        };
-        let as_dates =
-            |failure: Failure| failure.help_code("to read dates:", format!("'{name}={file}:{title}:days'"));
-        match &self.kinds[column] {
-            Kind::Text => {
-                let failure = not_in_matrix("is text")
-                    .help_code("to read it alone:", format!("'{name}={file}:{title}'"));
-                match self.origin {
-                    Origin::Text(_) => as_dates(failure),
-                    Origin::Columns(_) => failure,
-                }
-            }
-            Kind::Numbers { dtype, row, .. } => {
-                let sizes: String = row.iter().map(|size| format!(", {size}")).collect();
-                not_in_matrix(&format!("is {dtype}[n{sizes}]"))
-                    .help_code("to read it alone:", format!("'{name}={file}:{title}'"))
-            }
-            Kind::Dates => as_dates(self.content.wrong(&format!("its column {title:?} has dates")))
-                .help_code("or with times:", format!("'{name}={file}:{title}:seconds'")),
-            Kind::Mixed { other, .. } if !other.is_decoded() => self.undecodable(column, other),
-            Kind::Mixed { number, other } => self
-                .bad_cell(column, other, Reads::Numbers, Some(number))
-                .help_code("to read the column as text:", format!("'{name}={file}:{title}:text'")),
-            Kind::Dressed(found) => self
-                .dressed(column, found)
-                .help_code("to read the column as text:", format!("'{name}={file}:{title}:text'")),
-            Kind::Foreign { found, help } => {
-                self.content.wrong(&format!("its column {title:?} has the type {found}")).help(help)
-            }
-        }
-    }
-
-    /// The error of a cell that cannot be read in one way, beside a cell that can.
-    fn bad_cell(&self, column: usize, bad: &Found, reads: Reads, good: Option<&Found>) -> Failure {
-        let (title, text, wanted) = (&self.names[column], &bad.text, reads.wanted());
-        if !bad.is_decoded() {
-            return self.undecodable(column, bad);
-        }
-        let beside = good
-            .map_or(String::new(), |good| format!(", and {:?} in {} is one", good.text, self.place(good)));
-        let what = format!("column {title:?}, {}: {text:?} is not a {wanted}{beside}", self.place(bad));
-        let failure = self.content.wrong(&what);
-        // What has digits is not missing, but written in another way; `True` and `False` are not missing numbers.
-        let is_truth = matches!(Reads::Numbers.read(text, &Spelling::default()), Cell::Truth(_));
-        match is_truth || text.contains(|letter: char| letter.is_numeric()) {
-            true => failure,
-            false => failure.help_code("if it means a missing number:", format!("--missing '{text}'")),
-        }
-    }
-
-    /// The error of a cell with bytes that are no text, in the encoding of UTF-8.
-    fn undecodable(&self, column: usize, found: &Found) -> Failure {
-        let (title, file) = (&self.names[column], self.content.path().display());
-        let what = format!("column {title:?}, {}: {:?} is not valid UTF-8", self.place(found), found.text);
-        let failure = self.content.wrong(&what);
-        failure.help_code("convert the file:", format!("iconv -f LATIN1 -t UTF-8 {file}"))
-    }
-
-    /// The error of a number that is written for people.
-    fn dressed(&self, column: usize, found: &Found) -> Failure {
-        let text = &found.text;
-        let (title, dress) = (&self.names[column], numbers::dress(text).unwrap_or("an unusual form"));
-        let what = format!(
-            "column {title:?}, {}: {text:?} has {dress}, so it is not read as a number",
-            self.place(found)
-        );
-        let failure = self.content.wrong(&what);
-        let options = numbers::options(text);
-        match options.is_empty() {
-            true => failure.help("write it with digits and a point, as in 1234.5"),
-            false => options
-                .into_iter()
-                .fold(failure, |failure, (sentence, code)| failure.help_code(sentence, code)),
-        }
     }
 
     /// A column of text: the position of each cell among the sorted texts.
@@ -425,19 +298,22 @@ impl Table {
 
     /// A column of dates as numbers.
     fn dates(self: &Rc<Table>, name: &str, column: usize, reads: Reads) -> Result<Opened, Failure> {
-        let dtype = match &self.origin {
-            Origin::Text(text) => {
-                let profile = text.profile(column, reads)?;
-                if let Some(bad) = &profile.text {
-                    return Err(self.bad_cell(column, bad, reads, None));
-                }
-                profile.dtype()
-            }
+        let profile = match &self.origin {
+            Origin::Text(text) => text.profile(column, reads)?,
             Origin::Columns(columns) => columns.dates(column, reads)?,
         };
+        if let Some(bad) = &profile.text {
+            return Err(self.bad_cell(column, bad, reads, None));
+        }
+        let dtype = profile.dtype();
         let unit = if reads == Reads::Days { "days" } else { "seconds" };
         let part = Part { columns: Rc::from([column]), reads, dtype, row: Vec::new(), names: None };
-        Ok(self.opened(name, part, &format!("dates, as {unit} since 1970-01-01")))
+        let missing = if profile.has_missing() { ", some of them missing, as f64" } else { "" };
+        let read = match profile.number {
+            Some(_) => format!("dates, as {unit} since 1970-01-01{missing}"),
+            None => profile::numbers(Class::Int, dtype, true),
+        };
+        Ok(self.opened(name, part, &read))
     }
 }
 

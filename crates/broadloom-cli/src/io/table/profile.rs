@@ -20,6 +20,19 @@ impl Found {
     }
 }
 
+/// What is told of a column of numbers that a program uses: the first cell of each kind.
+#[derive(Debug, Clone, Default)]
+pub struct Told {
+    /// A number that f64 does not hold, and what becomes of it.
+    pub rounded: Option<(Found, &'static str)>,
+    /// An integer with zeros before it, as codes and identifiers have them: the number has none.
+    pub padded: Option<Found>,
+    /// A missing cell.
+    pub missing: Option<Found>,
+    /// Whether no cell has a value.
+    pub is_bare: bool,
+}
+
 /// The cells of a column, read in one way: the first of each kind.
 #[derive(Debug, Clone, Default)]
 pub struct Profile {
@@ -27,12 +40,8 @@ pub struct Profile {
     pub truth: Option<Found>,
     pub dressed: Option<Found>,
     pub text: Option<Found>,
-    /// A number that f64 does not hold, and what becomes of it.
-    pub rounded: Option<(Found, &'static str)>,
-    /// An integer with zeros before it, as codes and identifiers have them: the number has none.
-    pub padded: Option<Found>,
+    told: Told,
     has_floats: bool,
-    has_missing: bool,
 }
 
 impl Profile {
@@ -42,10 +51,11 @@ impl Profile {
 
     /// Takes a cell into account.
     pub fn add(&mut self, cell: Cell, text: &str, row: usize, at: u64) {
+        let text = text.trim();
         let found = || Found { row, at, text: text.to_owned() };
         let first = match cell {
             Cell::Missing => {
-                self.has_missing = true;
+                self.told.missing.get_or_insert_with(found);
                 return;
             }
             Cell::Int(_) | Cell::NegativeZero | Cell::Float(_) => &mut self.number,
@@ -55,17 +65,21 @@ impl Profile {
         };
         first.get_or_insert_with(found);
         self.has_floats |= matches!(cell, Cell::Float(_));
-        if let (None, Some(becomes)) = (&self.rounded, rounded(cell, text)) {
-            self.rounded = Some((found(), becomes));
+        if let (None, Some(becomes)) = (&self.told.rounded, rounded(cell, text)) {
+            self.told.rounded = Some((found(), becomes));
         }
-        if self.padded.is_none() && is_padded(text) {
-            self.padded = Some(found());
+        if self.told.padded.is_none() && is_padded(text) {
+            self.told.padded = Some(found());
         }
+    }
+
+    pub fn has_missing(&self) -> bool {
+        self.told.missing.is_some()
     }
 
     /// The dtype of a column of numbers.
     pub fn dtype(&self) -> DType {
-        if self.has_floats || self.has_missing { DType::F64 } else { DType::I64 }
+        if self.has_floats || self.has_missing() { DType::F64 } else { DType::I64 }
     }
 }
 
@@ -105,10 +119,7 @@ pub enum Kind {
         row: Vec<usize>,
         /// The class of the cells: integers and truth values become f64 if some are missing.
         class: Class,
-        /// A number that f64 does not hold, and what becomes of it.
-        rounded: Option<(Found, &'static str)>,
-        /// An integer that is written with zeros before it.
-        padded: Option<Found>,
+        told: Told,
     },
     Text,
     /// Dates that the file keeps as such, not as text.
@@ -120,7 +131,7 @@ pub enum Kind {
     },
     /// Numbers as people write them.
     Dressed(Found),
-    /// A type that cannot be read, and advice.
+    /// What cannot be read: why, as in `has the type Decimal128(10, 2)`, and advice.
     Foreign {
         found: String,
         help: String,
@@ -130,26 +141,30 @@ pub enum Kind {
 impl From<Profile> for Kind {
     /// The content of a column of text that was read as numbers.
     fn from(profile: Profile) -> Kind {
-        let (has_missing, dtype) = (profile.has_missing, profile.dtype());
+        let dtype = profile.dtype();
         match profile {
             Profile { text: Some(other), number: Some(number), .. } => Kind::Mixed { number, other },
             Profile { text: Some(_), .. } => Kind::Text,
             Profile { dressed: Some(dressed), .. } => Kind::Dressed(dressed),
             Profile { truth: Some(other), number: Some(number), .. } => Kind::Mixed { number, other },
-            Profile { truth: Some(_), .. } => {
-                let dtype = if has_missing { DType::F64 } else { DType::Bool };
-                Kind::Numbers { dtype, row: Vec::new(), class: Class::Bool, rounded: None, padded: None }
+            Profile { truth: Some(_), told, .. } => {
+                let dtype = if told.missing.is_some() { DType::F64 } else { DType::Bool };
+                Kind::Numbers { dtype, row: Vec::new(), class: Class::Bool, told }
             }
-            Profile { has_floats, rounded, padded, .. } => {
+            Profile { number, has_floats, told, .. } => {
                 let class = if has_floats { Class::Float } else { Class::Int };
-                Kind::Numbers { dtype, row: Vec::new(), class, rounded, padded }
+                let told = Told { is_bare: number.is_none(), ..told };
+                Kind::Numbers { dtype, row: Vec::new(), class, told }
             }
         }
     }
 }
 
 /// How a column of numbers is read, for people.
-pub fn numbers(class: Class, dtype: DType) -> String {
+pub fn numbers(class: Class, dtype: DType, is_bare: bool) -> String {
+    if is_bare {
+        return format!("no values, as {dtype}");
+    }
     let of = match class {
         Class::Bool => "truth values",
         Class::Int => "integers",

@@ -3,6 +3,7 @@
 //! A cell that begins with a quotation mark reaches to the next single one, over delimiters and lines. If that mark was
 //! meant as text, whole rows would become one cell without a notice, so what cannot be a quoted cell is an error.
 
+use super::text::DELIMITERS;
 use std::fmt;
 use std::io::{self, Read};
 
@@ -11,6 +12,29 @@ use std::io::{self, Read};
 pub struct Misquoted {
     /// What is wrong, in words.
     what: String,
+    advice: Advice,
+}
+
+/// What to do about a quotation mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advice {
+    /// Close it, or double it.
+    Close,
+    /// It belongs to a cell with delimiters and lines, or to several texts.
+    Cell,
+    /// This character seems to separate cells.
+    Delimiter(u8),
+}
+
+impl Misquoted {
+    pub fn advice(&self) -> Advice {
+        self.advice
+    }
+}
+
+/// Whether a text cannot be a cell: with tabs and lines between quotation marks, it looks like rows.
+pub fn looks_like_rows(text: &str, delimiter: u8) -> bool {
+    delimiter == b'\t' && text.contains('\t') && text.contains('\n')
 }
 
 impl fmt::Display for Misquoted {
@@ -47,8 +71,9 @@ pub struct Quotes<R> {
 }
 
 impl<R: Read> Quotes<R> {
-    pub fn new(from: R, delimiter: u8) -> Quotes<R> {
-        Quotes { from, delimiter, state: State::Start, line: 1, opened: 0, has_delimiter: false }
+    /// `line` is the number of the first line.
+    pub fn new(from: R, delimiter: u8, line: u64) -> Quotes<R> {
+        Quotes { from, delimiter, state: State::Start, line, opened: 0, has_delimiter: false }
     }
 
     fn check(&mut self, bytes: &[u8]) -> Result<(), Misquoted> {
@@ -70,7 +95,7 @@ impl<R: Read> Quotes<R> {
 
     fn step(&mut self, byte: u8) -> Result<(), Misquoted> {
         let (is_end, opened, line) = (self.is_end(byte), self.opened, self.line);
-        let wrong = |what: String| Err(Misquoted { what });
+        let wrong = |what: String, advice| Err(Misquoted { what, advice });
         self.state = match (self.state, byte) {
             (State::Start, b'"') => {
                 (self.opened, self.has_delimiter) = (line, false);
@@ -86,14 +111,17 @@ impl<R: Read> Quotes<R> {
             (State::Closed, _)
                 if is_end && self.delimiter == b'\t' && self.has_delimiter && opened < line =>
             {
-                return wrong(format!(
+                let what = format!(
                     "the quotation mark that opens in line {opened} closes in line {line}, so these rows would be one cell"
-                ));
+                );
+                return wrong(what, Advice::Cell);
             }
             (State::Closed, _) if !is_end => {
-                return wrong(format!(
+                let what = format!(
                     "the quotation mark that opens in line {opened} closes in line {line}, where text follows it"
-                ));
+                );
+                let is_delimiter = DELIMITERS.contains(&byte);
+                return wrong(what, if is_delimiter { Advice::Delimiter(byte) } else { Advice::Close });
             }
             _ if is_end => State::Start,
             _ => State::Plain,
@@ -109,7 +137,7 @@ impl<R: Read> Read for Quotes<R> {
         match (count, self.state) {
             (0, State::Quoted) if !buffer.is_empty() => {
                 let what = format!("the quotation mark in line {} is never closed", self.opened);
-                return Err(io::Error::other(Misquoted { what }));
+                return Err(io::Error::other(Misquoted { what, advice: Advice::Close }));
             }
             // The end of the file ends a cell as the end of a line does.
             (0, State::Closed) => self.step(b'\n').map_err(io::Error::other)?,
@@ -163,7 +191,7 @@ mod tests {
         ] {
             for size in [1, 2, 3, 7, 1000] {
                 let mut read = Vec::new();
-                let result = Quotes::new(Slow(text.as_bytes(), size), delimiter).read_to_end(&mut read);
+                let result = Quotes::new(Slow(text.as_bytes(), size), delimiter, 1).read_to_end(&mut read);
                 match (result, expected) {
                     (Ok(_), None) => assert_eq!(read, text.as_bytes(), "{text}"),
                     (Err(error), Some(expected)) if error.to_string().contains(expected) => {}
