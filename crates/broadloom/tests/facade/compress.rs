@@ -143,6 +143,23 @@ fn reductions_store_nothing() {
     assert!(!explanation.materialized_bytes().to_string().contains('n'), "{explanation}");
 }
 
+/// Ids that are computed for a number of groups which the data decide are computed again, and not stored with a row each.
+#[test]
+fn ids_are_computed_again_once_their_number_is_known() {
+    let g = Graph::new();
+    let x = g.input::<i64>("x", shape![g.symbol("n")]);
+    let ids = x.remainder(7) + 1;
+    let kernel = ids.segment_count((ids.max(0) + 1).to_size()).compile().unwrap();
+    let explained = kernel.explain().to_string();
+    assert!(!explained.contains("output %0: i64[n]"), "{explained}");
+    for length in [1_usize, 17, 1000] {
+        let x: Vec<i64> = (0..length as i64).map(|at| at * at).collect();
+        let mut wanted = vec![0_i64; x.iter().map(|x| x % 7 + 2).max().unwrap() as usize];
+        x.iter().for_each(|x| wanted[(x % 7 + 1) as usize] += 1);
+        assert_eq!(TryInto::<Vec<i64>>::try_into(kernel.run(&x).unwrap()).unwrap(), wanted);
+    }
+}
+
 #[test]
 fn explanations_say_what_is_moved() {
     let g = Graph::new();
