@@ -1,6 +1,6 @@
 //! docs/numpy.md: every function of NumPy's main namespace, and what becomes of it here.
 
-use broadloom_text::{elsewhere, functions, keywords, own_name, usage};
+use broadloom_text::{absent_keywords, elsewhere, functions, keywords, own_name, usage};
 use std::fmt::Write;
 
 /// The functions in `dir(numpy)` of the NumPy of `tests/numpy/requirements.txt`: what is callable and neither a class nor
@@ -37,6 +37,10 @@ pub fn render() -> String {
     for (other, own) in keywords() {
         let _ = writeln!(page, "| `{other}` | `{own}` |");
     }
+    page.push_str(ABSENT_KEYWORD_HEAD);
+    for (keyword, help) in absent_keywords() {
+        let _ = writeln!(page, "| `{keyword}` | {help} |");
+    }
     page
 }
 
@@ -46,7 +50,8 @@ const HEAD: &str = "\
 Generated from the names of the text language by `UPDATE_DOCS=1 cargo test --test docs`; do not edit. Every function of
 NumPy's main namespace (2.4) has a line: it is *here*, under its own name or another, with its parameters (those with `=`
 are optional); it is *written as* an expression; or it is *absent*, with what to do instead. A program that uses an absent name gets the
-same message. All names may start with `np.`, and functions of a tensor are also methods.
+same message. All names may start with `np.`, and functions of a tensor are also methods, but for those whose data is not the first
+argument, such as `where`; `x.compress(condition)` has the order of NumPy's method.
 
 [ops.md](ops.md) says where results differ from NumPy's on purpose: float sums have a fixed order, -0 is below +0, and a
 literal that a dtype cannot hold is an error, except where the result is known: in quotients, comparisons and the limits of `clip`.
@@ -78,5 +83,15 @@ const KEYWORD_HEAD: &str = "
 Parameters also have the names of torch and of the array API:
 
 | name | is |
+| --- | --- |
+";
+
+const ABSENT_KEYWORD_HEAD: &str = "
+## Parameters that functions do not have
+
+NumPy's functions take these too. Here, a function has one of them only if its line says so. Results are new tensors, which have no
+memory to leave as it is, so that `where=` of functions that compute element by element needs the other values:
+
+| name | what to do instead |
 | --- | --- |
 ";

@@ -4,6 +4,7 @@ use crate::io::source::Opened;
 use crate::io::table::Names;
 use broadloom::CheckedGraph;
 use broadloom_ir::ExprId;
+use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{Node, View};
 use broadloom_text::TextColumns;
 use std::collections::HashMap;
@@ -73,15 +74,14 @@ fn of_node(graph: &CheckedGraph, expr: ExprId, known: &HashMap<ExprId, Axes>, in
     match graph.node(expr) {
         // Blocks of rows, groups, and the axes of a row.
         Node::Segment { values, ids, .. } => {
-            let group = match graph.node(*ids) {
-                Node::Input(input) => {
-                    let name = graph.inputs().get(input.index()).map(|info| &*info.name);
-                    inputs
-                        .iter()
-                        .position(|input| Some(input.name.as_str()) == name && input.source.names().is_some())
-                }
-                _ => None,
-            };
+            let groups = graph.shape(expr).get(1).and_then(Dim::as_constant);
+            // Groups that no text has have no names.
+            let has_all = |names: &Names| groups.is_some_and(|groups| names.len() as i64 == groups);
+            let group = column(graph, *ids).and_then(|name| {
+                inputs
+                    .iter()
+                    .position(|input| input.name == name && input.source.names().is_some_and(has_all))
+            });
             [None, group].into_iter().chain(of(*values).into_iter().skip(1)).collect()
         }
         Node::Elementwise { .. } | Node::Select { .. } | Node::Cast(_) => {
@@ -91,8 +91,9 @@ fn of_node(graph: &CheckedGraph, expr: ExprId, known: &HashMap<ExprId, Axes>, in
             let common = |axis: usize| {
                 let mut groups = operands.iter().filter_map(|axes| axes.get(axis).copied().flatten());
                 let first = groups.next()?;
-                // A result grouped by two different columns has the names of neither.
-                groups.all(|group| group == first).then_some(first)
+                // A result grouped by two columns of different texts has the names of neither.
+                let names = |input: usize| inputs.get(input).and_then(|input| input.source.names());
+                groups.all(|group| names(group) == names(first)).then_some(first)
             };
             (0..rank).map(common).collect()
         }
@@ -126,6 +127,19 @@ fn of_node(graph: &CheckedGraph, expr: ExprId, known: &HashMap<ExprId, Axes>, in
         | Node::Step { .. }
         | Node::Loop { .. }
         | Node::Poison => vec![None; rank],
+    }
+}
+
+/// The name of the input whose elements, or some of them, an expression has.
+fn column(graph: &CheckedGraph, mut expr: ExprId) -> Option<&str> {
+    loop {
+        expr = match graph.node(expr) {
+            Node::Input(input) => return graph.inputs().get(input.index()).map(|info| &*info.name),
+            Node::View { operand, .. } | Node::Compress { operand, .. } => *operand,
+            Node::Sort { operand, sort } if !sort.indices => *operand,
+            Node::Take { table, .. } => *table,
+            _ => return None,
+        };
     }
 }
 

@@ -15,8 +15,8 @@ mod render;
 mod text;
 
 pub use crate::problem::{
-    Alignment, Certainty, Code, Conflict, Inferred, Made, Meeting, Misplaced, Misspelled, NameKind, Operand,
-    Problem, Requirement, Rule, Size, Subscripts, Wrapped,
+    Alignment, Certainty, Code, Conflict, Inferred, Made, Meeting, Misplaced, Misspelled, NameKind, Ones,
+    Operand, Problem, Requirement, Rule, Size, Subscripts, Wrapped,
 };
 use crate::site::Site;
 use std::fmt;
@@ -119,11 +119,10 @@ impl Diagnostic {
     pub fn is_likely_wrong(&self) -> bool {
         matches!(
             self.problem,
-            Problem::Pointwise { is_harmless: false, is_explicit: false, .. }
-                | Problem::Wraps { .. }
+            Problem::Pointwise { is_harmless: false, ones: Ones::Given, .. }
                 | Problem::Misaligned { .. }
                 | Problem::NotRead
-        )
+        ) || matches!(self.problem, Problem::Wraps { of, .. } if !matches!(of, Wrapped::Product | Wrapped::Negation))
     }
 
     /// Returns the whole frame with places other than those in Rust.

@@ -236,7 +236,7 @@ impl DType {
     }
 
     /// Returns the number of digits in the significand of a float; 0 for other dtypes.
-    fn digits(self) -> usize {
+    pub fn digits(self) -> usize {
         match self {
             DType::F16 => 11,
             DType::Bf16 => 8,

@@ -45,10 +45,29 @@ pub enum Misplaced {
 pub enum Wrapped {
     /// Differences below 0, which unsigned integers do not hold.
     Difference,
+    /// Differences of signed integers.
+    SignedDifference,
+    /// Negatives of unsigned integers.
+    Negation,
     /// Squares.
     Square,
-    /// Sums of two tensors.
+    /// Sums of tensors.
     Sum,
+    /// Products of tensors, of which one may be known to be small.
+    Product,
+    /// Sums of products.
+    SumOfProducts,
+}
+
+/// Where an axis of size 1 comes from that stretches, so that two operands of equal numbers of elements broadcast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ones {
+    /// It is an axis of data, or of a result that has it for another reason: a product, or a reduction that keeps its axes.
+    Given,
+    /// The program adds it, as for a table of all pairs.
+    Added,
+    /// The program adds it to combine a tensor with itself.
+    OfItself,
 }
 
 /// What is wrong.
@@ -117,8 +136,8 @@ pub enum Problem {
         result: Vec<Size>,
         /// Whether the result has the same number of elements.
         is_harmless: bool,
-        /// Whether the program itself gives an operand axes of size 1, as for a table of all pairs.
-        is_explicit: bool,
+        /// Where the axis that stretches comes from.
+        ones: Ones,
     },
     /// Integers wrap in a dtype with few bits: a warning.
     Wraps {

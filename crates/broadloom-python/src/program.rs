@@ -35,6 +35,8 @@ pub struct Program {
     declared: Vec<String>,
     /// The names that are read and not declared.
     needed: Vec<String>,
+    /// Those of them that are texts unless they are given.
+    texts: Vec<String>,
     /// The names that are constants unless they are given.
     constants: Vec<String>,
     kernels: Mutex<HashMap<Key, Compiled>>,
@@ -84,9 +86,9 @@ impl Program {
             .map_err(|error| of_mistakes(py, &error))?;
         let own = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
         let (needed, constants) = (own(parsed.missing_inputs()), own(parsed.constants()));
-        let declared = own(parsed.declared_inputs());
+        let (declared, texts) = (own(parsed.declared_inputs()), own(parsed.possible_texts()));
         let options = options(py, threads)?;
-        Ok(Program { text, threads, options, declared, needed, constants, kernels: Mutex::default() })
+        Ok(Program { text, threads, options, declared, needed, texts, constants, kernels: Mutex::default() })
     }
 
     /// Runs the program on arrays by name.
@@ -226,7 +228,11 @@ impl Program {
         let mut given = Given { names: Vec::new(), call: Call::default(), declared: Vec::new() };
         let mut found = Vec::new();
         for name in &self.needed {
-            found.push((name, find(name)?.ok_or_else(|| missing(py, name))?));
+            match find(name)? {
+                Some(array) => found.push((name, array)),
+                None if self.texts.contains(name) => {}
+                None => return Err(missing(py, name)),
+            }
         }
         for name in &self.constants {
             found.extend(find(name)?.map(|array| (name, array)));

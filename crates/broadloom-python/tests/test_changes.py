@@ -677,8 +677,20 @@ def lazy_position(x, i):
     return x
 
 
+def results_by_position(x, y):
+    """NumPy names the arrays of `concatenate` by their position alone."""
+    np.concatenate((x[:1], y[1:]), 0, x)
+    np.concatenate([x[:2], y[2:]], 0, out=y)
+    np.sum(y, 0, None, x[3])
+    np.cumsum(y[0], 0, None, x[4])
+    np.take(y[1], [0, 2, 1, 4, 3, 5], 0, x[0])
+    np.clip(x, 0, 40, y)
+    return np.concatenate((x, y), 0, None), np.concatenate((x, y), None, None)
+
+
 def test_functions():
     check(functions, A, B)
+    check(results_by_position, A, B)
     check(sorted_in_place, (A * 37) % 11)
     check(flat_places, A)
     check(known_positions, A, V)

@@ -80,3 +80,15 @@ def test_what_is_refused():
         bl.eval("city == 'Oslo'", city=np.array(["Oslo", None], object))
     with pytest.raises(bl.DTypeError):
         bl.eval("city == 'Oslo'", city=np.array([{}, []], object))
+
+
+def test_texts_in_either_kind_of_quotes():
+    """A name in double quotes that is compared and not given is a text, as on the command line."""
+    k = np.array(["a", "b", "a"])
+    for program in ['k == "a"', "k == 'a'", 'equal(k, "a")', 'isin(k, ["a"])', '~isin(k, "b")', '"a" == k']:
+        np.testing.assert_array_equal(bl.eval(program, k=k), k == "a", err_msg=program)
+    # Where it is given, it is an input.
+    given = bl.eval('k == "a"', k=k, a=np.array(["b", "b", "a"]))
+    np.testing.assert_array_equal(given, [False, True, True])
+    with pytest.raises(bl.ArgumentError, match="`my column`, which is not given"):
+        bl.eval('"my column" * 2', k=k)

@@ -145,6 +145,14 @@ pub enum Problem {
         /// The actual kind.
         found: &'static str,
     },
+    /// Axes meet whose positions mean different things: groups of different texts, or groups and rows.
+    #[error("{left} meet {right}")]
+    Groups {
+        /// The groups or rows along the axis of one operand.
+        left: Box<str>,
+        /// Those of the other one.
+        right: Box<str>,
+    },
     /// Statements in the wrong place, or too many or too few of them.
     #[error("{what}")]
     Program {
@@ -167,7 +175,7 @@ impl Problem {
             Problem::Unknown { .. } => "P005",
             Problem::Taken { .. } => "P006",
             Problem::Argument { .. } => "P007",
-            Problem::Kind { .. } => "P008",
+            Problem::Kind { .. } | Problem::Groups { .. } => "P008",
             Problem::Program { .. } => "P009",
             Problem::Graph(diagnostic) => diagnostic.code().as_str(),
         }

@@ -98,7 +98,7 @@ mod token;
 pub use absent::instead;
 pub use error::{Limit, Mistake, Mistakes, NameOf, Problem};
 pub use formula::Formula;
-pub use names::{dtype, elsewhere, keywords, nearest, other_names, own_name};
+pub use names::{absent_keywords, dtype, elsewhere, keywords, nearest, other_names, own_name};
 pub use print::{inputs, print, signature};
 pub use reference::{Explanation, explanation, functions, usage};
 pub use resolve::{Defined, Session};
@@ -152,8 +152,9 @@ pub struct Given<'a> {
     pub rows: Option<&'a str>,
     /// If the elements are codes: the texts that the codes index, in order and without repetition. The input may be
     /// compared with one of them, `city == 'Oslo'`, and groups by it need no number of groups. It is not a number: only
-    /// views, `where`, `concat`, sorts and comparisons accept it, and `astype` gives its codes. Two such inputs may meet
-    /// if they have the same texts; [`Program::resolve_in_full`] says which texts they need otherwise.
+    /// views, masks, `where`, `concat`, sorts, `unique`, loops and comparisons accept it, and `astype` gives its codes. Two such
+    /// inputs, and groups by two of them, may meet if they have the same texts; [`Program::resolve_in_full`] says which texts inputs
+    /// that meet need otherwise.
     ///
     /// ```
     /// use broadloom_text::{Given, Program};
@@ -391,6 +392,19 @@ impl Program {
     /// [given](Program::resolve_with). [Constants](Program::constants) are left out.
     pub fn missing_inputs(&self) -> Vec<&str> {
         resolve::undefined(&self.tree).filter(|(_, is_constant)| !is_constant).map(|(name, _)| name).collect()
+    }
+
+    /// Returns those of the [missing inputs](Program::missing_inputs) that the program writes in double quotes only, and compares:
+    /// where none is given, it is a text.
+    ///
+    /// ```
+    /// let program = broadloom_text::Program::parse("example", "sum((city == \"Oslo\") * \"my column\")")?;
+    /// assert_eq!(program.possible_texts(), ["Oslo"]);
+    /// # Ok::<(), broadloom_text::Mistakes>(())
+    /// ```
+    pub fn possible_texts(&self) -> Vec<&str> {
+        let texts = resolve::compared_in_quotes(&self.tree);
+        self.missing_inputs().into_iter().filter(|name| texts.contains(name)).collect()
     }
 
     /// Returns the names of the inputs that the program declares, in order.

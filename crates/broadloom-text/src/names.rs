@@ -6,7 +6,7 @@ mod aliases;
 mod positions;
 
 use absent::ABSENT;
-use aliases::{ALIASES, KEYWORDS};
+use aliases::{ABSENT_KEYWORDS, ALIASES, KEYWORDS};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Composed, Literal, PLACED_OPS, SegmentOp, SetOp, Sliding, Triangle};
 use broadloom_ir::ops::Op;
@@ -530,6 +530,19 @@ pub(crate) fn function(name: &str) -> Option<(Function, &'static str, Vec<&'stat
     Some((*function, name, parameters.to_vec()))
 }
 
+/// Returns the parameters of a function as a method, of which the receiver is the first: NumPy's `x.compress(condition)` has
+/// another order. `None` if the data is not the first argument, so that the method would be read in two ways.
+pub(crate) fn of_method(function: Function, parameters: &[&'static str]) -> Option<Vec<&'static str>> {
+    match function {
+        Function::Selected(Selected::Compress) => Some(vec!["x", "condition", "axis?"]),
+        Function::Select
+        | Function::Selected(Selected::Extract)
+        | Function::Sampled(Sampled::Polyval)
+        | Function::Recurrence(Recurrence::Filter | Recurrence::Linear) => None,
+        _ => Some(parameters.to_vec()),
+    }
+}
+
 /// Returns the primary name of a function, by any of its names.
 ///
 /// ```
@@ -557,6 +570,16 @@ pub fn elsewhere(name: &str) -> Option<&'static str> {
 /// Returns the other names of parameters, each with its primary name.
 pub fn keywords() -> &'static [(&'static str, &'static str)] {
     KEYWORDS
+}
+
+/// Returns NumPy's keyword arguments that functions have only if their parameters say so, each with what to write instead.
+pub fn absent_keywords() -> &'static [(&'static str, &'static str)] {
+    ABSENT_KEYWORDS
+}
+
+/// Returns what to write in place of a keyword argument that a function does not have.
+pub(crate) fn instead_of_keyword(name: &str) -> Option<&'static str> {
+    ABSENT_KEYWORDS.iter().find(|(keyword, _)| *keyword == name).map(|(_, help)| *help)
 }
 
 /// Returns the position of a function's text argument, and its parameter.

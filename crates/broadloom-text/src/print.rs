@@ -137,7 +137,7 @@ fn described<'g>(
 }
 
 /// A name as a program writes it.
-fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     if is_name(name) && !RESERVED.contains(&name) { name.to_owned() } else { format!("\"{name}\"") }
 }
 

@@ -10,7 +10,9 @@ mod change;
 mod declare;
 mod derive;
 mod fold;
+mod groups;
 mod index;
+mod lints;
 mod loops;
 mod make;
 mod operand;
@@ -40,9 +42,10 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, Graph, Site};
 use broadloom_ir::{ExprId, SymbolId};
+use groups::Groups;
 use loops::OpenSteps;
 use operand::as_size;
-pub(crate) use order::undefined;
+pub(crate) use order::{compared_in_quotes, undefined};
 pub use session::{Defined, Session};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -72,6 +75,7 @@ struct Resolver<'a> {
     in_place: HashSet<Box<str>>,
     inputs: HashSet<Box<str>>,
     texts: Texts<'a>,
+    groups: Groups,
     symbols: HashMap<Box<str>, (SymbolId, Span)>,
     /// Whether undeclared names in sizes are symbols.
     is_implicit: bool,
@@ -106,7 +110,7 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], in_full: bool) -> 
     let graph = resolver.finish(end);
     let warnings = resolver.graph.warnings();
     let warnings: Vec<Mistake> =
-        warnings.into_iter().map(|warning| resolver.of_graph(warning, end)).collect();
+        warnings.into_iter().map(|warning| resolver.of_graph(resolver.with_meaning(warning), end)).collect();
     let texts = TextColumns { joined: joined.clone(), results: resolver.text_results() };
     let places = TextPlaces { source: program.source.clone(), sites: resolver.sites };
     let Some(graph) = graph else { return Err(Mistakes::new(places, resolver.mistakes)) };
@@ -144,6 +148,7 @@ impl<'a> Resolver<'a> {
             in_place: HashSet::new(),
             inputs: HashSet::new(),
             texts: Texts::default(),
+            groups: Groups::default(),
             symbols: HashMap::new(),
             broken: HashSet::new(),
             lacks_facts: false,

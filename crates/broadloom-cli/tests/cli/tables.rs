@@ -132,6 +132,35 @@ Oslo  1.715      2        77
     assert_eq!(folder.output(&["eval", "segment_count(city)[1:]", "t.csv"]), "[2 2]\n");
 }
 
+/// Two tables, whose texts are a, b and d, and b, d and z.
+#[test]
+fn groups_of_two_tables() {
+    let folder = Folder::new();
+    folder.write("ta.csv", "k,v,c\nb,1,True\nd,2,False\na,3,True\n");
+    folder.write("tb.csv", "m,w\nd,10\nz,20\nb,30\n");
+    let run = |program: &str| folder.run(&["eval", program, "ta.csv", "tb.csv"]);
+    let sum = "segment_sum(v, k) + segment_sum(w, m)";
+    let done = run(sum);
+    assert_eq!(done.code, Some(2), "{}", done.stdout);
+    for says in ["error[P008]: the groups of `k` meet the groups of `m`", "let both = isin(k, m)"] {
+        assert!(done.stderr.contains(says), "{says}\n{}", done.stderr);
+    }
+    let done = run("segment_sum(v, k) + w");
+    assert!(done.stderr.contains("the groups of `k` meet the rows of `w`"), "{}", done.stderr);
+    // With one dictionary, the texts of both are the groups of both.
+    let done = run(&format!("let both = isin(k, m); {sum}"));
+    assert_eq!(done.stdout, "k  result\na       3\nb      31\nd      12\nz      20\n", "{}", done.stderr);
+    // Parts of a column have its groups.
+    let counts = run("segment_count(k[c])");
+    assert_eq!(counts.stdout, "k  result\na       1\nb       1\nd       0\n", "{}", counts.stderr);
+    assert_eq!(run("k[c]").stdout, "['b' 'a']\n");
+    assert_eq!(run("sort(unique(concat((k, m))))").stdout, "['a' 'b' 'd' 'z']\n");
+    // More groups than texts have no names.
+    let done = run("segment_sum(v, k, 5)");
+    assert!(done.code == Some(2) && done.stderr.contains("leave out `segments`"), "{}", done.stderr);
+    assert_eq!(run("segment_sum(v, k.astype(i64), 5)").stdout, "[3 1 2 0 0]\n");
+}
+
 #[test]
 fn one_result_has_a_header_if_it_has_a_name() {
     let folder = Folder::new();

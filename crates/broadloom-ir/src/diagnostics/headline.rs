@@ -108,8 +108,18 @@ impl fmt::Display for Problem {
             Problem::Wraps { dtype, of: Wrapped::Difference } => {
                 write!(f, "takes a difference in {dtype}, which wraps below 0")
             }
+            Problem::Wraps { dtype, of: Wrapped::Negation } => {
+                write!(f, "takes a negative in {dtype}, which wraps below 0")
+            }
             Problem::Wraps { dtype, of } => {
-                let what = if *of == Wrapped::Square { "computes squares" } else { "takes a sum" };
+                let what = match of {
+                    Wrapped::Square => "computes squares",
+                    Wrapped::Sum => "takes a sum",
+                    Wrapped::Product | Wrapped::SumOfProducts => "computes products",
+                    Wrapped::Difference | Wrapped::SignedDifference | Wrapped::Negation => {
+                        "takes a difference"
+                    }
+                };
                 write!(f, "{what} in {dtype}, which wraps")?;
                 limits(*dtype).map_or(Ok(()), |[_, most]| write!(f, " beyond {most}"))
             }

@@ -263,6 +263,7 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
         Problem::Wraps { of: Wrapped::Difference, .. } => {
             "differences of unsigned integers are never negative".to_owned()
         }
+        Problem::Wraps { of: Wrapped::Negation, .. } => "unsigned integers are never negative".to_owned(),
         Problem::Wraps { .. } => "NumPy computes in the dtype of the operands too".to_owned(),
         Problem::Misaligned { .. } => {
             "shapes are aligned at the last axis; it fits only because sizes are equal".to_owned()

@@ -94,7 +94,7 @@ impl Graph {
             let var = graph.try_var(x, filter, axes, keepdims, spread.correction, skips, site)?;
             if spread.root { graph.try_elementwise(Op::Sqrt, &[var], site) } else { Ok(var) }
         });
-        self.warn_of_differences(spread.name(), &[operand], site);
+        self.warn_of_wrapped(spread.name(), &[operand], site);
         self.settle_filtered(made, spread.name(), operand, spread.filter, site)
     }
 
@@ -501,7 +501,7 @@ impl Graph {
         build: impl FnOnce(&mut Graph, ExprId) -> Result<ExprId, Problem>,
     ) -> ExprId {
         let made = self.in_floats(operand, site, build);
-        self.warn_of_differences(name, &[operand], site);
+        self.warn_of_wrapped(name, &[operand], site);
         self.settle(made, name, &[operand], site)
     }
 

@@ -141,6 +141,9 @@ impl Graph {
     /// become floats as for the elementary functions, and 16-bit floats are computed in `f32` and rounded once.
     pub fn composed(&mut self, function: Composed, operands: &[ExprId], site: Site) -> ExprId {
         let result = self.try_composed(function, operands, site);
+        if let Ok(expr) = result {
+            self.warn_of_shapes(function.name(), operands, expr, site);
+        }
         self.settle(result, function.name(), operands, site)
     }
 
@@ -376,6 +379,9 @@ impl Graph {
     /// == y`. As in NumPy, `y` becomes a float first.
     pub fn isclose(&mut self, x: ExprId, y: ExprId, tolerance: Tolerance, site: Site) -> ExprId {
         let result = self.try_isclose(x, y, tolerance, site);
+        if let Ok(expr) = result {
+            self.warn_of_shapes("isclose", &[x, y], expr, site);
+        }
         self.settle(result, "isclose", &[x, y], site)
     }
 

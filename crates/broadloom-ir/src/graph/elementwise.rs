@@ -157,6 +157,9 @@ impl Graph {
     /// Returns `on_true` where `condition` holds and `on_false` elsewhere; all three broadcast.
     pub fn select(&mut self, condition: ExprId, on_true: ExprId, on_false: ExprId, site: Site) -> ExprId {
         let result = self.try_select([condition, on_true, on_false], site);
+        if let Ok(expr) = result {
+            self.warn_of_shapes("select", &[condition, on_true, on_false], expr, site);
+        }
         self.settle(result, "select", &[condition, on_true, on_false], site)
     }
 

@@ -1,18 +1,20 @@
 //! Warnings: ops that are valid, and rarely meant as they are written.
 
-use super::{Axes, Graph, Node, Site, View};
+mod wraps;
+
+use super::{Axes, Graph, Node, Permutation, Site, View};
 use crate::dim::Dim;
-use crate::dtype::{Class, DType};
 use crate::ids::ExprId;
 use crate::ops::Op;
-use crate::problem::{Problem, Wrapped};
-use crate::reduce::ReduceOp;
+use crate::problem::{Ones, Problem};
 use crate::shape::Shape;
+pub(crate) use wraps::wider;
 
 /// The most expressions to search for the origin of an operand.
 const MOST_SEARCHED: usize = 64;
-/// Squares of integers of at most this many bytes wrap for common values.
-const NARROW: usize = 2;
+/// The most expressions whose operands are among the tensors that an expression is made of element by element. Each op may be
+/// compared with many of them.
+const MOST_SOURCES: usize = 16;
 
 impl Graph {
     /// Records a warning once, if warnings are turned on.
@@ -31,127 +33,25 @@ impl Graph {
         if !self.warns_of_pointwise || self.any_poisoned(operands) || self.is_poisoned(result) {
             return;
         }
-        let is_square =
-            op == Op::Square || op == Op::Multiply && matches!(operands, [left, right] if left == right);
-        if is_square {
-            self.warn_of_square(op.name(), operands, result, site);
+        self.warn_of_wrapping(op, operands, result, site);
+        self.warn_of_shapes(op.name(), operands, result, site);
+    }
+
+    /// Warns of operands that are combined element by element, and whose axes meet in another way than is likely to be meant.
+    pub(super) fn warn_of_shapes(&mut self, function: &str, operands: &[ExprId], result: ExprId, site: Site) {
+        if !self.warns_of_pointwise || self.any_poisoned(operands) || self.is_poisoned(result) {
+            return;
         }
-        if let ([operand], Op::Abs) = (operands, op)
-            && self.is_unsigned_difference(*operand)
-        {
-            let problem = Problem::Wraps { dtype: self.dtype(*operand), of: Wrapped::Difference };
-            self.warn(problem, op.name(), operands, site);
-        }
-        if let (&[divided, _], Op::Divide) = (operands, op)
-            && self.narrow(divided) == Some(Wrapped::Sum)
-        {
-            let problem = Problem::Wraps { dtype: self.dtype(divided), of: Wrapped::Sum };
-            self.warn(problem, op.name(), &[divided], site);
-        }
-        let tells_sign = matches!(op, Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual);
-        if tells_sign || self.dtype(result).class() == Class::Float {
-            self.warn_of_differences(op.name(), operands, site);
-        }
-        if let &[left, right] = operands {
-            let problem = self.pointwise([left, right], result).or_else(|| self.misaligned([left, right]));
-            if let Some(problem) = problem {
-                self.warn(problem, op.name(), operands, site);
+        for (number, &left) in operands.iter().enumerate() {
+            for &right in operands.iter().skip(number + 1) {
+                let problem =
+                    self.pointwise([left, right], result).or_else(|| self.misaligned([left, right]));
+                if let Some(problem) = problem {
+                    self.warn(problem, function, operands, site);
+                    return;
+                }
             }
         }
-    }
-
-    /// Warns of a square of integers with few bits.
-    pub(super) fn warn_of_square(&mut self, op: &str, operands: &[ExprId], result: ExprId, site: Site) {
-        let dtype = self.dtype(result);
-        let is_known = matches!(self.node(result), Node::Constant(_) | Node::Poison);
-        // Squares of 0 and 1 fit.
-        let is_truth = |operand: &ExprId| match self.node(self.viewed(*operand)) {
-            Node::Cast(converted) => self.dtype(*converted) == DType::Bool,
-            _ => self.dtype(*operand) == DType::Bool,
-        };
-        let is_narrow = dtype.class() == Class::Int && dtype.size() <= NARROW;
-        if is_narrow && !is_known && !operands.iter().all(is_truth) {
-            self.warn(Problem::Wraps { dtype, of: Wrapped::Square }, op, operands, site);
-        }
-    }
-
-    /// Warns of a conversion that comes after a difference has wrapped.
-    pub(super) fn warn_of_cast(&mut self, operand: ExprId, to: DType, site: Site) {
-        let dtype = self.dtype(operand);
-        let holds_more = to.class() == Class::Float || to.size() > dtype.size();
-        if holds_more && self.narrow(operand) == Some(Wrapped::Difference) {
-            self.warn(Problem::Wraps { dtype, of: Wrapped::Difference }, "cast", &[operand], site);
-        }
-    }
-
-    /// Warns of a function to which a difference below 0 is not what has wrapped.
-    pub(super) fn warn_of_differences(&mut self, function: &str, operands: &[ExprId], site: Site) {
-        let is_difference = |operand: &&ExprId| self.narrow(**operand) == Some(Wrapped::Difference);
-        if self.warns_of_pointwise
-            && let Some(&operand) = operands.iter().find(is_difference)
-        {
-            let problem = Problem::Wraps { dtype: self.dtype(operand), of: Wrapped::Difference };
-            self.warn(problem, function, &[operand], site);
-        }
-    }
-
-    /// Warns of a reduction of differences, unless it only asks which are zero.
-    pub(super) fn warn_of_reduction(&mut self, op: ReduceOp, function: &str, operand: ExprId, site: Site) {
-        if !matches!(op, ReduceOp::Any | ReduceOp::All) {
-            self.warn_of_differences(function, &[operand], site);
-        }
-    }
-
-    /// Warns of a sum of products in integers with few bits: of differences, or of a tensor with itself.
-    pub(super) fn warn_of_products(
-        &mut self,
-        function: &str,
-        operands: &[ExprId],
-        result: ExprId,
-        site: Site,
-    ) {
-        self.warn_of_differences(function, operands, site);
-        if let [first, others @ ..] = operands
-            && self.warns_of_pointwise
-            && !others.is_empty()
-            && others.iter().all(|other| self.viewed(*other) == self.viewed(*first))
-        {
-            self.warn_of_square(function, &[*first], result, site);
-        }
-    }
-
-    /// Whether the elements are sums or unsigned differences of two tensors of data, in integers with few bits. Others, such
-    /// as the distance from a minimum, may be known to fit.
-    fn narrow(&self, expr: ExprId) -> Option<Wrapped> {
-        let expr = self.viewed(expr);
-        let Node::Elementwise { op, operands } = self.node(expr) else { return None };
-        let is_data =
-            |operand: &ExprId| matches!(self.node(self.viewed(*operand)), Node::Input(_) | Node::Take { .. });
-        let dtype = self.dtype(expr);
-        let is_narrow = dtype.class() == Class::Int && dtype.size() <= NARROW;
-        match op {
-            _ if !is_narrow || !operands.iter().all(is_data) => None,
-            Op::Subtract if !dtype.is_signed_integer() => Some(Wrapped::Difference),
-            Op::Add => Some(Wrapped::Sum),
-            _ => None,
-        }
-    }
-
-    /// The tensor of which an expression is a view.
-    fn viewed(&self, mut expr: ExprId) -> ExprId {
-        while let Node::View { operand, .. } = self.node(expr) {
-            expr = *operand;
-        }
-        expr
-    }
-
-    /// Whether the elements are differences of unsigned integers, which are never negative.
-    fn is_unsigned_difference(&self, expr: ExprId) -> bool {
-        let expr = self.viewed(expr);
-        let dtype = self.dtype(expr);
-        matches!(self.node(expr), Node::Elementwise { op: Op::Subtract, .. })
-            && dtype.class() == Class::Int
-            && !dtype.is_signed_integer()
     }
 
     /// Finds operands with equal numbers of elements that broadcast: torch before version 0.2 combined them element by
@@ -165,87 +65,159 @@ impl Graph {
             return None;
         }
         let result = self.resolved(self.written(result)).into_owned();
+        let adds = operands.iter().any(|operand| self.adds_ones(*operand, &result));
         Some(Problem::Pointwise {
             count: self.size(&elements),
             result: self.sizes(&result),
             is_harmless: count(&result) == Some(elements.clone()),
-            is_explicit: operands.iter().any(|operand| self.adds_axes(*operand)),
+            ones: match operands.map(|operand| self.viewed(operand)) {
+                _ if !adds => Ones::Given,
+                [left, right] if left == right => Ones::OfItself,
+                _ => Ones::Added,
+            },
         })
     }
 
-    /// Whether the program itself gives the operand axes of size 1.
-    fn adds_axes(&self, expr: ExprId) -> bool {
-        self.search(expr, &|graph, expr| {
-            matches!(
-                graph.node(expr),
-                Node::View { view: View::ExpandDims(_) | View::Reshape | View::BroadcastTo, .. }
-                    | Node::Reduce { keepdims: true, .. }
-            )
-        })
+    /// Whether the program itself gives the operand an axis of size 1 that stretches.
+    fn adds_ones(&self, operand: ExprId, result: &[Dim]) -> bool {
+        let own = self.written(operand);
+        let new = result.len().saturating_sub(own.rank());
+        let stretches = |axis: &usize| own[*axis].is_one() && result.get(axis + new) != Some(&Dim::ONE);
+        (0..own.rank()).filter(stretches).any(|axis| self.is_added(operand, axis))
     }
 
-    /// Finds an operand that is a reduction of the other one, and whose axes meet others than those that they were.
+    /// Whether the program added an axis of size 1. An axis of data, one that a reduction keeps, and one that a product has of
+    /// its operands, are there for another reason.
+    fn is_added(&self, expr: ExprId, axis: usize) -> bool {
+        let (mut waiting, mut is_added) = (vec![(expr, axis)], false);
+        for _ in 0..MOST_SEARCHED {
+            let Some((expr, axis)) = waiting.pop() else { return is_added };
+            // The axis before others were removed.
+            let with = |gone: &[usize]| gone.iter().fold(axis, |at, gone| at + usize::from(*gone <= at));
+            match self.node(expr) {
+                Node::View { view, operand } => match view {
+                    View::ExpandDims(new) if !new.contains(&axis) => {
+                        waiting.push((*operand, axis - new.iter().filter(|new| **new < axis).count()));
+                    }
+                    View::ExpandDims(_) | View::Reshape | View::BroadcastTo => is_added = true,
+                    View::Permute(permutation) => waiting.push((*operand, permutation[axis])),
+                    View::Squeeze(gone) => waiting.push((*operand, with(gone))),
+                    View::Slice(_) if self.written(*operand)[axis].is_one() => waiting.push((*operand, axis)),
+                    View::Slice(_) | View::Rebind | View::Windows(_) => return false,
+                },
+                node @ (Node::Elementwise { .. } | Node::Select { .. } | Node::Cast(_)) => {
+                    let rank = self.written(expr).rank();
+                    for operand in node.operands() {
+                        let own = (axis + self.written(operand).rank()).checked_sub(rank);
+                        waiting.extend(own.map(|axis| (operand, axis)));
+                    }
+                }
+                Node::Reduce { operand, axes, keepdims: false, .. } => waiting.push((*operand, with(axes))),
+                _ => return false,
+            }
+        }
+        is_added
+    }
+
+    /// The tensor of which an expression is a view.
+    fn viewed(&self, mut expr: ExprId) -> ExprId {
+        while let Node::View { operand, .. } = self.node(expr) {
+            expr = *operand;
+        }
+        expr
+    }
+
+    /// Finds an operand that is a reduction of what the other one is made of, and whose axes meet others than those that they
+    /// were.
     fn misaligned(&self, [left, right]: [ExprId; 2]) -> Option<Problem> {
         [(left, right), (right, left)].into_iter().find_map(|(whole, part)| {
-            let axes = self.axes_reduced(part, whole)?;
-            let rank = self.written(whole).rank();
-            let kept = (0..rank).filter(|axis| !axes.contains(axis));
+            let (of, axes) = self.reduction_in(part, whole)?;
+            let [own, reduced] = self.common_source(whole, of)?;
+            // The axis of `whole` that is this axis of what was reduced.
+            let place = |axis: usize| own.iter().position(|source| *source == reduced[axis]);
+            let kept = (0..reduced.len()).filter(|axis| !axes.contains(axis)).filter_map(place);
             let (own, at) = kept.zip(axes.len()..).find(|(own, at)| own != at)?;
-            Some(Problem::Misaligned { reduced: axes.to_vec(), own, at })
+            let mut reduced: Vec<usize> = axes.iter().filter_map(|axis| place(*axis)).collect();
+            reduced.sort_unstable();
+            Some(Problem::Misaligned { reduced, own, at })
         })
     }
 
-    /// The axes over which elements of `whole` were reduced to those of `part`, without a trace in its shape.
-    fn axes_reduced(&self, part: ExprId, whole: ExprId) -> Option<Axes> {
-        let shape: &Shape = self.written(whole);
-        if self.written(part).rank() == 0 || self.written(part).rank() >= shape.rank() {
+    /// An expression with the rank of `whole` of which `part` is a reduction without a trace in its shape, and the axes.
+    fn reduction_in(&self, part: ExprId, whole: ExprId) -> Option<(ExprId, Axes)> {
+        let rank = self.written(whole).rank();
+        if self.written(part).rank() == 0 || self.written(part).rank() >= rank {
             return None;
         }
-        let mut found = None;
-        // Through ops that keep elements in place, as from a variance to a deviation.
-        let mut waiting = vec![part];
+        // Through ops that keep elements in place, as from a variance to a deviation; before `squeezed` axes were removed.
+        let mut waiting: Vec<(ExprId, Option<Axes>)> = vec![(part, None)];
         for _ in 0..MOST_SEARCHED {
-            let expr = waiting.pop()?;
+            let (expr, squeezed) = waiting.pop()?;
+            let is_of = |operand: ExprId| {
+                self.written(operand).rank() == rank && self.common_source(whole, operand).is_some()
+            };
             if let Some((operand, axes)) = self.reduced.get(&expr)
-                && self.written(*operand) == shape
-                && self.search(*operand, &|_, expr| expr == whole)
+                && is_of(*operand)
             {
-                found = Some(axes.clone());
-                break;
+                return Some((*operand, axes.clone()));
             }
             match self.node(expr) {
-                Node::Reduce { operand, axes, keepdims: false, .. }
-                    if self.written(*operand) == shape && self.search(*operand, &|_, expr| expr == whole) =>
+                Node::Reduce { operand, axes, keepdims, .. }
+                    if is_of(*operand)
+                        && match &squeezed {
+                            Some(squeezed) => *keepdims && axes == squeezed,
+                            None => !keepdims,
+                        } =>
                 {
-                    found = Some(axes.clone());
-                    break;
+                    return Some((*operand, axes.clone()));
+                }
+                Node::View { view: View::Squeeze(gone), operand } if squeezed.is_none() => {
+                    waiting.push((*operand, Some(gone.clone())));
                 }
                 Node::Elementwise { operands, .. } => {
-                    let same = |operand: &&ExprId| self.written(**operand) == self.written(part);
-                    waiting.extend(operands.iter().filter(same));
+                    let same = |operand: &&ExprId| self.written(**operand) == self.written(expr);
+                    waiting.extend(operands.iter().filter(same).map(|operand| (*operand, squeezed.clone())));
                 }
-                Node::Cast(operand) => waiting.push(*operand),
+                Node::Cast(operand) => waiting.push((*operand, squeezed)),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Finds a tensor of which both are made element by element: for each, the axes of the tensor that its own axes are.
+    fn common_source(&self, left: ExprId, right: ExprId) -> Option<[Permutation; 2]> {
+        let of_left = self.sources(left);
+        let (source, of_right) =
+            self.sources(right).into_iter().find(|(source, _)| of_left.iter().any(|(of, _)| of == source))?;
+        let (_, of_left) = of_left.into_iter().find(|(of, _)| *of == source)?;
+        Some([of_left, of_right])
+    }
+
+    /// The tensors of the same rank that an expression is made of element by element, each with the order of its axes.
+    fn sources(&self, expr: ExprId) -> Vec<(ExprId, Permutation)> {
+        let mut found: Vec<(ExprId, Permutation)> = vec![(expr, (0..self.written(expr).rank()).collect())];
+        let mut next = 0;
+        while let Some((expr, order)) = found.get(next).cloned()
+            && next < MOST_SOURCES
+        {
+            next += 1;
+            let shape: &Shape = self.written(expr);
+            match self.node(expr) {
+                node @ (Node::Elementwise { .. } | Node::Select { .. } | Node::Cast(_)) => {
+                    for operand in node.operands() {
+                        if self.written(operand) == shape && found.iter().all(|(known, _)| *known != operand)
+                        {
+                            found.push((operand, order.clone()));
+                        }
+                    }
+                }
+                Node::View { view: View::Permute(permutation), operand } => {
+                    found.push((*operand, order.iter().map(|axis| permutation[*axis]).collect()));
+                }
                 _ => {}
             }
         }
         found
     }
-
-    /// Whether some expression that this one is made of has a property.
-    fn search(&self, expr: ExprId, has: &dyn Fn(&Graph, ExprId) -> bool) -> bool {
-        let mut waiting = vec![expr];
-        for _ in 0..MOST_SEARCHED {
-            let Some(expr) = waiting.pop() else { return false };
-            if has(self, expr) {
-                return true;
-            }
-            waiting.extend(self.node(expr).operands());
-        }
-        false
-    }
-}
-
-/// A dtype that holds squares and differences of integers of another one.
-pub(crate) fn wider(dtype: DType) -> DType {
-    if dtype.size() <= NARROW { DType::I32 } else { DType::I64 }
 }

@@ -176,9 +176,12 @@ _PARTLY_SUMS = {np.mean, np.var, np.std, np.nanmean, np.nanvar, np.nanstd, np.ei
 def function_with_out(function, args, kwargs):
     """Records a call that writes its result to `out=`, which may be passed by position; `None` if there is no such argument."""
     if "out" not in kwargs and len(args) > 2 and (signature := _signature(function)) is not None:
-        names = [p.name for p in signature.parameters.values() if p.kind == p.POSITIONAL_OR_KEYWORD]
+        parameters = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        names = [p.name for p in parameters]
         if "out" in names[: len(args)]:
-            args, kwargs = args[:1], {**kwargs, **dict(zip(names[1:], args[1:]))}
+            # Those that have no name in calls stay where they are.
+            first = max(1, sum(p.kind == p.POSITIONAL_ONLY for p in parameters[: names.index("out")]))
+            args, kwargs = args[:first], {**kwargs, **dict(zip(names[first:], args[first:]))}
     out = kwargs.get("out")
     if out is None:
         return None

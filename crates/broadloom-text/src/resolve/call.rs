@@ -3,7 +3,7 @@
 use super::{Outcome, Resolver, Value, change, mistake, refused};
 use crate::absent;
 use crate::error::{Mistake, NameOf, Problem};
-use crate::names::{self, Function, OUT, Sampled, bare};
+use crate::names::{self, Function, OUT, Sampled, Several, bare};
 use crate::source::Span;
 use crate::syntax::{Argument, Id, Name};
 use broadloom_ir::ExprId;
@@ -138,6 +138,16 @@ impl Resolver<'_> {
         if is_poisoned {
             return Ok(Value::Poison);
         }
+        let parameters = match names::of_method(function, &parameters) {
+            _ if receiver.is_none() => parameters,
+            Some(parameters) => parameters,
+            None => {
+                let problem = Problem::Unknown { of: NameOf::Method, name: name.text.clone() };
+                let operands: Vec<&str> = parameters.iter().map(|parameter| bare(parameter)).collect();
+                let help = format!("write `{own_name}({})`", operands.join(", "));
+                return Err(Box::new(Mistake::new(problem, name.span).help(help)));
+            }
+        };
         let order = names::numpy_order(function, own_name, &parameters);
         let call = self.bind(&name.text, &parameters, order, receiver, arguments, span)?;
         if let (Function::Shape | Function::Length | Function::Ndim | Function::Size, Some(x)) =
@@ -160,7 +170,14 @@ impl Resolver<'_> {
             return Ok(made.map_or(Value::Poison, Value::Several));
         }
         if let Function::Several(several) = function {
-            call.given.iter().try_for_each(|(_, ids)| self.refuse_codes(None, ids))?;
+            // Distinct texts are texts.
+            let is_of_texts = matches!(
+                several,
+                Several::Unique | Several::UniqueCounts | Several::UniqueInverse | Several::UniqueAll
+            );
+            if !is_of_texts {
+                call.given.iter().try_for_each(|(_, ids)| self.refuse_codes(None, ids))?;
+            }
             return self.several(several, &call);
         }
         // A number that only derives in another way stays one.
@@ -235,9 +252,8 @@ impl Resolver<'_> {
                     let what = format!("got `{own}` twice").into();
                     return mistake(Problem::Argument { function: function.into(), what }, keyword.span);
                 }
-                None if own == "dtype" => {
+                None if let Some(help) = names::instead_of_keyword(&keyword.text) => {
                     let problem = Problem::Unknown { of: NameOf::Keyword, name: keyword.text.clone() };
-                    let help = "convert the operand: `x.astype(f64)`";
                     return Err(Box::new(Mistake::new(problem, keyword.span).help(help)));
                 }
                 None => {

@@ -85,6 +85,14 @@ impl Resolver<'_> {
         let site = self.sites.site(span);
         let open =
             self.graph.begin_loop(call, counter.map_or("step", |name| &name.text), &initial, &arrays, site);
+        let carried_axes = open.carried.iter().zip(&initial).map(|of| (of, 0));
+        for ((value, (_, from)), first) in carried_axes.chain(open.rows.iter().zip(&arrays).map(|of| (of, 1)))
+        {
+            if !self.graph.is_poisoned(*value) {
+                self.texts.add_like(*value, *from);
+                self.groups.add_like(*value, *from, first);
+            }
+        }
         let before = self.names.clone();
         for ((of, value), (name, _)) in names.iter().zip(&open.carried).zip(&initial) {
             let value = if of.is_number { Value::Number(*value) } else { Value::Tensor(*value) };
@@ -152,6 +160,9 @@ impl Resolver<'_> {
             Some(size) => Ok(Repeat::Along(Some(size))),
             None => {
                 let count = self.tensor(id, DType::I64)?;
+                if count.is_some_and(|count| self.texts.is_text(count)) {
+                    return Err(self.not_numbers(self.tree.span(id)));
+                }
                 Ok(Repeat::Times(count.unwrap_or_else(|| self.graph.poison())))
             }
         }

@@ -34,16 +34,13 @@ impl Resolver<'_> {
     }
 
     pub(super) fn infix(&mut self, infix: Infix, operands: [Id; 2], span: Span) -> Outcome<Value> {
-        let [left, right] = operands.map(|operand| self.values[operand.0 as usize].clone());
-        if left == Value::Poison || right == Value::Poison {
+        if operands.iter().any(|operand| *self.value(*operand) == Value::Poison) {
             return Ok(Value::Poison);
         }
-        if matches!(infix, Infix::Equal | Infix::NotEqual)
-            && let Some(codes) = self.compared_text(&left, &right, operands)?
-        {
-            let op = if infix == Infix::Equal { Op::Equal } else { Op::NotEqual };
-            return self.build(span, |graph, site| graph.elementwise(op, &codes, site)).map(Value::Tensor);
+        if matches!(infix, Infix::Equal | Infix::NotEqual) {
+            self.encode_texts(operands)?;
         }
+        let [left, right] = operands.map(|operand| self.values[operand.0 as usize].clone());
         if let (Value::Literal(left), Value::Literal(right)) = (&left, &right)
             && infix != Infix::MatMul
         {

@@ -75,6 +75,37 @@ pub(crate) fn undefined(tree: &Tree) -> impl Iterator<Item = (&str, bool)> {
     undefined.into_iter()
 }
 
+/// Returns the names that are written in double quotes only, as operands of comparisons or in lists of those.
+pub(crate) fn compared_in_quotes(tree: &Tree) -> HashSet<&str> {
+    let mut compared: HashSet<Id> = HashSet::new();
+    for expr in tree.exprs.iter() {
+        match &expr.kind {
+            Kind::Infix(Infix::Equal | Infix::NotEqual, left, right) => compared.extend([*left, *right]),
+            Kind::Call { name, receiver, arguments } => {
+                let own = names::own_name(&name.text);
+                if matches!(own, Some("equal" | "not_equal" | "isin" | "array_equal")) {
+                    compared.extend(receiver.iter().copied().chain(arguments.iter().map(|of| of.value)));
+                }
+            }
+            _ => {}
+        }
+    }
+    let items = |id: &Id| match &tree.expr(*id).kind {
+        Kind::List(items) | Kind::Tuple(items) => items.clone(),
+        _ => Vec::new(),
+    };
+    let of_lists: Vec<Id> = compared.iter().flat_map(items).collect();
+    compared.extend(of_lists);
+    let (mut texts, mut others) = (HashSet::new(), HashSet::new());
+    for (id, expr) in (0..).map(Id).zip(tree.exprs.iter()) {
+        if let Kind::Name { text, is_quoted } = &expr.kind {
+            let names = if *is_quoted && compared.contains(&id) { &mut texts } else { &mut others };
+            names.insert(&**text);
+        }
+    }
+    &texts - &others
+}
+
 /// Returns the arguments of a call that stand where a function takes a dtype, in the language's order or in NumPy's.
 fn dtype_arguments(expr: &Expr) -> Vec<Id> {
     const DTYPE: &str = "dtype";

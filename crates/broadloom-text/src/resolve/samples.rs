@@ -28,6 +28,7 @@ impl Resolver<'_> {
             Sampled::Interp => self.interp(call),
             Sampled::IsIn => {
                 let invert = self.flag(call, "invert")?;
+                self.encode_compared(call, ["x", "values"])?;
                 self.of_both(call, ["x", "values"], LiteralRole::Compared, |graph, [x, values], site| {
                     let isin = graph.isin(x, values, site);
                     if invert { graph.elementwise(Op::LogicalNot, &[isin], site) } else { isin }
@@ -52,6 +53,14 @@ impl Resolver<'_> {
             }
             Sampled::Bincount => self.bincount(call),
             Sampled::ArrayEqual => self.array_equal(call),
+        }
+    }
+
+    /// Replaces texts that a call compares with a column of text by codes.
+    fn encode_compared(&mut self, call: &Call, names: [&'static str; 2]) -> Outcome<()> {
+        match names.map(|name| call.get(name)) {
+            [Some(x), Some(y)] => self.encode_texts([x, y]),
+            _ => Ok(()),
         }
     }
 
@@ -162,6 +171,7 @@ impl Resolver<'_> {
 
     /// Whether both have the same shape and elements: false for different constant sizes; other sizes must be equal.
     fn array_equal(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
+        self.encode_compared(call, ["x", "y"])?;
         let Some(exprs) = self.compared(&[call.all("x"), call.all("y")].concat())? else { return Ok(None) };
         let [x, y] = exprs[..] else { return call.refuse("takes two operands") };
         let [left, right] = [x, y].map(|of| self.graph.shape(of));

@@ -8,7 +8,7 @@ use crate::syntax::{Id, Item};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{Class, DType};
-use broadloom_ir::graph::{IndexItem, Literal, Unique};
+use broadloom_ir::graph::{Graph, IndexItem, Literal, Site, SliceSpec, Unique};
 
 impl Resolver<'_> {
     pub(super) fn selected(&mut self, function: Selected, call: &Call) -> Outcome<Option<ExprId>> {
@@ -28,10 +28,14 @@ impl Resolver<'_> {
                 match function {
                     Selected::Compress => {
                         let axis = self.axis(call)?;
-                        self.build(span, |graph, site| graph.compress(x, condition, axis, site))
+                        self.build(span, |graph, site| {
+                            let x = cut_to(graph, x, condition, axis, site);
+                            graph.compress(x, condition, axis, site)
+                        })
                     }
                     _ => self.build(span, |graph, site| {
                         let [x, condition] = [x, condition].map(|of| graph.reshape(of, &[None], site));
+                        let x = cut_to(graph, x, condition, Some(0), site);
                         graph.compress(x, condition, Some(0), site)
                     }),
                 }
@@ -137,6 +141,9 @@ impl Resolver<'_> {
             return None;
         }
         let span = self.tree.span(id);
+        if self.texts.is_text(expr) {
+            return Some(Err(self.not_numbers(span)));
+        }
         let mut size = Dim::ZERO;
         let built = self.build(span, |graph, site| {
             size = graph.size_of_value(expr, site);
@@ -160,5 +167,27 @@ impl Resolver<'_> {
             Some(Value::Literal(Literal::Bool(value))) => Ok(*value),
             Some(_) => call.refuse(format!("takes `True` or `False` as `{parameter}`")),
         }
+    }
+}
+
+/// As much of a tensor along an axis, or of a vector, as a condition of known size has elements: as in NumPy, a shorter one
+/// selects none of the elements after it.
+fn cut_to(graph: &mut Graph, x: ExprId, condition: ExprId, axis: Option<i64>, site: Site) -> ExprId {
+    let (shape, given) = (graph.shape(x), graph.shape(condition));
+    let axis = match axis {
+        None if shape.rank() == 1 => 0,
+        Some(axis) if axis < 0 => axis.saturating_add(shape.rank() as i64),
+        Some(axis) => axis,
+        None => return x,
+    };
+    let axis = usize::try_from(axis).unwrap_or(usize::MAX);
+    let sizes = shape.get(axis).and_then(Dim::as_constant).zip(given.first().and_then(Dim::as_constant));
+    match sizes {
+        Some((whole, count)) if given.rank() == 1 && count < whole => {
+            let mut parts = vec![SliceSpec::All; axis];
+            parts.push(SliceSpec::Range { start: None, stop: Some(Dim::constant(count)), step: 1 });
+            graph.slice(x, &parts, site)
+        }
+        _ => x,
     }
 }

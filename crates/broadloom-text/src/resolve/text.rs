@@ -14,7 +14,7 @@ use crate::{Given, TextList};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Literal, Node, Segmented};
+use broadloom_ir::graph::{Literal, Node, Segmented, ValueOf};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use std::borrow::Cow;
@@ -57,6 +57,32 @@ impl<'a> Texts<'a> {
     pub(super) fn add(&mut self, expr: ExprId, name: Cow<'a, str>, texts: Cow<'a, [Box<str>]>) {
         self.of.insert(expr, self.columns.len());
         self.columns.push((name, texts));
+    }
+
+    /// Makes an expression text of the same column as another one, if that is text.
+    pub(super) fn add_like(&mut self, expr: ExprId, other: ExprId) {
+        if let Some(column) = self.of.get(&other) {
+            self.of.insert(expr, *column);
+        }
+    }
+
+    /// The number of the column of text that an expression is.
+    pub(super) fn number(&self, expr: ExprId) -> Option<usize> {
+        self.of.get(&expr).copied()
+    }
+
+    pub(super) fn name(&self, column: usize) -> &str {
+        self.columns.get(column).map_or("", |(name, _)| name)
+    }
+
+    /// Whether the codes of two columns mean the same texts. The first pass only finds out which will.
+    pub(super) fn are_alike(&self, columns: [usize; 2]) -> bool {
+        let [left, right] = columns.map(|column| self.columns.get(column).map(|(_, texts)| texts));
+        self.is_first_pass || left == right
+    }
+
+    pub(super) fn is_text(&self, expr: ExprId) -> bool {
+        self.of.contains_key(&expr)
     }
 
     /// The column of text that an expression is.
@@ -120,6 +146,7 @@ impl Resolver<'_> {
         }
         for expr in new {
             self.texts.followed = expr.index() + 1;
+            self.follow_axes(expr, span)?;
             let operands = self.graph.node(expr).operands();
             if !operands.iter().any(|operand| self.texts.of.contains_key(operand)) {
                 continue;
@@ -154,6 +181,8 @@ impl Resolver<'_> {
             // The indices of elements in the order of their texts.
             Node::Sort { operand, .. } | Node::TopK { operand, .. } => Use::Compared(vec![*operand]),
             Node::Take { table, indices, .. } if !is_text(indices) => Use::Text(vec![*table]),
+            // Whatever is text selects nothing.
+            Node::Compress { operand, mask, .. } if !is_text(mask) => Use::Text(vec![*operand]),
             Node::Concat { operands, .. } => Use::Text(operands.to_vec()),
             Node::Set { base, value, .. } => Use::Text(vec![*base, *value]),
             Node::Scatter { op: None, base, indices, values } if !is_text(indices) => {
@@ -164,6 +193,17 @@ impl Resolver<'_> {
             Node::Elementwise { op: Op::Equal | Op::NotEqual, operands } => Use::Compared(operands.to_vec()),
             Node::Elementwise { op: Op::Positive, .. } => Use::Codes,
             Node::Segment { values, .. } if !is_text(values) => Use::Codes,
+            Node::Loop { repeated, result } => {
+                let parts = match repeated.value_of(*result) {
+                    ValueOf::Carried(number) => {
+                        let carried = &repeated.carried[number];
+                        vec![carried.initial, carried.next]
+                    }
+                    ValueOf::Stacked(value) => vec![value],
+                };
+                // Its steps may read rows of text for results that are not text.
+                if parts.iter().any(is_text) { Use::Text(parts) } else { Use::Codes }
+            }
             _ => Use::Wrong,
         }
     }
@@ -192,7 +232,11 @@ impl Resolver<'_> {
     /// Like [`Self::codes`], for a conversion to a dtype, which has to hold them.
     pub(super) fn codes_as(&mut self, expr: ExprId, dtype: DType, span: Span) -> Outcome<ExprId> {
         let last = self.texts.list(expr).map_or(0, |list| list.len().saturating_sub(1));
-        let is_held = Literal::Int(last as i128).to_scalar(dtype).is_some();
+        // All positions up to the last one, of which a float has every one only up to its digits.
+        let is_held = match dtype.is_float() {
+            true => last <= 1 << dtype.digits(),
+            false => Literal::Int(last as i128).to_scalar(dtype).is_some(),
+        };
         match self.texts.of.contains_key(&expr) {
             true if dtype == DType::Bool || !is_held => {
                 let what = "the positions of texts in their list are integers from 0, of which this dtype holds too few";
@@ -203,25 +247,53 @@ impl Resolver<'_> {
         }
     }
 
-    /// The codes of a column of text and of the text that it is compared with, if the operands are such a pair.
-    pub(super) fn compared_text(
-        &mut self,
-        left: &Value,
-        right: &Value,
-        operands: [Id; 2],
-    ) -> Outcome<Option<[ExprId; 2]>> {
-        let (column, text, span) = match (left, right) {
-            (Value::Tensor(column), Value::Text(text, _)) => (*column, text, self.tree.span(operands[1])),
-            (Value::Text(text, _), Value::Tensor(column)) => (*column, text, self.tree.span(operands[0])),
-            _ => return Ok(None),
-        };
+    /// Replaces a column of text, and a text or a list of texts that it is compared with, by codes:
+    /// `city == 'Oslo'`, `isin(city, ['Oslo', 'Lima'])`.
+    pub(super) fn encode_texts(&mut self, operands: [Id; 2]) -> Outcome<()> {
+        let [left, right] = operands;
+        for (column, texts) in [(left, right), (right, left)] {
+            let Value::Tensor(expr) = *self.value(column) else { continue };
+            let (items, is_list) = match self.value(texts) {
+                Value::Text(..) => (vec![texts], false),
+                Value::List(items) if !items.is_empty() => (items.clone(), true),
+                _ => continue,
+            };
+            let mut codes = Vec::with_capacity(items.len());
+            for item in items {
+                let Value::Text(text, _) = self.value(item) else { break };
+                let Some(code) = self.code_of(expr, text, self.tree.span(item))? else { break };
+                let literal = Literal::Int(code as i128);
+                codes.push(
+                    self.build(self.tree.span(item), |graph, site| graph.literal(literal, DType::I64, site))?,
+                );
+            }
+            let encoded = match codes[..] {
+                [code] if !is_list => code,
+                // Other things than texts are refused as operands are.
+                _ if !self.is_list_of(texts, codes.len()) => continue,
+                _ => self.build(self.tree.span(texts), |graph, site| graph.stack(&codes, 0, site))?,
+            };
+            let column_codes = self.codes(expr, self.tree.span(column))?;
+            self.values[column.0 as usize] = Value::Tensor(column_codes);
+            self.values[texts.0 as usize] = Value::Tensor(encoded);
+            return Ok(());
+        }
+        Ok(())
+    }
+
+    fn is_list_of(&self, id: Id, count: usize) -> bool {
+        matches!(self.value(id), Value::List(items) if items.len() == count)
+    }
+
+    /// The code of a text in the list of a column; `None` if the expression is not one.
+    fn code_of(&self, column: ExprId, text: &str, span: Span) -> Outcome<Option<usize>> {
         let Some(names) = self.texts.list(column) else { return Ok(None) };
-        let code = match names.binary_search(text) {
-            Ok(code) => code,
+        match names.binary_search_by(|name| (**name).cmp(text)) {
+            Ok(code) => Ok(Some(code)),
             // Columns that this one meets may have the text.
-            Err(_) if self.texts.is_first_pass => 0,
+            Err(_) if self.texts.is_first_pass => Ok(Some(0)),
             Err(_) => {
-                let problem = Problem::Unknown { of: NameOf::Text, name: text.clone() };
+                let problem = Problem::Unknown { of: NameOf::Text, name: text.into() };
                 let near = names::nearest(text, names.iter().map(|name| &**name));
                 let few: Vec<&str> = names.iter().take(MOST_TEXTS).map(|name| &**name).collect();
                 let more = if few.len() < names.len() { ", .." } else { "" };
@@ -229,12 +301,9 @@ impl Resolver<'_> {
                     Some(near) => format!("did you mean '{near}'?"),
                     None => format!("the column contains {few:?}{more}"),
                 };
-                return Err(Box::new(Mistake::new(problem, span).help(help)));
+                Err(Box::new(Mistake::new(problem, span).help(help)))
             }
-        };
-        let literal = Literal::Int(code as i128);
-        let code = self.build(span, |graph, site| graph.literal(literal, DType::I64, site))?;
-        Ok(Some([self.codes(column, span)?, code]))
+        }
     }
 
     /// Refuses arithmetic on columns of text before it is built. Comparisons of two columns are the exception.
@@ -252,7 +321,7 @@ impl Resolver<'_> {
     }
 
     /// The mistake of codes that are used as numbers.
-    fn not_numbers(&self, span: Span) -> Box<Mistake> {
+    pub(super) fn not_numbers(&self, span: Span) -> Box<Mistake> {
         let problem = Problem::Kind { expected: "numbers", found: "a column of text" };
         // Point to the column in the expression, if a part of it is one.
         let within = |part: Span| span.start <= part.start && part.end <= span.end;
@@ -285,8 +354,19 @@ impl Resolver<'_> {
 
     /// The number of groups, which is known for a column of text.
     pub(super) fn segments(&mut self, call: &Call, ids: ExprId) -> Outcome<Dim> {
+        let texts = self.texts.list(ids).map(<[_]>::len);
         match (call.get("segments"), self.texts.list(ids)) {
-            (Some(segments), _) => self.size(segments),
+            (Some(segments), _) => {
+                let size = self.size(segments)?;
+                match (texts, size.as_constant()) {
+                    // The first pass does not know all texts.
+                    (Some(texts), Some(size)) if size != texts as i64 && !self.texts.is_first_pass => call
+                        .refuse(format!(
+                            "has {texts} groups here, one for each text, and not {size}: leave out `segments`"
+                        )),
+                    _ => Ok(size),
+                }
+            }
             (None, Some(names)) => Ok(Dim::constant(names.len() as i64)),
             (None, None) => {
                 call.refuse("needs `segments`, the number of groups, unless `ids` is a column of text that is passed as data and not only declared")

@@ -14,6 +14,9 @@ impl Resolver<'_> {
     pub(super) fn apply_elementwise(&mut self, op: Op, call: &Call) -> Outcome<Option<ExprId>> {
         let operands = op.operands().iter();
         let ids: Vec<Id> = operands.filter_map(|operand| self.given(call, operand)).collect();
+        if let (Op::Equal | Op::NotEqual, &[x, y]) = (op, &ids[..]) {
+            self.encode_texts([x, y])?;
+        }
         let dtype = self.dtype(call)?;
         // Operands of the dtype of a truth value or a count stay as they are.
         if let (Some(dtype), ResultRule::Same) = (dtype, op.result_rule()) {
@@ -116,7 +119,9 @@ impl Resolver<'_> {
     /// computed it.
     pub(super) fn bits(&mut self, x: ExprId, call: &Call) -> Outcome<Option<ExprId>> {
         let Some(to) = self.dtype(call)? else { return call.refuse("needs `dtype`") };
-        let x = self.codes(x, call.span)?;
+        if let Some(id) = call.get("x").filter(|_| self.texts.is_text(x)) {
+            return Err(self.not_numbers(self.tree.span(id)));
+        }
         let from = self.graph.dtype(x);
         let (what, help) = if from.size() != to.size() {
             let what =

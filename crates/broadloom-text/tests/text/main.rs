@@ -3,8 +3,10 @@
 mod derive;
 mod errors;
 mod functions;
+mod groups;
 mod hostile;
 mod indices;
+mod lints;
 mod loops;
 mod numpy;
 mod one_liners;
