@@ -226,6 +226,9 @@ impl Walk<'_> {
                 Stmt::Transpose { row, .. } => {
                     self.add("transposed by blocks", self.kernel.rows[row.index()].dtype);
                 }
+                Stmt::Deinterleave { row, .. } => {
+                    self.add("packed by lanes", self.kernel.rows[row.index()].dtype);
+                }
                 Stmt::Gather { row, .. } => self.add("gathered", self.kernel.rows[row.index()].dtype),
             }
         }
