@@ -225,7 +225,7 @@ Documented with `Tensor` and `Graph`: `reshape`, `permute_dims`, `t`, `unsqueeze
 
 Also documented with `Tensor`, and made of the functions above: `gradient`, `trapezoid`, `convolve`, `correlate`, `polyval`;
 `digitize`, `interp`, `histogram` and `isin`, which compare each element with up to 16 bounds or values, and search if there
-are more; `cov`, `corrcoef`, `cross`; `modf`.
+are more (each run checks the order of bounds that are not constants, once); `cov`, `corrcoef`, `cross`; `modf`.
 
 `x.sliding_window_view(width, axis)` gives the windows of an axis along a new last one. They overlap, and none is copied: a
 moving average is `x.sliding_window_view(5, 0).mean(-1)`, and a convolution is the sum of such windows times weights.

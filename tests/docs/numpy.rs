@@ -54,11 +54,17 @@ same message. All names may start with `np.`, and functions of a tensor are also
 argument, such as `where`; `x.compress(condition)` has the order of NumPy's method.
 
 [ops.md](ops.md) says where results differ from NumPy's on purpose: float sums have a fixed order, -0 is below +0, and a
-literal that a dtype cannot hold is an error, except where the result is known: in quotients, comparisons and the limits of `clip`.
+literal that a dtype cannot hold is an error, except where the result is known: in quotients of integers, comparisons and the limits of
+`clip`. As in NumPy, a number is an array of its own, with the dtype that it has in a list, in `append` and `polyval`; one that is searched
+for (`isin`, `searchsorted`, `digitize`) or raised by `float_power` is not rounded to the dtype of the elements.
 Where NumPy's intermediate results overflow or round integers, results are those of exact arithmetic: quantiles lie between their
-neighbours, integers compare as integers, and a float that is too large for `round(x, decimals)` to be scaled stays as it is. A tensor
+neighbours, integers compare as integers, `round(x, -2)` of integers is exact (beyond the ends of the dtype it is the end), and a float
+that is too large for `round(x, decimals)` to be scaled stays as it is. `union1d`, `intersect1d` and `setxor1d` of `u64` and signed integers
+compare integers, and convert the result to `f64` as NumPy does: two of its elements can round to the same float. `digitize` and `histogram`
+refuse bounds without order, also NaN among the bounds of a histogram; what only a run knows is an error of the run. A tensor
 without axes accepts the axis 0 or -1 where NumPy does: in reductions, `squeeze`, `cumsum`, `argsort`, `take` and `repeat`. Slices are
-cut at the end of an axis of constant size; along an axis of symbolic size, each call checks them.
+cut at the end of an axis of constant size; along an axis of symbolic size, each call checks them, as for `diff`, which needs as many
+elements as it takes differences.
 
 Functions that compute element by element, and products, take the `dtype` to compute in: operands are converted to it first, as in NumPy,
 and never from floats to integers by themselves. Conditions, such as `where=`, are true where they are not zero. Arguments by position have

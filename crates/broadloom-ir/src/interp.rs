@@ -252,12 +252,15 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the error of a `take`, which in a histogram checks the data.
+    /// Returns the error of a `take`, which in a histogram checks the data and its bounds.
     fn taken_at(&self, fault: Fault, expr: ExprId) -> InterpretError {
         match fault {
             Fault::Index { position, value, .. } => match self.graph.value_without_bin(expr, value) {
                 Some(value) => InterpretError::NoBin { expr, position, value },
-                None => fault.at(expr),
+                None => match self.graph.fault_of_bounds(expr, value) {
+                    Some(fault) => InterpretError::Bounds { expr, position: position + 1, fault },
+                    None => fault.at(expr),
+                },
             },
             fault => fault.at(expr),
         }

@@ -359,7 +359,7 @@ fn spell_out(mistake: &mut Mistake, places: &TextPlaces) {
         let operand = operands.iter().find(|operand| *operand.name == *role)?;
         let part = match &operand.made {
             Made::Input(name) => return name.chars().all(is_letter).then(|| name.to_string()),
-            Made::Op { .. } | Made::Constant(_) => places.sites.span(operand.site)?,
+            Made::Op { .. } | Made::List | Made::Constant(_) => places.sites.span(operand.site)?,
             Made::Wanted | Made::Result => return None,
         };
         // A conversion that belongs to the operation has the same place as the operation.

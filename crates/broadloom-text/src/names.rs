@@ -445,7 +445,7 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("segment_count", Function::SegmentCount, &["ids", "segments?"]),
     ("segment_tables", Function::SegmentTables, &["x", "ids", "segments", "elements", "op", "compensated?"]),
     ("arange", Function::Iota, &["start?", "stop?", "step?", "dtype?"]),
-    ("linspace", Function::Linspace, &["start", "stop", "num?"]),
+    ("linspace", Function::Linspace, &["start", "stop", "num?", "endpoint?", "dtype?="]),
     ("array", Function::Array, &["x", "dtype?"]),
     ("from_bits", Function::FromBits, &["dtype", "bits"]),
     ("shape", Function::Shape, &["x"]),

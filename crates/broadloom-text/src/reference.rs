@@ -156,7 +156,7 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "x without the axes; size 1 for each with keepdims", "any; bool", "logical_and.reduce(array([[True, False], [True, True]]))" => "[ True False]";
     "logical_or.reduce": "Whether any element is true over the given axes, by default the first.",
         "x without the axes; size 1 for each with keepdims", "any; bool", "logical_or.reduce(array([[True, False], [True, False]]))" => "[ True False]";
-    "ewm_mean": "The exponentially weighted mean of the elements so far along an axis (the first one by default), as pandas' `ewm(alpha=..).mean()`: each element weighs `1 - alpha` times as much as the next. With `adjust=False`, `1 - alpha` of the mean before and `alpha` of the element; `ignore_na=True` counts no step for NaN.",
+    "ewm_mean": "The exponentially weighted mean of the elements so far along an axis (the first one by default), as pandas' `ewm(alpha=..).mean()`, with 0 < alpha <= 1: each element weighs `1 - alpha` times as much as the next. With `adjust=False`, `1 - alpha` of the mean before and `alpha` of the element; `ignore_na=True` counts no step for NaN.",
         "same as x", "any; floats", "ewm_mean(array([1.0, 2.0, 4.0]), 0.5, adjust=False)" => "[1.   1.5  2.75]";
     "ewm_var": "The exponentially weighted variance, like `ewm_mean`; with `bias=True`, not corrected for a sample.",
         "same as x", "any; floats", "ewm_var(array([1.0, 3.0]), 0.5, bias=True)" => "[0.         0.88888889]";
@@ -230,7 +230,7 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "as for `convolve`", "any; the common dtype", "correlate(array([1, 2, 3]), array([0, 1]))" => "[2 3]";
     "polyval": "The polynomial with up to 64 coefficients p, the highest first, evaluated at x.",
         "same as x", "numbers; the common dtype", "polyval(array([1, 0, 2]), array([2, 3]))" => "[ 6 11]";
-    "digitize": "The bin of each element, with the bounds `bins` in increasing or decreasing order; with `right`, each bin includes its upper bound.",
+    "digitize": "The bin of each element, with the bounds `bins` in increasing or decreasing order; with `right`, each bin includes its upper bound. Bounds without order are an error.",
         "same as x", "numbers; i64", "digitize(array([0.5, 1.0, 7.0]), [1.0, 2.0])" => "[0 1 2]";
     "interp": "Linear interpolation at x between the values `fp` at the increasing positions `xp`; beyond the ends, the values at the ends, or `left` and `right`.",
         "same as x", "numbers; f64", "interp(array([0.5, 9.0]), [0.0, 1.0], [10.0, 20.0])" => "[15. 20.]";
@@ -263,7 +263,7 @@ const EXPLANATIONS: &[Explanation] = explanations! {
     "intersect1d": "The distinct elements of x that y has too.",
         "[@k]", "any; the common dtype", "intersect1d(array([3, 1]), array([2, 3]))" => "[3]";
     "setdiff1d": "The distinct elements of x that y does not have.",
-        "[@k]", "any; the common dtype", "setdiff1d(array([3, 1]), array([2, 3]))" => "[1]";
+        "[@k]", "any; that of x", "setdiff1d(array([3, 1]), array([2, 3]))" => "[1]";
     "setxor1d": "The distinct elements of just one of x and y.",
         "[@k]", "any; the common dtype", "setxor1d(array([3, 1]), array([2, 3]))" => "[1 2]";
     "trim_zeros": "A vector without the zeros at its beginning and its end, or at one of them: `trim` 'f' or 'b'.",
@@ -322,8 +322,8 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "[tables, segments, ..] for x[n, ..] and ids[n]; [tables, segments, 2, ..] if compensated", "any, and integers for ids; same as x", "segment_tables(array([1.0, 2.0, 4.0]), [0, 1, 0], 2, 2, 'sum')" => "[[5. 2.]]";
     "arange": "The numbers from start (0 by default) up to, but not including, stop.",
         "[their number], which may be symbolic", "i64, or the dtype of its numbers, or the given dtype", "arange(2, 8, 3)" => "[2 5]";
-    "linspace": "`num` evenly spaced numbers (50 by default) from start to stop, both included.",
-        "[num], which may be symbolic", "f64", "linspace(0, 1, 3)" => "[0.  0.5 1. ]";
+    "linspace": "`num` evenly spaced numbers (50 by default) from start to stop, both included, or without stop if `endpoint=False`. The ends may be tensors without axes.",
+        "[num], which may be symbolic", "f64, or the floats of the ends", "linspace(0, 1, 3)" => "[0.  0.5 1. ]";
     "array": "A tensor from a list of numbers, or from nested lists.",
         "the lengths of the nested lists", "i64, f64 or bool, depending on the numbers, or the given dtype", "array([[1, 2], [3, 4]])" => "[[1 2]\n [3 4]]";
     "from_bits": "The number of a dtype with these bits.",

@@ -47,6 +47,7 @@ pub fn run(error: &RunError) -> Vec<Help> {
         RunError::NoBin { .. } => {
             code("give the range, or replace such elements:", "range=(0, 1)".to_owned())
         }
+        RunError::Bounds { fault, .. } => sentence(fault.help()),
         RunError::Memory(_) => sentence("give smaller arrays, or compute parts of them"),
         RunError::UnknownKernel(_) => sentence(super::REPORT),
         _ => Vec::new(),

@@ -151,7 +151,7 @@ fn state(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help
 pub(super) fn spelled(operand: &Operand) -> String {
     match &operand.made {
         Made::Constant(value) => value.to_string(),
-        Made::Input(_) | Made::Op { .. } | Made::Wanted | Made::Result => operand.name.to_string(),
+        _ => operand.name.to_string(),
     }
 }
 

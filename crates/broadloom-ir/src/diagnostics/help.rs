@@ -11,7 +11,9 @@ use super::{
 };
 use crate::dim::Dim;
 use crate::graph::elementwise::SELECT_ROLES;
-use crate::graph::{Graph, InputInfo, Mistake, Node, PLACED_OPS, SEARCH, SymbolKind, View, infer, scan_name};
+use crate::graph::{
+    Graph, InputInfo, LIST, Mistake, Node, PLACED_OPS, SEARCH, SymbolKind, View, infer, scan_name,
+};
 use crate::ids::{ExprId, SymbolId};
 use crate::ops::Op;
 use crate::shape::{MAX_RANK, Shape};
@@ -124,7 +126,7 @@ fn describe(graph: &Graph, mistake: &Mistake, op: &str) -> Vec<Operand> {
         let made = made(graph, expr);
         let name = match &made {
             Made::Input(name) if is_identifier(name) && operands.len() < 3 => name.clone(),
-            Made::Input(_) | Made::Op { .. } | Made::Constant(_) | Made::Wanted | Made::Result => {
+            _ => {
                 match op {
                     // Subscripts have no other names for operands.
                     "einsum" => format!("operand {index}").into(),
@@ -143,21 +145,40 @@ fn made(graph: &Graph, expr: ExprId) -> Made {
         Node::Input(input) => graph.inputs().get(input.index()).map(|info| info.name.clone()),
         _ => None,
     };
-    let op = |op, first| Made::Op { op, of: input_name(first) };
+    let alone = |op: &str| Made::Op { op: op.into(), of: None };
+    let op = |op: &str, first| Made::Op { op: op.into(), of: input_name(first) };
+    // Nodes that functions of other names are made of.
+    let own_name = match graph.node(expr) {
+        Node::Iota => Some("iota"),
+        Node::Concat { .. } => Some("concat"),
+        Node::Cast(_) => Some("cast"),
+        Node::View { view: view @ (View::Reshape | View::ExpandDims(_) | View::BroadcastTo), .. } => {
+            Some(view.name())
+        }
+        _ => None,
+    };
+    if let (Some(own_name), Some(call)) = (own_name, graph.call_of(expr)) {
+        match call {
+            LIST => return Made::List,
+            "index" => {}
+            call if call == own_name => {}
+            call => return alone(call),
+        }
+    }
     match graph.node(expr) {
-        Node::Input(_) => input_name(&expr).map_or(Made::Op { op: "input", of: None }, Made::Input),
+        Node::Input(_) => input_name(&expr).map_or_else(|| alone("input"), Made::Input),
         Node::Constant(value) => Made::Constant(*value),
-        Node::Elementwise { op, .. } => Made::Op { op: op.name(), of: None },
-        Node::Select { .. } => Made::Op { op: "select", of: None },
+        Node::Elementwise { op, .. } => alone(op.name()),
+        Node::Select { .. } => alone("select"),
         Node::Cast(operand) => op("cast", operand),
         Node::Reduce { op: reduce, operand, .. } => op(reduce.name(), operand),
         Node::View { view: View::Permute(axes), operand } if axes.len() == 2 => op("transpose", operand),
         Node::View { view, operand } => op(view.name(), operand),
         Node::Take { table, .. } => op("take", table),
         Node::Compress { operand, .. } => op("compress", operand),
-        Node::Iota => Made::Op { op: "iota", of: None },
-        Node::Size(_) => Made::Op { op: "size", of: None },
-        Node::Concat { .. } => Made::Op { op: "concat", of: None },
+        Node::Iota => alone("iota"),
+        Node::Size(_) => alone("size"),
+        Node::Concat { .. } => alone("concat"),
         Node::Set { base, .. } => op("set", base),
         Node::Scatter { op: by, base, .. } => op(by.map_or("set", |by| by.name()), base),
         Node::Segment { values, .. } => op("segment", values),
@@ -166,8 +187,8 @@ fn made(graph: &Graph, expr: ExprId) -> Made {
         Node::Search { values, .. } => op(SEARCH, values),
         Node::Scan { op: scanned, operand, .. } => op(scan_name(*scanned), operand),
         Node::Step { name, .. } => Made::Input(name.clone()),
-        Node::Loop { .. } => Made::Op { op: "loop", of: None },
-        Node::Poison => Made::Op { op: "poison", of: None },
+        Node::Loop { .. } => alone("loop"),
+        Node::Poison => alone("poison"),
     }
 }
 
@@ -252,8 +273,8 @@ fn decided(graph: &Graph, operands: &[Operand]) -> Vec<Origin> {
         }
         let call = match made(graph, by) {
             Made::Input(name) => name,
-            Made::Op { op, .. } => op.into(),
-            Made::Constant(_) | Made::Wanted | Made::Result => continue,
+            Made::Op { op, .. } => op,
+            Made::List | Made::Constant(_) | Made::Wanted | Made::Result => continue,
         };
         let of = match info.kind {
             SymbolKind::Count(_) => Decider::Mask(call),
@@ -355,9 +376,7 @@ impl<'a> Rewrite<'a> {
             let Some(result) = self.infer(&changed) else { continue };
             let of = match made(self.graph, *of) {
                 Made::Input(name) if is_identifier(&name) => name,
-                Made::Input(_) | Made::Op { .. } | Made::Constant(_) | Made::Wanted | Made::Result => {
-                    "..".into()
-                }
+                _ => "..".into(),
             };
             let axes = match axes.as_slice() {
                 [axis] => axis.to_string(),

@@ -201,6 +201,7 @@ fn description(diagnostic: &Diagnostic, index: usize, operand: &Operand) -> Stri
         Made::Input(name) => format!("input {name:?}"),
         Made::Op { op, of: Some(input) } => format!("{op} of {input:?}"),
         Made::Op { op, of: None } => format!("result of `{op}`"),
+        Made::List => "a list of numbers".to_owned(),
         Made::Constant(value) => format!("constant {value}"),
         Made::Wanted => "the requested shape".to_owned(),
         Made::Result => "the result to write".to_owned(),

@@ -4,6 +4,8 @@
 //! Sizes may be symbols. Each call checks the conditions of the slices (a `roll` by 3 needs at least 3 elements),
 //! as it does for slices in the program.
 
+mod rolled;
+
 use super::reduction::{Empty, resolve_axes, resolve_axis};
 use super::{Graph, Operands, Site, SliceSpec};
 use crate::dim::Dim;
@@ -160,62 +162,6 @@ impl Graph {
         }
     }
 
-    /// Moves the elements along axes by numbers of places; elements that leave at the end come in at the other.
-    /// `None` moves along all elements in row-major order. A symbolic shift, or its negative, is at least 0 and at
-    /// most the size.
-    pub fn roll(&mut self, operand: ExprId, shifts: &[Dim], axes: Option<&[i64]>, site: Site) -> ExprId {
-        let result = self.try_roll(operand, shifts, axes, site);
-        self.settle_view(result, "roll", operand, site)
-    }
-
-    fn try_roll(
-        &mut self,
-        operand: ExprId,
-        shifts: &[Dim],
-        axes: Option<&[i64]>,
-        site: Site,
-    ) -> Result<ExprId, Problem> {
-        let shape = self.written(operand).clone();
-        let Some(axes) = axes else {
-            let all = self.try_reshape(operand, &[None], site)?;
-            let rolled = self.try_roll(all, shifts, Some(&[0]), site)?;
-            let sizes: Vec<Option<Dim>> = shape.iter().cloned().map(Some).collect();
-            return self.try_reshape(rolled, &sizes, site);
-        };
-        if shifts.len() != axes.len() && shifts.len() != 1 {
-            return Err(Problem::Argument("needs one shift, or one for each axis"));
-        }
-        let mut rolled = operand;
-        for (place, &axis) in axes.iter().enumerate() {
-            let axis = resolve_axis(axis, shape.rank())?;
-            rolled = self.roll_axis(rolled, axis, &shifts[place.min(shifts.len() - 1)], site)?;
-        }
-        Ok(rolled)
-    }
-
-    fn roll_axis(
-        &mut self,
-        operand: ExprId,
-        axis: usize,
-        shift: &Dim,
-        site: Site,
-    ) -> Result<ExprId, Problem> {
-        let size = self.written(operand)[axis].clone();
-        let shift = match (shift.as_constant(), size.as_constant()) {
-            (Some(_), Some(0)) => Dim::ZERO,
-            (Some(shift), Some(size)) => Dim::constant(shift.rem_euclid(size)),
-            _ => self.symbols.accept(shift, site)?,
-        };
-        if shift.is_zero() || size.is_one() {
-            return Ok(operand);
-        }
-        let is_backwards = shift.interval(&|symbol| self.facts(symbol)).upper <= 0;
-        let cut = if is_backwards { shift.neg() } else { size.sub(&shift) }.map_err(Problem::Size)?;
-        let after = self.part(operand, axis, Some(cut.clone()), None, 1, site)?;
-        let before = self.part(operand, axis, None, Some(cut), 1, site)?;
-        self.try_concat(&[after, before], axis as i64, site)
-    }
-
     /// Returns a range of one axis.
     pub(super) fn part(
         &mut self,
@@ -239,13 +185,16 @@ impl Graph {
         }
     }
 
-    /// Returns the later and the earlier of each two neighbours along an axis.
+    /// Returns the later and the earlier of each two neighbours along an axis; of no elements, there are none.
     pub(super) fn neighbours(
         &mut self,
         operand: ExprId,
         axis: usize,
         site: Site,
     ) -> Result<[ExprId; 2], Problem> {
+        if self.written(operand)[axis].is_zero() {
+            return Ok([operand, operand]);
+        }
         let later = self.part(operand, axis, Some(Dim::ONE), None, 1, site)?;
         let earlier = self.part(operand, axis, None, Some(Dim::constant(-1)), 1, site)?;
         Ok([later, earlier])

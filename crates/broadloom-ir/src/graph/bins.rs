@@ -3,24 +3,30 @@
 //! The position of an element is found by comparing it with each number if they are few, and by binary search
 //! otherwise.
 
+mod bounds;
+
+pub use bounds::BoundsFault;
+
 use super::derive::Rule;
 use super::elementwise::mixes_u64;
+use super::infer::AxisClash;
 use super::reduction::Empty;
-use super::{CheckedGraph, Graph, Literal, Node, SegmentOp, Site, SliceSpec};
+use super::{CheckedGraph, Fit, Graph, Literal, Node, SegmentOp, Site, SliceSpec};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::Problem;
 use crate::reduce::ReduceOp;
+use bounds::Order;
 
 /// The bins of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bins {
     /// This many bins of equal width, between two numbers, or between the least and the greatest element.
     Count(i64, Option<[f64; 2]>),
-    /// Bins between neighbours in a vector of increasing numbers. Their order is data, which is not checked: if
-    /// they do not increase, the counts mean nothing.
+    /// Bins between neighbours in a vector of numbers that do not decrease. Other bounds are an error, of the run if
+    /// they are not constants.
     Edges(ExprId),
 }
 
@@ -43,7 +49,8 @@ impl CheckedGraph {
 impl Graph {
     /// Returns the bin of each element (`i64`). `edges` are the bounds, in increasing or decreasing order: bin `i`
     /// contains values from `edges[i - 1]` to before `edges[i]`, or, with `right`, from after `edges[i - 1]` to
-    /// `edges[i]`. Both operands are converted to their common dtype; integers compare exactly.
+    /// `edges[i]`. Both operands are converted to their common dtype; integers compare exactly. NaN is greater than all
+    /// numbers. Bounds without order are an error, of the run if they are not constants.
     pub fn digitize(&mut self, operand: ExprId, edges: ExprId, right: bool, site: Site) -> ExprId {
         let result = self.try_digitize(operand, edges, right, site);
         self.settle_all(result, "digitize", &[operand, edges], site)
@@ -60,9 +67,7 @@ impl Graph {
         if length.as_constant().is_some_and(|length| length < 2) {
             return self.passed(operand, edges, !right, site);
         }
-        let first = self.try_slice(edges, &[SliceSpec::At(Dim::ZERO)], site)?;
-        let last = self.try_slice(edges, &[SliceSpec::At(Dim::constant(-1))], site)?;
-        let is_rising = self.try_elementwise(Op::LessEqual, &[first, last], site)?;
+        let is_rising = self.increases(edges, site)?;
         let reversed = self.part(edges, 0, None, None, -1, site)?;
         let rising = self.passed(operand, edges, !right, site)?;
         // For decreasing bounds, count those above the element: all that it does not pass in increasing order.
@@ -101,9 +106,21 @@ impl Graph {
                 [self.convert(operand, common, site)?, self.convert(edges, common, site)?]
             }
         };
-        let is_below = self.compared(x, edges, if right { Op::Less } else { Op::LessEqual }, site)?;
-        let is_passed = self.try_elementwise(Op::LogicalNot, &[is_below], site)?;
-        self.try_reduce(ReduceOp::Sum, is_passed, Some(&[-1]), false, Empty::Refused, site)
+        let is_passed = self.compared(x, edges, if right { Op::GreaterEqual } else { Op::Greater }, site)?;
+        let passed = self.try_reduce(ReduceOp::Sum, is_passed, Some(&[-1]), false, Empty::Refused, site)?;
+        if self.dtype(x).class() != Class::Float {
+            return Ok(passed);
+        }
+        // NaN passes all numbers and, with `right`, every other NaN.
+        let passed_by_nan = match right {
+            true => self.try_size(self.written(edges)[0].clone(), site)?,
+            false => {
+                let are_numbers = self.try_elementwise(Op::Equal, &[edges, edges], site)?;
+                self.try_reduce(ReduceOp::Sum, are_numbers, None, false, Empty::Refused, site)?
+            }
+        };
+        let is_nan = self.try_elementwise(Op::Isnan, &[x], site)?;
+        self.try_select([is_nan, passed_by_nan, passed], site)
     }
 
     /// Interpolates linearly at `x` between values known at increasing positions, in `f64`. Before the first and
@@ -127,7 +144,20 @@ impl Graph {
         site: Site,
     ) -> Result<ExprId, Problem> {
         let length = self.length_of(places, "the positions")?;
-        self.length_of(values, "the values")?;
+        let other = self.length_of(values, "the values")?;
+        // The ops on both would stretch a single one.
+        let compared = self.comparing("interp", &[places, values], site, |compare| {
+            match compare(0, (0, &length), (1, &other)) {
+                Fit::Clash(certainty) => Err(AxisClash {
+                    axis: 0,
+                    left: (0, length.clone()),
+                    right: (1, other.clone()),
+                    certainty,
+                }),
+                Fit::Same => Ok(()),
+            }
+        });
+        compared.map_err(|clash| self.unequal(&clash, ["the positions".into(), "the values".into()]))?;
         if length.is_zero() {
             return Err(Problem::Argument("needs at least one position and its value"));
         }
@@ -136,7 +166,6 @@ impl Graph {
             self.convert(places, DType::F64, site)?,
             self.convert(values, DType::F64, site)?,
         ];
-        // There are as many positions as values, which the ops on both check.
         let steps = [self.steps_of(places, 0, site)?, self.steps_of(values, 0, site)?];
         let slopes = self.try_elementwise(Op::Divide, &[steps[1], steps[0]], site)?;
         let end =
@@ -230,23 +259,21 @@ impl Graph {
         site: Site,
     ) -> Result<[ExprId; 2], Problem> {
         let all = self.try_reshape(operand, &[None], site)?;
-        let (x, edges, bin, count) = match bins {
+        let (x, mut edges, bin, count, order) = match bins {
             Bins::Count(count, range) => {
-                let (work, dtype) = self.floats_of(&[operand]);
+                let (work, _) = self.floats_of(&[operand]);
                 let x = self.convert(all, work, site)?;
                 let (edges, bin) = self.equal_bins(operand, x, count, range, site)?;
-                (x, self.convert(edges, dtype, site)?, bin, Dim::constant(count))
+                let order = Order::Zero(self.check_distinct(edges, site)?);
+                (x, edges, bin, Dim::constant(count), order)
             }
             Bins::Edges(edges) => {
                 let count = self.length_of(edges, "the bounds")?.sub(&Dim::ONE).map_err(Problem::Size)?;
                 if count.as_constant().is_some_and(|count| count < 1) {
                     return Err(Problem::Argument("needs at least two bounds"));
                 }
-                let passed = self.passed(all, edges, true, site)?;
-                let one = self.insert_constant(Scalar::I64(1), site)?;
-                let bin = self.try_elementwise(Op::Subtract, &[passed, one], site)?;
-                let most = self.try_size(count.sub(&Dim::ONE).map_err(Problem::Size)?, site)?;
-                (all, edges, self.try_elementwise(Op::Minimum, &[bin, most], site)?, count)
+                let order = self.check_increase(edges, site)?;
+                (all, edges, self.bin_between(all, edges, site)?, count, order)
             }
         };
         let end =
@@ -256,7 +283,14 @@ impl Graph {
         let is_below = self.try_elementwise(Op::LessEqual, &[x, last], site)?;
         let is_within = self.try_elementwise(Op::LogicalAnd, &[is_above, is_below], site)?;
         // Elements in no bin are counted in an extra one, which is dropped.
-        let rest = self.try_size(count.clone(), site)?;
+        let mut rest = self.try_size(count.clone(), site)?;
+        if let Order::Zero(zero) = order {
+            rest = self.try_elementwise(Op::Add, &[rest, zero], site)?;
+            if self.dtype(edges) != DType::Bool {
+                let zero = self.convert(zero, self.dtype(edges), site)?;
+                edges = self.try_elementwise(Op::Subtract, &[edges, zero], site)?;
+            }
+        }
         let rest = self.convert(rest, self.dtype(bin), site)?;
         let bin = self.try_select([is_within, bin, rest], site)?;
         let bin = self.convert(bin, DType::I64, site)?;
@@ -272,6 +306,15 @@ impl Graph {
         let total = self.try_reduce(ReduceOp::Sum, counts, None, false, Empty::Refused, site)?;
         let shares = self.try_elementwise(Op::Divide, &[counts, widths], site)?;
         Ok([self.try_elementwise(Op::Divide, &[shares, total], site)?, edges])
+    }
+
+    /// Returns the bin of each element between bounds, found by a search (`i64`); that of elements in no bin is anything.
+    fn bin_between(&mut self, x: ExprId, edges: ExprId, site: Site) -> Result<ExprId, Problem> {
+        let passed = self.passed(x, edges, true, site)?;
+        let most = self.length_of(edges, "the bounds")?.sub(&Dim::constant(2)).map_err(Problem::Size)?;
+        let [one, most] = [self.insert_constant(Scalar::I64(1), site)?, self.try_size(most, site)?];
+        let bin = self.try_elementwise(Op::Subtract, &[passed, one], site)?;
+        self.try_elementwise(Op::Minimum, &[bin, most], site)
     }
 
     /// Returns the differences of increasing bounds (`f64`); those of integers are exact before they are rounded.
@@ -332,6 +375,12 @@ impl Graph {
         let high = self.try_select([is_one, upper, high], site)?;
         let steps = self.insert_constant(Scalar::I64(count), site)?;
         let edges = self.try_spaced([low, high], Dim::constant(count + 1), steps, site)?;
+        let dtype = self.floats_of(&[operand]).1;
+        if self.dtype(edges) != dtype {
+            // Elements belong between the bounds that are returned, which rounding moves by any number of bins.
+            let edges = self.convert(edges, dtype, site)?;
+            return Ok((edges, self.bin_between(x, edges, site)?));
+        }
 
         let share = self.share_of_way(x, [low, high], site)?;
         let bin = self.try_elementwise(Op::Multiply, &[share, bins], site)?;

@@ -338,10 +338,40 @@ impl Graph {
     }
 
     fn try_linspace(&mut self, start: f64, stop: f64, length: Dim, site: Site) -> Result<ExprId, Problem> {
-        let steps = self.try_size(length.sub(&Dim::ONE).map_err(Problem::Size)?, site)?;
         let ends = [start, stop].map(|end| self.insert_constant(Scalar::F64(end), site));
         let [start, stop] = ends;
-        self.try_spaced([start?, stop?], length, steps, site)
+        self.try_spaced_between([start?, stop?], length, true, site)
+    }
+
+    /// Returns `length` evenly spaced numbers between two tensors without axes, in their common dtype of floats:
+    /// integers and bool become `f64` before anything is computed. Without its `endpoint`, the last number is one step
+    /// before the second end.
+    pub fn linspace_between(&mut self, ends: [ExprId; 2], length: Dim, endpoint: bool, site: Site) -> ExprId {
+        let result = self.try_spaced_between(ends, length, endpoint, site);
+        self.settle_all(result, "linspace", &ends, site)
+    }
+
+    fn try_spaced_between(
+        &mut self,
+        ends: [ExprId; 2],
+        length: Dim,
+        endpoint: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if ends.iter().any(|end| self.written(*end).rank() > 0) {
+            return Err(Problem::Argument(
+                "takes ends without axes; between tensors, write `x + (y - x) * linspace(0, 1, n)[:, None]`",
+            ));
+        }
+        let (work, dtype) = self.floats_of(&ends);
+        let [start, stop] = ends.map(|end| self.convert(end, work, site));
+        let mut steps = self.try_size(length.clone(), site)?;
+        if endpoint {
+            let one = self.insert_constant(Scalar::I64(1), site)?;
+            steps = self.try_elementwise(Op::Subtract, &[steps, one], site)?;
+        }
+        let spaced = self.try_spaced([start?, stop?], length, steps, site)?;
+        self.convert(spaced, dtype, site)
     }
 
     /// Returns `length` evenly spaced numbers from one float to another, both included; a single number is the

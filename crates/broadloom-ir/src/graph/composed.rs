@@ -6,7 +6,7 @@
 
 use super::derive::Rule;
 use super::{Graph, LiteralRole, Site};
-use crate::dtype::{Class, DType, Scalar};
+use crate::dtype::{AnyNumber, Class, DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::partial::{Derivative, INV_SQRT_2PI, Partial, share, slope_of_sinc};
@@ -111,7 +111,7 @@ impl Composed {
     pub fn literal_role(self) -> LiteralRole {
         match self {
             Composed::SaturatingAdd | Composed::SaturatingSubtract => LiteralRole::Value,
-            Composed::FloatPower => LiteralRole::Computed(Op::Divide),
+            Composed::FloatPower => LiteralRole::Wide,
             // Operands become floats as for the elementary functions.
             _ => LiteralRole::Computed(Op::Logaddexp),
         }
@@ -419,7 +419,7 @@ impl Graph {
 
     /// Rounds to a number of decimals, or to a power of ten if it is negative, by NumPy's steps: the number is scaled,
     /// rounded to an integer with halves to even, and scaled back. A float that is too large to be scaled has no
-    /// decimals, and stays as it is. Integers are computed in `f64`.
+    /// decimals, and stays as it is. Integers are exact; one beyond the ends of its dtype becomes the end.
     pub fn round_to(&mut self, operand: ExprId, decimals: i64, site: Site) -> ExprId {
         let result = self.try_round_to(operand, decimals, site);
         self.settle(result, Op::Round.name(), &[operand], site)
@@ -438,10 +438,14 @@ impl Graph {
         if dtype.class() != Class::Float && decimals > 0 {
             return Ok(operand);
         }
+        if matches!(dtype, DType::I64 | DType::U64) {
+            return self.rounded_integers(operand, decimals.unsigned_abs() as u32, site);
+        }
         let power = 10_f64.powi(decimals.unsigned_abs() as i32);
         let work = match dtype.class() {
             Class::Float if power > dtype.greatest_finite() => dtype.arithmetic(),
             Class::Float => dtype,
+            // `f64` holds their quotients well enough to decide which multiple is nearer.
             Class::Bool | Class::Int => DType::F64,
         };
         let x = self.convert(operand, work, site)?;
@@ -456,6 +460,47 @@ impl Graph {
             back = self.try_select([is_scaled, back, x], site)?;
         }
         self.convert(back, dtype, site)
+    }
+
+    /// Rounds integers of 64 bits, which no float dtype holds, to multiples of a power of ten.
+    fn rounded_integers(&mut self, x: ExprId, digits: u32, site: Site) -> Result<ExprId, Problem> {
+        let dtype = self.dtype(x);
+        let power = 10_i128.pow(digits);
+        let [least, greatest] = match dtype {
+            DType::U64 => [0, u64::MAX.into()],
+            _ => [i64::MIN.into(), i64::MAX.into()],
+        };
+        let mut constant = |value: i128| self.insert_constant(AnyNumber::Int(value).to_scalar(dtype), site);
+        let (zero, one) = (constant(0)?, constant(1)?);
+        if power > greatest {
+            // The nearest multiple is 0, or one that the dtype does not hold.
+            let half = power / 2;
+            let (least, greatest, low, high) =
+                (constant(least)?, constant(greatest)?, constant(-half)?, constant(half)?);
+            let zeros = self.try_broadcast_to(zero, self.written(x).clone(), site)?;
+            if half > i64::MAX.into() {
+                return Ok(zeros);
+            }
+            let is_above = self.try_elementwise(Op::Greater, &[x, high], site)?;
+            let is_below = self.try_elementwise(Op::Less, &[x, low], site)?;
+            let rounded = self.try_select([is_above, greatest, zeros], site)?;
+            return self.try_select([is_below, least, rounded], site);
+        }
+        let power = constant(power)?;
+        let quotient = self.try_elementwise(Op::FloorDivide, &[x, power], site)?;
+        let multiple = self.try_elementwise(Op::Multiply, &[quotient, power], site)?;
+        // If the multiple is below the least integer, both wrap, and the distance is right.
+        let rest = self.try_elementwise(Op::Subtract, &[x, multiple], site)?;
+        let missing = self.try_elementwise(Op::Subtract, &[power, rest], site)?;
+        let is_nearer = self.try_elementwise(Op::Greater, &[rest, missing], site)?;
+        let is_half = self.try_elementwise(Op::Equal, &[rest, missing], site)?;
+        let last_bit = self.try_elementwise(Op::BitwiseAnd, &[quotient, one], site)?;
+        let is_odd = self.try_elementwise(Op::Equal, &[last_bit, one], site)?;
+        let is_half = self.try_elementwise(Op::LogicalAnd, &[is_half, is_odd], site)?;
+        let goes_up = self.try_elementwise(Op::LogicalOr, &[is_nearer, is_half], site)?;
+        let up = self.try_saturating(Op::Add, x, missing, site)?;
+        let down = self.try_saturating(Op::Subtract, x, rest, site)?;
+        self.try_select([goes_up, up, down], site)
     }
 
     /// Replaces NaN, infinity and minus infinity by numbers; without given numbers, the infinities become the ends

@@ -43,7 +43,17 @@ impl Graph {
                 let computed = op.operand_dtype(&[meets]).unwrap_or(meets);
                 self.literal(value, computed, site)
             }
-            (LiteralRole::Compared, _) if !value.fits(meets) => {
+            (LiteralRole::Wide, _) => self.constant(Scalar::F64(value.to_f64()), site),
+            (LiteralRole::Own, Literal::Int(_)) if !value.fits(DType::I64) => {
+                self.literal(value, DType::U64, site)
+            }
+            (LiteralRole::Own, _) => self.literal(value, DType::Bool, site),
+            (LiteralRole::Searched, Literal::Int(_) | Literal::Float(_))
+                if meets.class() == Class::Float && !role::is_exact(value, meets) =>
+            {
+                self.constant(Scalar::F64(value.to_f64()), site)
+            }
+            (LiteralRole::Compared | LiteralRole::Searched, _) if !value.fits(meets) => {
                 self.constant(role::beyond(value, meets), site)
             }
             (LiteralRole::Low | LiteralRole::High, _) if !value.fits(meets) => {

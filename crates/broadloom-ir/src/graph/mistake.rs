@@ -30,6 +30,9 @@ impl Mistake {
     }
 }
 
+/// The name to which a list of numbers is attributed.
+pub const LIST: &str = "[..]";
+
 impl Graph {
     /// Records a mistake that belongs to no op of this graph; the result is poisoned.
     pub fn report(&mut self, problem: Problem, op: Option<&str>, site: Site) -> ExprId {
@@ -73,6 +76,19 @@ impl Graph {
                 ExprId::new(POISON)
             }
         }
+    }
+
+    /// Attributes an expression to the function by whose name the user made it, or to a [`LIST`]; without this it is that of
+    /// the last method of the graph.
+    pub fn attribute_to(&mut self, expr: ExprId, name: &str) {
+        if let Some(entry) = self.entries.get_mut(expr.index()) {
+            entry.call = Some(name.into());
+        }
+    }
+
+    /// Returns the function to which an expression is attributed.
+    pub(crate) fn call_of(&self, expr: ExprId) -> Option<&str> {
+        self.entries.get(expr.index())?.call.as_deref()
     }
 
     /// Attributes everything made since the last settled call to a call of this name.

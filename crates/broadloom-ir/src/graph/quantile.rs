@@ -369,7 +369,7 @@ impl Graph {
                 let position = formula.less(position, 1.0)?;
                 match quantiles.method {
                     QuantileMethod::InvertedCdf => (formula.op(Op::Ceil, &[position])?, Weight::None),
-                    _ => (position, Weight::HalfOrOne),
+                    _ => (position, Weight::HalfOrAll),
                 }
             }
             QuantileMethod::ClosestObservation => {
@@ -404,16 +404,16 @@ impl Graph {
         }
         let next = next?;
         let rest = formula.op(Op::Subtract, &[position, floor])?;
-        let weight = match weight {
-            Weight::HalfOrOne => {
-                let is_whole = formula.with(Op::Equal, rest, 0.0)?;
-                let [half, one] = [0.5, 1.0].map(|number| formula.number(number, DType::F64));
-                formula.select([is_whole, half?, one?])?
-            }
-            Weight::Rest | Weight::None => rest,
-        };
+        if weight == Weight::Rest {
+            let (a, b) = (self.element(rows, this, site)?, self.element(rows, next, site)?);
+            return self.mixed(a, b, rest, quantiles.several, site);
+        }
+        // Beside an infinite element, the next one would be lost in a sum in which it has the whole weight.
+        let is_whole = formula.with(Op::Equal, rest, 0.0)?;
+        let half = formula.number(0.5, DType::F64)?;
         let (a, b) = (self.element(rows, this, site)?, self.element(rows, next, site)?);
-        self.mixed(a, b, weight, quantiles.several, site)
+        let mean = self.mixed(a, b, half, quantiles.several, site)?;
+        self.try_select([is_whole, mean, b], site)
     }
 
     /// Returns `a + (b - a) t`, computed from the nearer end, as NumPy rounds it: in the dtype of the elements, or
@@ -473,8 +473,8 @@ enum Weight {
     None,
     /// The distance of the position from the element.
     Rest,
-    /// One half if the position is that of an element, otherwise 1.
-    HalfOrOne,
+    /// One half if the position is that of an element; otherwise the next element alone.
+    HalfOrAll,
 }
 
 /// Builds formulas of floats.

@@ -1,9 +1,9 @@
 //! Recurrences along an axis, composed of loops over its rows: averages with decay, filters, running log-sums.
 
 use super::reduction::resolve_axis;
-use super::{Graph, Repeat, Site, SliceSpec};
+use super::{Graph, Node, Repeat, Site, SliceSpec};
 use crate::dim::Dim;
-use crate::dtype::DType;
+use crate::dtype::{AnyNumber, DType};
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::Problem;
@@ -79,6 +79,13 @@ impl Graph {
             return Ok(self.poison());
         }
         self.require_scalar("`alpha`", alpha)?;
+        let is_share = |alpha: AnyNumber| match alpha {
+            AnyNumber::Int(alpha) => alpha == 1,
+            AnyNumber::Float(alpha) => alpha > 0.0 && alpha <= 1.0,
+        };
+        if matches!(self.node(alpha), Node::Constant(alpha) if !is_share(alpha.number())) {
+            return Err(Problem::Argument("takes a number greater than 0 and at most 1 as `alpha`"));
+        }
         let (dtype, _) = self.floats_of(&[x]);
         let alpha = self.convert(alpha, dtype, site)?;
         let one = self.number(1.0, dtype, site)?;

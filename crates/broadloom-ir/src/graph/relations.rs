@@ -19,6 +19,44 @@ impl Graph {
         self.settle_view(result, "cov", operand, site)
     }
 
+    /// Returns the variables of two tensors as the rows of one matrix, for [`Graph::cov`] or [`Graph::corrcoef`]: both
+    /// have as many observations.
+    pub fn variables_of_both(
+        &mut self,
+        name: &str,
+        operands: [ExprId; 2],
+        in_rows: bool,
+        site: Site,
+    ) -> ExprId {
+        let result = self.try_variables_of_both(operands, in_rows, site);
+        self.settle_all(result, name, &operands, site)
+    }
+
+    fn try_variables_of_both(
+        &mut self,
+        operands: [ExprId; 2],
+        in_rows: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let own_axis = usize::from(in_rows && self.written(operands[0]).rank() > 1);
+        let mut rows = operands;
+        for row in &mut rows {
+            *row = match self.written(*row).rank() {
+                0 => self.try_expand_dims(*row, &[0, 1], site)?,
+                1 => self.try_expand_dims(*row, &[0], site)?,
+                2 if !in_rows => self.try_permute(*row, &[1, 0], site)?,
+                _ => *row,
+            };
+        }
+        self.try_concat(&rows, 0, site).map_err(|problem| match problem {
+            Problem::Unequal { sizes, certainty, only_if, .. } => {
+                let names = ["observations of `x`".into(), "observations of `y`".into()];
+                Problem::Unequal { axis: own_axis, names, sizes, certainty, only_if }
+            }
+            problem => problem,
+        })
+    }
+
     /// Returns the variables as the rows of a matrix, and whether there is a single one without an axis of its own.
     fn variables(&mut self, operand: ExprId, in_rows: bool, site: Site) -> Result<(ExprId, bool), Problem> {
         let x = self.convert(operand, self.dtype(operand).promote(DType::F64), site)?;

@@ -1,7 +1,7 @@
 //! The roles of literals beside tensors, which decide what happens to a literal that their dtype cannot hold.
 
 use super::Literal;
-use crate::dtype::{Class, DType, Scalar};
+use crate::dtype::{AnyNumber, Class, DType, Scalar};
 use crate::ops::{Domain, Op};
 
 /// The role of a literal beside tensors.
@@ -14,6 +14,12 @@ pub enum LiteralRole {
     Computed(Op),
     /// A number that elements are compared with. The result is known although no element can be that number.
     Compared,
+    /// A number that is searched for, or is a bound of bins: compared as it is, never rounded to a narrower float.
+    Searched,
+    /// An operand that the function converts to `f64`, as it is.
+    Wide,
+    /// An array of its own, as a list of one number would be, with the dtype of the number.
+    Own,
     /// The lower limit of elements; below all of them it changes nothing.
     Low,
     /// The upper limit of elements; above all of them it changes nothing.
@@ -21,6 +27,14 @@ pub enum LiteralRole {
 }
 
 impl LiteralRole {
+    /// Returns the dtype that a number without one of its own takes, if it is known only in a run.
+    pub fn of_run(self, meets: DType) -> DType {
+        match self {
+            LiteralRole::Searched | LiteralRole::Wide | LiteralRole::Own => DType::Bool,
+            _ => meets,
+        }
+    }
+
     /// Returns the role of the operand of an op at a position.
     pub fn of(op: Op, position: usize) -> LiteralRole {
         match (op, position, op.domain()) {
@@ -31,6 +45,15 @@ impl LiteralRole {
             (_, _, Domain::Real | Domain::Quotient | Domain::Logical) => LiteralRole::Computed(op),
         }
     }
+}
+
+/// Returns whether a float dtype holds the literal without rounding it.
+pub(super) fn is_exact(value: Literal, meets: DType) -> bool {
+    let float = value.to_f64();
+    value.to_scalar(meets).is_some_and(|held| match held.number() {
+        AnyNumber::Float(held) => held == float || float.is_nan(),
+        AnyNumber::Int(_) => true,
+    })
 }
 
 /// Returns a constant that compares with every value of a dtype as a literal does that the dtype cannot hold.

@@ -1,8 +1,10 @@
 //! Distinct elements: NumPy's `unique` and the operations on sets. Equal elements are neighbours once they are sorted, and the
 //! first of each run is selected.
 
+use super::elementwise::mixes_u64;
 use super::reduction::Empty;
 use super::{Graph, Node, Site};
+use crate::dim::Dim;
 use crate::dtype::{Class, DType};
 use crate::ids::ExprId;
 use crate::ops::Op;
@@ -148,26 +150,40 @@ impl Graph {
         if self.any_poisoned(&[left, right]) {
             return Ok(self.poison());
         }
-        let dtype = self.dtype(left).promote(self.dtype(right));
+        let dtypes = [self.dtype(left), self.dtype(right)];
+        let dtype = dtypes[0].promote(dtypes[1]);
+        // Elements of the result that are also in the first operand stay as they are. No integer dtype holds both signed
+        // integers and `u64`: they are compared as integers, and only the result is converted.
+        let is_kept = op == SetOp::Difference || mixes_u64(dtypes[0], dtypes[1]);
         let mut sides = [left, right];
         for side in &mut sides {
-            *side = self.convert(*side, dtype, site)?;
+            if !is_kept {
+                *side = self.convert(*side, dtype, site)?;
+            }
             *side = self.try_reshape(*side, &[None], site)?;
         }
-        match op {
-            SetOp::Union => {
+        let parts = match op {
+            SetOp::Union if !is_kept => {
                 let all = self.try_concat(&sides, 0, site)?;
-                Ok(self.try_unique(all, true, site)?.values)
+                return Ok(self.try_unique(all, true, site)?.values);
             }
-            SetOp::Intersection => self.distinct(sides, true, site),
-            SetOp::Difference => self.distinct(sides, false, site),
+            SetOp::Difference => return self.distinct(sides, false, site),
+            SetOp::Intersection => {
+                let both = self.distinct(sides, true, site)?;
+                return self.convert(both, dtype, site);
+            }
+            SetOp::Union => {
+                let left = self.try_unique(sides[0], true, site)?.values;
+                [left, self.distinct([sides[1], sides[0]], false, site)?]
+            }
             SetOp::SymmetricDifference => {
                 let left = self.distinct(sides, false, site)?;
-                let right = self.distinct([sides[1], sides[0]], false, site)?;
-                let both = self.try_concat(&[left, right], 0, site)?;
-                self.try_sort(both, None, false, false, site)
+                [left, self.distinct([sides[1], sides[0]], false, site)?]
             }
-        }
+        };
+        let [left, right] = parts.map(|part| self.convert(part, dtype, site));
+        let both = self.try_concat(&[left?, right?], 0, site)?;
+        self.try_sort(both, None, false, false, site)
     }
 
     /// Returns the distinct elements of the first operand that the second one has, or that it has not.
@@ -245,6 +261,12 @@ impl Graph {
         let least = self.number((least - 1) as f64, DType::I64, site)?;
         let one = self.number(1.0, DType::I64, site)?;
         let greatest = self.try_elementwise(Op::Maximum, &[greatest, least], site)?;
+        // Negative elements have no place among the counts; there must be counts for the run to say so.
+        let count = Dim::product(self.written(operand).iter()).map_err(Problem::Size)?;
+        let count = self.try_size(count, site)?;
+        let some = self.try_elementwise(Op::Minimum, &[count, one], site)?;
+        let some = self.try_elementwise(Op::Subtract, &[some, one], site)?;
+        let greatest = self.try_elementwise(Op::Maximum, &[greatest, some], site)?;
         let length = self.try_elementwise(Op::Add, &[greatest, one], site)?;
         let length = self.try_size_of_value(length, site)?;
         self.try_bincount(operand, weights, length, site)

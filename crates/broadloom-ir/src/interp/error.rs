@@ -2,6 +2,7 @@
 
 use crate::dim::{DimError, Facts};
 use crate::dtype::DType;
+use crate::graph::BoundsFault;
 use crate::ids::ExprId;
 use crate::problem::Requirement;
 
@@ -191,6 +192,16 @@ pub enum InterpretError {
         position: usize,
         /// The element: `nan`, `inf` or `-inf`.
         value: &'static str,
+    },
+    /// Bounds that are not those of bins.
+    #[error("{expr}: the bound at position {position} {fault}")]
+    Bounds {
+        /// The expression that checks the bounds.
+        expr: ExprId,
+        /// The position of the first bound that is wrong.
+        position: usize,
+        /// What is wrong with it.
+        fault: BoundsFault,
     },
     /// The concrete rules give a different shape from the symbolic ones: a bug in Broadloom, not a mistake of the
     /// caller.

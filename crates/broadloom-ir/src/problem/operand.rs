@@ -12,10 +12,12 @@ pub enum Made {
     /// The result of an op, applied to this input if its first operand is one.
     Op {
         /// Name of the op.
-        op: &'static str,
+        op: Box<str>,
         /// Name of the input.
         of: Option<Box<str>>,
     },
+    /// A list of numbers.
+    List,
     /// A constant.
     Constant(Scalar),
     /// A requested shape, such as the target of `broadcast_to`.

@@ -225,7 +225,7 @@ impl Placement<'_, '_> {
         let (rows, strip) = (bit(rows_axis), bit(strip_axis));
         let along = |value: ValueId| nest.varies[value.index()] & (rows | strip);
         let is_load = |value: &ValueId| matches!(nest.values[value.index()].def, Def::Load { .. });
-        let from_around = self.from_around([rows_axis, strip_axis], reduction);
+        let from_around = self.read_around([rows_axis, strip_axis], reduction);
         // Operands come before the values computed from them.
         let mut all = [from_around.as_slice(), &self.subtree(reduction)].concat();
         all.sort();
@@ -281,7 +281,7 @@ impl Placement<'_, '_> {
     }
 
     /// Returns the values in two loops around a reduction from which its body is computed.
-    fn from_around(&self, around: [AxisId; 2], reduction: AxisId) -> Vec<ValueId> {
+    fn read_around(&self, around: [AxisId; 2], reduction: AxisId) -> Vec<ValueId> {
         let is_around = |value: &ValueId| self.position(*value).is_some_and(|axis| around.contains(&axis));
         let mut found: Vec<ValueId> = Vec::new();
         let mut stack: Vec<ValueId> = self.read_from_outside(reduction);

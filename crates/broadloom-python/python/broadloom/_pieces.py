@@ -42,17 +42,15 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     if not isinstance(num, (int, np.integer)) and not getattr(num, "_is_size", False):
         raise TracingError("the number of elements of `np.linspace` is not known: pass it as a static argument or a size")
     trace = next(value._trace for value in (start, stop, num) if isinstance(value, Value))
-    ends = [value.dtype if isinstance(value, Value) and not value._is_number else value for value in (start, stop)]
-    kind = np.result_type(*(1.0 if isinstance(end, Value) else end for end in ends), 1.0)
-    parts = num - 1 if endpoint else num
-    places = trace.call("arange", (num,), {}).astype(kind)
-    step = (stop - start) / parts if isinstance(parts, Value) or parts > 0 else np.nan * (stop - start)
-    made = places * step + start if isinstance(parts, Value) or parts > 0 else places + start
-    if endpoint and not (isinstance(num, int) and num < 2):
-        made = made.copy()
-        made[-1] = stop
+    options = {"endpoint": bool(endpoint)}
+    made = trace.call("linspace", (start, stop, num), options)
+    if retstep:
+        # Integers are converted first: their difference may not fit them.
+        start, stop = (end.astype(made.dtype) if isinstance(end, Value) else end for end in (start, stop))
+        parts = num - 1 if endpoint else num
+        step = (stop - start) / parts if isinstance(parts, Value) or parts > 0 else np.nan * (stop - start)
     if dtype is not None:
-        made = (np.floor(made) if np.dtype(dtype).kind in "iu" else made).astype(dtype)
+        made = trace.call("linspace", (start, stop, num), options | {"dtype": np.dtype(dtype)})
     return (made, step) if retstep else made
 
 

@@ -53,6 +53,7 @@ fn computes(function: Function) -> bool {
             | Function::NanToNum
             | Function::Einsum
             | Function::Diff
+            | Function::Linspace
             | Function::Recurrence(_)
             | Function::Median { .. }
             | Function::Quantile { .. }
@@ -203,7 +204,11 @@ impl Resolver<'_> {
         }
         let Some(expr) = self.tensor(id, DType::Bool)? else { return Ok(Value::Poison) };
         let expr = self.codes_as(expr, dtype, span)?;
-        self.build(span, |graph, site| graph.cast(expr, dtype, site)).map(Value::Tensor)
+        let cast = self.build(span, |graph, site| graph.cast(expr, dtype, site))?;
+        if cast != expr {
+            self.graph.attribute_to(cast, dtype.name());
+        }
+        Ok(Value::Tensor(cast))
     }
 
     /// Assigns arguments to parameters, which have marks as in [`names`]. Positions are those of NumPy's `order` if the first
@@ -314,11 +319,7 @@ impl Resolver<'_> {
             Function::Eye => return self.eye(call),
             Function::Array => return self.array(call),
             Function::FromBits => return self.constant_of_bits(call),
-            Function::Linspace => {
-                let [start, stop] = [self.number(call, "start")?, self.number(call, "stop")?];
-                let length = call.get("num").map_or(Ok(Dim::constant(50)), |num| self.size(num))?;
-                return self.build(span, |graph, site| graph.linspace(start, stop, length, site)).map(Some);
-            }
+            Function::Linspace => return self.linspace(call),
             Function::SegmentCount => {
                 let Some(ids) = self.operand(call, "ids")? else { return Ok(None) };
                 let segments = self.segments(call, ids)?;
@@ -386,7 +387,11 @@ impl Resolver<'_> {
             Function::Cast => {
                 let Some(dtype) = self.dtype(call)? else { return call.refuse("needs `dtype`") };
                 let x = self.codes_as(x, dtype, span)?;
-                self.build(span, |graph, site| graph.cast(x, dtype, site))
+                let cast = self.build(span, |graph, site| graph.cast(x, dtype, site))?;
+                if cast != x {
+                    self.graph.attribute_to(cast, "astype");
+                }
+                Ok(cast)
             }
             Function::View => return self.bits(x, call),
             Function::Reshape | Function::Rebind => {

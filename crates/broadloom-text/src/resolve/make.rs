@@ -10,7 +10,7 @@ use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Problem as GraphProblem;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{AnyNumber, Class, DType, Scalar};
-use broadloom_ir::graph::{Literal, Node};
+use broadloom_ir::graph::{LIST, Literal, Node};
 use broadloom_ir::ops::Op;
 
 /// The most elements of a range of floats, so that each position is exact.
@@ -138,6 +138,36 @@ impl Resolver<'_> {
         self.spaced(length, Ok(start), step, dtype, call.span).map(Some)
     }
 
+    /// Resolves `linspace(start, stop, num)`. Integers and bool become `f64`, as do numbers beside them.
+    pub(super) fn linspace(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
+        let length = call.get("num").map_or(Ok(Dim::constant(50)), |num| self.size(num))?;
+        let endpoint = call.get("endpoint").is_none() || self.flag(call, "endpoint")?;
+        let dtype = self.dtype(call)?;
+        let ids = [call.all("start"), call.all("stop")].concat();
+        let given = ids.iter().filter_map(|id| match self.value(*id) {
+            Value::Tensor(expr) => Some(self.graph.dtype(*expr)),
+            _ => None,
+        });
+        let meets = DType::promote_all(given.filter(|dtype| dtype.is_float())).unwrap_or(DType::F64);
+        let mut ends = Vec::with_capacity(2);
+        for id in ids {
+            let Some(end) = self.tensor(id, meets)? else { return Ok(None) };
+            ends.push(end);
+        }
+        let [start, stop] = ends[..] else { return call.refuse("takes two ends") };
+        let made = self.build(call.span, |graph, site| {
+            let made = graph.linspace_between([start, stop], length, endpoint, site);
+            let Some(dtype) = dtype else { return made };
+            // NumPy rounds down here, where other conversions round toward zero.
+            let is_integer = dtype.class() == Class::Int;
+            let made = if is_integer { graph.elementwise(Op::Floor, &[made], site) } else { made };
+            let made = graph.cast(made, dtype, site);
+            graph.attribute_to(made, "linspace");
+            made
+        });
+        made.map(Some)
+    }
+
     /// A computed integer as an end of a range.
     fn end_of_range(&mut self, call: &Call, name: &str) -> Outcome<Option<Dim>> {
         let given = call.get(name).or_else(|| call.get("start"));
@@ -187,7 +217,9 @@ impl Resolver<'_> {
                 };
                 range = graph.elementwise(Op::Add, &[range, start], site);
             }
-            graph.cast(range, dtype, site)
+            let range = graph.cast(range, dtype, site);
+            graph.attribute_to(range, "arange");
+            range
         })
     }
 
@@ -244,12 +276,13 @@ impl Resolver<'_> {
             };
             elements.push(self.build(span, |graph, site| graph.constant(value, site))?);
         }
-        self.build(span, |graph, site| {
+        let made = self.build(span, |graph, site| {
             let row = graph.stack(&elements, 0, site);
             let shape: Vec<Option<Dim>> = shape.into_iter().map(Some).collect();
             if shape.len() > 1 { graph.reshape(row, &shape, site) } else { row }
-        })
-        .map(Some)
+        })?;
+        self.graph.attribute_to(made, LIST);
+        Ok(Some(made))
     }
 
     /// `array([1, 2, 3])`.

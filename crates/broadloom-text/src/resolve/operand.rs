@@ -61,7 +61,7 @@ impl Resolver<'_> {
                         self.build(span, |graph, site| graph.operand_literal(role, literal, meets, site))?;
                     (!self.graph.is_poisoned(expr)).then_some(expr)
                 }
-                _ => self.tensor(*operand, meets)?,
+                _ => self.tensor(*operand, role(position).of_run(meets))?,
             };
             let Some(expr) = expr else { return Ok(None) };
             exprs.push(expr);

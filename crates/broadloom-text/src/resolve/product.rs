@@ -74,7 +74,11 @@ impl Resolver<'_> {
             }
             None => return call.refuse("needs `subscripts`"),
         };
-        let Some(exprs) = self.tensors(call.all("operands"))? else { return Ok(None) };
+        let operands = call.all("operands");
+        if operands.iter().any(|id| matches!(self.value(*id), Value::List(items) if items.is_empty())) {
+            return call.refuse("needs a tensor for each term of its subscripts: `einsum('i,i->', x, y)`");
+        }
+        let Some(exprs) = self.tensors(operands)? else { return Ok(None) };
         self.build(call.span, |graph, site| graph.einsum(&subscripts, &exprs, site)).map(Some)
     }
 }

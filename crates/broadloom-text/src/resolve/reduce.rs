@@ -36,6 +36,14 @@ impl Resolver<'_> {
             Function::Scan { op, numbers } => {
                 let (axis, include_initial) = (self.axis(call)?, self.flag(call, "include_initial")?);
                 let running = Running { op, numbers, include_initial };
+                let is_of_array_api =
+                    ["cumulative_sum", "cumulative_prod"].iter().any(|name| call.function.ends_with(name));
+                if is_of_array_api && axis.is_none() && self.graph.shape(x).rank() > 1 {
+                    return call.refuse(format!(
+                        "needs an `axis` for a tensor of several axes; for all elements, write `{op}(ravel(x))`",
+                        op = &*call.function
+                    ));
+                }
                 Some(self.build(call.span, |graph, site| graph.scan(running, x, axis, site))?)
             }
             _ => None,

@@ -16,12 +16,11 @@ impl Resolver<'_> {
         match function {
             Sampled::Trapezoid => self.trapezoid(call),
             Sampled::Slide(sliding) => self.slide(sliding, call),
-            Sampled::Polyval => self.of_both(call, ["p", "x"], LiteralRole::Value, |graph, [p, x], site| {
-                graph.polyval(p, x, site)
-            }),
+            Sampled::Polyval => self
+                .of_both(call, ["p", "x"], LiteralRole::Own, |graph, [p, x], site| graph.polyval(p, x, site)),
             Sampled::Digitize => {
                 let right = self.flag(call, "right")?;
-                self.of_both(call, ["x", "bins"], LiteralRole::Compared, |graph, [x, bins], site| {
+                self.of_both(call, ["x", "bins"], LiteralRole::Searched, |graph, [x, bins], site| {
                     graph.digitize(x, bins, right, site)
                 })
             }
@@ -29,7 +28,7 @@ impl Resolver<'_> {
             Sampled::IsIn => {
                 let invert = self.flag(call, "invert")?;
                 self.encode_compared(call, ["x", "values"])?;
-                self.of_both(call, ["x", "values"], LiteralRole::Compared, |graph, [x, values], site| {
+                self.of_both(call, ["x", "values"], LiteralRole::Searched, |graph, [x, values], site| {
                     let isin = graph.isin(x, values, site);
                     if invert { graph.elementwise(Op::LogicalNot, &[isin], site) } else { isin }
                 })
@@ -131,17 +130,8 @@ impl Resolver<'_> {
         let (span, mut in_rows) = (call.span, in_rows);
         if let Some(y) = self.given(call, "y") {
             let Some(y) = self.tensor(y, DType::F64)? else { return Ok(None) };
-            let turns = [x, y].map(|of| !in_rows && self.graph.shape(of).rank() == 2);
-            x = self.build(span, |graph, site| {
-                let mut rows = [x, y];
-                for (row, turns) in rows.iter_mut().zip(turns) {
-                    *row = graph.atleast(*row, 2, site);
-                    if turns {
-                        *row = graph.swapaxes(*row, 0, 1, site);
-                    }
-                }
-                graph.concat(&rows, 0, site)
-            })?;
+            let name = if function == Sampled::Cov { "cov" } else { "corrcoef" };
+            x = self.build(span, |graph, site| graph.variables_of_both(name, [x, y], in_rows, site))?;
             in_rows = true;
         }
         let made = self.build(span, |graph, site| match function {
@@ -209,7 +199,7 @@ impl Resolver<'_> {
         let span = call.span;
         if joined == Joined::Append {
             let axis = self.axis(call)?;
-            return self.of_both(call, ["x", "values"], LiteralRole::Value, |graph, both, site| match axis {
+            return self.of_both(call, ["x", "values"], LiteralRole::Own, |graph, both, site| match axis {
                 Some(axis) => graph.concat(&both, axis, site),
                 None => concatenated(graph, &both, site),
             });

@@ -8,15 +8,14 @@ use crate::syntax::{Id, Item};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{Class, DType};
-use broadloom_ir::graph::{Graph, IndexItem, Literal, Site, SliceSpec, Unique};
+use broadloom_ir::graph::{Graph, IndexItem, Literal, LiteralRole, Site, SliceSpec, Unique};
 
 impl Resolver<'_> {
     pub(super) fn selected(&mut self, function: Selected, call: &Call) -> Outcome<Option<ExprId>> {
         let span = call.span;
         if let Selected::Sets(op) = function {
-            let Some(exprs) = self.tensors(&[call.all("x"), call.all("y")].concat())? else {
-                return Ok(None);
-            };
+            let operands = [call.all("x"), call.all("y")].concat();
+            let Some(exprs) = self.operands_by(|_| LiteralRole::Own, &operands)? else { return Ok(None) };
             let [x, y] = exprs[..] else { return call.refuse("takes two operands") };
             return self.build(span, |graph, site| graph.set_operation(op, [x, y], site)).map(Some);
         }

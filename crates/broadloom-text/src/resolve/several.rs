@@ -241,11 +241,6 @@ impl Resolver<'_> {
                 Err(_) => return call.refuse("takes a number of bins, or their bounds"),
             },
             Some((id, Value::Tensor(_) | Value::List(_))) => {
-                if let Some(bounds) = self.constants(id)
-                    && !bounds.is_sorted_by(|left, right| left <= right)
-                {
-                    return call.refuse("takes bounds that do not decrease: `[0, 1, 2]`");
-                }
                 let Some(edges) = self.tensor(id, DType::F64)? else { return Ok(None) };
                 Bins::Edges(edges)
             }

@@ -3,7 +3,7 @@
 use super::call::Call;
 use super::{Outcome, Resolver, Value};
 use broadloom_ir::ExprId;
-use broadloom_ir::graph::{QuantileMethod, Quantiles};
+use broadloom_ir::graph::{LiteralRole, QuantileMethod, Quantiles};
 
 impl Resolver<'_> {
     /// Resolves `sort(x)`, `sort(x, axis=None)`, `sort(x, axis=0, descending=True)`.
@@ -56,7 +56,8 @@ impl Resolver<'_> {
     /// Resolves `searchsorted(bounds, x, side='right')`.
     pub(super) fn search(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let right = self.meaning_of(call, "side", [("left", false), ("right", true)])?.unwrap_or(false);
-        let Some(exprs) = self.compared(&[call.all("x"), call.all("v")].concat())? else { return Ok(None) };
+        let operands = [call.all("x"), call.all("v")].concat();
+        let Some(exprs) = self.operands_by(|_| LiteralRole::Searched, &operands)? else { return Ok(None) };
         let [table, values] = exprs[..] else { return call.refuse("takes a table and values") };
         self.build(call.span, |graph, site| graph.searchsorted(table, values, right, site)).map(Some)
     }

@@ -92,7 +92,8 @@ const PROGRAMS: &[&str] = &[
     "input x: f32[n]\noutput y = x.sum(axis=0.5)",
     "input x: f32[n]\noutput y = x.sum(keepdims=1)",
     "input x: f32[n]\noutput y = x.astype(3)",
-    "input x: f32[n]\noutput y = linspace(n, 1, 3)",
+    "input x: f32[n]\noutput y = linspace(x, 1, 3)",
+    "input x: f32[n]\noutput y = nan_to_num(x, nan=n)",
     "assume 2*n % 3 == 0",
     // P009
     "",

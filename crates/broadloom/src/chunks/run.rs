@@ -586,6 +586,7 @@ fn after_rows(error: CallError, chunked: &Chunked, before: usize) -> ChunkError 
         RunError::NoSuchSegment { row, .. } => *row += before,
         RunError::InStep { .. }
         | RunError::NegativeSize { .. }
+        | RunError::Bounds { .. }
         | RunError::Sizes(_)
         | RunError::MissingArray
         | RunError::Memory(_)

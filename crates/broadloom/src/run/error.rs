@@ -4,7 +4,7 @@ use crate::bind::{BindError, Binding};
 use crate::memory::OutOfMemory;
 use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::{Places, Row, Style, Text};
-use broadloom_ir::graph::{CheckedGraph, Node, Site};
+use broadloom_ir::graph::{BoundsFault, CheckedGraph, Node, Site};
 use broadloom_jit::{FailureAt, UnknownKernel};
 use std::fmt;
 use thiserror::Error;
@@ -84,6 +84,19 @@ pub enum RunError {
         position: Vec<usize>,
         /// The element: `nan`, `inf` or `-inf`.
         value: &'static str,
+    },
+    /// The bounds of bins have no order, or no numbers between them.
+    Bounds {
+        /// The expression in the executable's graph.
+        expr: ExprId,
+        /// The place where the expression was made.
+        site: Site,
+        /// The function that was called.
+        call: Box<str>,
+        /// The position of the first bound that is wrong.
+        position: Vec<usize>,
+        /// What is wrong with it.
+        fault: BoundsFault,
     },
     /// A computed size is negative.
     NegativeSize {
@@ -175,6 +188,7 @@ impl RunError {
             RunError::NoBin { .. } => "R006",
             RunError::NegativeSize { .. } => "R009",
             RunError::MissingArray => "R010",
+            RunError::Bounds { .. } => "R011",
             RunError::Sizes(sizes) => sizes.0.code(),
             RunError::InStep { error, .. } => error.code(),
             RunError::Stopped => "R007",
@@ -203,12 +217,16 @@ impl RunError {
             RunError::IndexOutOfRange { site, size, .. } => {
                 (site, format!("valid indices are 0 to {}, or -{size} to -1 from the end", size - 1))
             }
+            RunError::NoSuchSegment { site, segments, call, .. } if **call == *"bincount" => {
+                (site, format!("elements are integers from 0 to {}", segments - 1))
+            }
             RunError::NoSuchSegment { site, segments, .. } => {
                 (site, format!("valid ids are 0 to {}", segments - 1))
             }
             RunError::NegativeExponent { site, .. } => {
                 (site, "to get fractions, cast the base to f64 first".to_owned())
             }
+            RunError::Bounds { site, fault, .. } => (site, fault.help().to_owned()),
             RunError::NoBin { site, .. } => {
                 (site, "give the `range` of the bins, or replace such elements first".to_owned())
             }
@@ -257,6 +275,7 @@ impl RunError {
             | RunError::NoSuchSegment { expr, site, call, .. }
             | RunError::NegativeExponent { expr, site, call, .. }
             | RunError::NegativeSize { expr, site, call, .. }
+            | RunError::Bounds { expr, site, call, .. }
             | RunError::NoBin { expr, site, call, .. } => Some((expr, site, call)),
             RunError::InStep { error, .. } => error.origin_mut(),
             RunError::Memory(_)
@@ -303,6 +322,12 @@ impl RunError {
             Node::Take { indices, .. } if let Some(value) = graph.value_without_bin(expr, failure.value) => {
                 RunError::NoBin { expr, site, call, position: index(graph.shape(*indices)), value }
             }
+            Node::Take { indices, .. } if let Some(fault) = graph.fault_of_bounds(expr, failure.value) => {
+                // The pair is wrong because of its second bound.
+                let mut position = index(graph.shape(*indices));
+                position.iter_mut().for_each(|at| *at += 1);
+                RunError::Bounds { expr, site, call, position, fault }
+            }
             Node::Take { indices, .. } | Node::Scatter { indices, .. } => RunError::IndexOutOfRange {
                 expr,
                 site,
@@ -341,6 +366,10 @@ impl fmt::Display for RunError {
                 let at = at(position);
                 write!(f, "`{call}`: the index{at} is {index}, but the axis has {size} elements")
             }
+            RunError::NoSuchSegment { row, id, segments, call, .. } if **call == *"bincount" => match id {
+                ..0 => write!(f, "`bincount`: element {row} is {id}, but only integers from 0 are counted"),
+                _ => write!(f, "`bincount`: element {row} is {id}, but there are {segments} counts"),
+            },
             RunError::NoSuchSegment { row, id, segments, call, .. } => {
                 write!(f, "`{call}`: the id of row {row} is {id}, but there are {segments} segments")
             }
@@ -354,6 +383,13 @@ impl fmt::Display for RunError {
                 "`{call}`: the element{} is {value}, so the range of the data has no bins",
                 at(position)
             ),
+            RunError::Bounds { position, call, fault, .. } => {
+                write!(f, "`{call}`: the bound{} {fault}", at(position))
+            }
+            // A number that the caller passed as a size.
+            RunError::NegativeSize { call, size, .. } if **call == *"input" => {
+                write!(f, "a size is {size}, which is negative")
+            }
             RunError::NegativeSize { call, size, .. } => {
                 write!(f, "`{call}`: the computed size is {size}, which is negative")
             }

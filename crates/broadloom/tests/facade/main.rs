@@ -31,4 +31,5 @@ mod stop;
 mod streamed;
 mod support;
 mod topk;
+mod values;
 mod width;

@@ -49,13 +49,12 @@ const SIZES: [[usize; 3]; 14] = [
 ];
 
 fn build(g: &Graph, [n, k, r]: [Dim; 3], is_across: [bool; 2], expression: Expression) -> Vec<Tensor> {
-    let table = |name, rows: &Dim, is_across| match is_across {
-        true => g.input::<f32>(name, shape![r.clone(), rows.clone()]).t(),
-        false => g.input::<f32>(name, shape![rows.clone(), r.clone()]),
+    let table = |name, rows: Dim, is_across| match is_across {
+        true => g.input::<f32>(name, shape![r, rows]).t(),
+        false => g.input::<f32>(name, shape![rows, r]),
     };
-    let (x, y) = (table("x", &n, is_across[0]).unsqueeze(1), table("y", &k, is_across[1]));
-    let [u, v, s] =
-        [("u", &n), ("v", &k), ("s", &r)].map(|(name, size)| g.input::<f32>(name, shape![size.clone()]));
+    let (x, y) = (table("x", n, is_across[0]).unsqueeze(1), table("y", k, is_across[1]));
+    let [u, v, s] = [("u", n), ("v", k), ("s", r)].map(|(name, size)| g.input::<f32>(name, shape![size]));
     expression([x, y], [u.unsqueeze(1).unsqueeze(2), v.unsqueeze(1), s])
 }
 
