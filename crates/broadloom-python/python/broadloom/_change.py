@@ -10,8 +10,9 @@ import numpy as np
 from ._attempt import check_change, root_of
 from ._broadloom import Value
 from ._errors import DTypeError, ProgramError, ShapeError, TracingError
+from ._flat import Flat
 from ._index import (
-    at, cast, check_cast, has_axis, has_dots, has_lazy, has_moving, is_array, is_basic, is_known, is_mask, positions, rank, stacked,
+    at, cast, check_cast, has_axis, has_dots, has_lazy, has_moving, is_basic, is_known, is_mask, positions, rank, stacked,
     with_ends, with_places, without_leading, write_mask,
 )  # fmt: skip
 from ._moving import moving
@@ -104,6 +105,13 @@ class Changing(Value):
         if name.startswith("_"):
             object.__setattr__(self, name, value)
             return
+        if name == "real" and self._can_change:
+            # `x.real += 1` has changed the array already.
+            if value is not self:
+                self[...] = value
+            return
+        if name == "dtype":
+            raise TracingError("the dtype of a lazy array stays: write `x = x.view(dtype)` or `x = x.astype(dtype)`")
         if name != "flat":
             raise AttributeError(f"the attribute {name!r} of a lazy array cannot be set")
         self.flat[:] = value
@@ -154,7 +162,7 @@ class Changing(Value):
     @property
     def flat(self):
         """The elements in row-major order, by position."""
-        return _Flat(self)
+        return Flat(self, put)
 
 
 def in_place(name):
@@ -343,37 +351,7 @@ def _by_element(value, rank, place):
     return np.moveaxis(value, place, 0) if place else value
 
 
-# `x.flat` ------------------------------------------------------------------------------------------------------------
-
-
-class _Flat:
-    """The elements of an array in row-major order."""
-
-    def __init__(self, array):
-        self.array = array
-
-    def _place(self, key):
-        if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
-            raise TracingError("`x.flat` takes one position while a function is traced: write `x.reshape(-1)` or a range")
-        try:
-            return tuple(int(i) for i in np.unravel_index(key % self.array.size, self.array.shape))
-        except TypeError:
-            raise TracingError("a size is not known while the function is traced for all sizes") from None
-
-    def __getitem__(self, key):
-        if isinstance(key, slice) or is_array(key):
-            return np.ravel(self.array)[key].copy()
-        return self.array[self._place(key)]
-
-    def __setitem__(self, key, value):
-        if isinstance(key, slice):
-            flat = np.ravel(self.array).copy()
-            flat[key] = np.ravel(value) if np.ndim(value) > 1 else value
-            self.array[...] = reshape(flat, self.array.shape)
-        elif is_array(key):
-            put(self.array, key, value)
-        else:
-            self.array[self._place(key)] = value
+# `x.at` --------------------------------------------------------------------------------------------------------------
 
 
 class _At:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ._broadloom import Value
+from ._caught import forget
 from ._errors import DTypeError, ProgramError, ShapeError
 from ._special import lazy
 
@@ -10,10 +11,10 @@ from ._special import lazy
 def check_cast(source, target, shown, casting="same_kind"):
     """Refuses what NumPy's operations in place refuse: floats in an array of integers, and integers in one of bools."""
     if not np.can_cast(source, target, casting):
-        raise DTypeError(
+        raise forget(DTypeError(
             f"`{shown}` cannot write {source} to an array of dtype {target}: convert the operand by `.astype({target})`, "
             "or make a new array, `x = x + y`"
-        )
+        ))  # fmt: skip
 
 
 def at(array, items, value, method="set"):

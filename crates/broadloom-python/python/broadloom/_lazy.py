@@ -7,6 +7,7 @@ import numpy as np
 from . import _refuse
 from ._attempt import innermost, refusal
 from ._broadloom import Value
+from ._caught import Trial
 from ._change import CHANGES, Changing, in_place
 from ._dispatch import apply_function, apply_ufunc, function_with_out, ufunc_with_out
 from ._errors import Error, TracingError
@@ -219,9 +220,11 @@ class Array(Changing, _Arithmetic):
         return self.compile().explain()
 
     def _repr_svg_(self):
+        trial = Trial()
         try:
             return self.compile()._repr_svg_()
         except Error:
+            trial.undo()
             return None
 
     def __repr__(self):

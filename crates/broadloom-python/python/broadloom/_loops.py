@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -180,7 +181,16 @@ def repeated(trace, call, init, step, rows=None, count=None, condition=None, kep
         if isinstance(ended, tuple):
             return _refilled(init, ended[: len(held)]), _refilled(value, ended[len(held) :])
         # Numbers take the dtypes of what follows them.
-        dtypes = [new or old for new, old in zip(ended, dtypes, strict=True)]
+        dtypes = [old if new is None else _dtype(new) for new, old in zip(ended, dtypes, strict=True)]
+
+
+def _dtype(name):
+    """The dtype that programs call `f32`. In NumPy, `i8` has eight bytes."""
+    if name == "bool":
+        return np.dtype(bool)
+    if name == "bf16":
+        return np.dtype(importlib.import_module("ml_dtypes").bfloat16)
+    return np.dtype(f"{name[0]}{int(name[1:]) // 8}")
 
 
 def _following(call, following, init, values, shown):

@@ -14,10 +14,12 @@ import numpy as np
 
 from ._attempt import shared
 from ._broadloom import Function, Value
+from ._caught import depth, leave
 from ._change import Changing
 from ._derived import Derived
 from ._index import has_lazy, is_computed, stacked
 from ._errors import DTypeError, TracingError
+from ._flat import elements
 from ._frames import is_foreign
 from ._over import over
 from ._pieces import Grid, linspace
@@ -49,6 +51,7 @@ class Names:
 
     def __init__(self, trace):
         self.trace = trace
+        self.depth = depth()
         # How often the steps of a loop had to be taken one after the other, by their code.
         self.unrolled = collections.Counter()
         # The steps that were taken one after the other, and how many loops of their own may have for that.
@@ -75,6 +78,7 @@ class Names:
 
     def write_globals(self):
         """Ends the trace: assigns the globals that functions assigned."""
+        leave(self.depth)
         for array in self.shared:
             shared.pop(id(array), None)
         for space in self.spaces.values():
@@ -305,6 +309,7 @@ class _Numpy:
 
     def array(self, object, dtype=None, *, copy=True, order="K", ndmin=0, **kwargs):
         """`np.array`"""
+        object = elements(object)
         if not has_lazy(object):
             return np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **kwargs)
         check_order("np.array", order)
@@ -313,6 +318,7 @@ class _Numpy:
 
     def asarray(self, a, dtype=None, order=None, *, copy=None, **kwargs):
         """`np.asarray`"""
+        a = elements(a)
         if not has_lazy(a):
             return np.asarray(a, dtype, order, copy=copy, **kwargs)
         check_order("np.asarray", order)
@@ -324,6 +330,7 @@ class _Numpy:
 
     def ascontiguousarray(self, a, dtype=None, **kwargs):
         """`np.ascontiguousarray`: whether it is a copy depends on the layout."""
+        a = elements(a)
         if not has_lazy(a):
             return np.ascontiguousarray(a, dtype, **kwargs)
         made = self._made(a, dtype, True)

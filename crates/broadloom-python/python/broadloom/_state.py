@@ -19,6 +19,7 @@ import weakref
 import numpy as np
 
 from ._broadloom import Function
+from ._caught import begin, end
 from ._derived import Derived
 from ._errors import TracingError
 
@@ -45,9 +46,27 @@ _CLOCKS = {
 _COMPARED_BYTES = 8192
 _MAX_NESTING, _MAX_ITEMS = 16, 10_000
 _NO_VALUE = object()
+
+
+def own_attribute(value, name, default=None):
+    """An attribute that an object has by itself: code of the user that computes others may raise anything."""
+    try:
+        return object.__getattribute__(value, name)
+    except AttributeError:
+        return default
+
+
 # Special functions of a class that the code of a user does not call without showing it.
 _ONLY_SHOWN = {"__repr__", "__str__", "__del__", "__reduce__", "__getstate__", "__setstate__"}
 _NOT_SHOWN = _ONLY_SHOWN | {"__init__", "__new__", "__post_init__"}
+
+
+def _read(module, name):
+    """An attribute of an installed module or class, which may be made by code of its own."""
+    try:
+        return getattr(module, name)
+    except Exception:
+        return _NO_VALUE
 
 
 class _Same:
@@ -148,7 +167,11 @@ class Reads:
         return len(self._names) + len(self._places)
 
     def randomness(self):
-        """The states of the sources of random numbers that the function can reach."""
+        """Begins to trace the function. Returns the states of the sources of random numbers that it can reach."""
+        begin(self)
+        return self._randomness()
+
+    def _randomness(self):
         with self._lock:
             states = [_state(generator) for generator in (*self._generators, *self._of_arguments)]
             if self._is_random:
@@ -156,8 +179,9 @@ class Reads:
             return states
 
     def check_randomness(self, before):
-        """Refuses random numbers that were drawn since `before`."""
-        if self.randomness()[: len(before)] != before:
+        """Ends the trace of the function. Refuses random numbers that were drawn since `before`, and errors that it caught."""
+        end(self)
+        if self._randomness()[: len(before)] != before:
             raise TracingError(
                 "the function draws random numbers, which would be the same at each call: draw them outside, and pass the "
                 "array as an argument"
@@ -229,14 +253,14 @@ class Reads:
     def _of_instance(self, value, depth, seen):
         """The attributes of an object that the code names, and its class."""
         kind = type(value)
-        fields = getattr(value, "__dict__", None)
+        fields = own_attribute(value, "__dict__")
         slots = _slots_of(kind)
         if not isinstance(fields, dict) and not slots:
             return _Same(value)
         self.is_mutable = True
         of_class = self._of_class(kind, depth, seen, _NOT_SHOWN)
         items = list(fields.items()) if isinstance(fields, dict) else []
-        items += [(name, getattr(value, name, _NO_VALUE)) for name in slots]
+        items += [(name, own_attribute(value, name, _NO_VALUE)) for name in slots]
         names = self._names
         if _DYNAMIC.isdisjoint(names):
             items = [(name, item) for name, item in items if name in names]
@@ -288,7 +312,7 @@ class Reads:
                     raise _frozen(function, ".".join(chain), "draws other random numbers at each call")
                 chain, value = [], _NO_VALUE
             if value is np.random or value is random or isinstance(
-                getattr(value, "__self__", None), (np.random.RandomState, random.Random)
+                own_attribute(value, "__self__"), (np.random.RandomState, random.Random)
             ):
                 self._is_random = True
             if chain and _is_clock(value):
@@ -307,9 +331,9 @@ class Reads:
         if isinstance(value, types.ModuleType):
             if _is_of_user(value):
                 return self._place(vars(value), name)
-            return getattr(value, name, _NO_VALUE)
+            return _read(value, name)
         if isinstance(value, type) and not _is_of_user(value):
-            return getattr(value, name, _NO_VALUE)
+            return _read(value, name)
         if isinstance(value, (types.FunctionType, Function)) and name in vars(value):
             return self._place(vars(value), name)
         return _NO_VALUE
