@@ -13,6 +13,7 @@ from ._pieces import FUNCTIONS
 from ._refuse import linalg, with_static
 from ._selected import SELECTED
 from ._special import REFUSED, SPECIAL, check_order, flag, number, plain, trace_of, written
+from ._weak import is_weak, operands
 
 # By identity: a ufunc of another library may have the name of one of NumPy's, and compute something else.
 _UFUNCS = frozenset(value for value in vars(np).values() if isinstance(value, np.ufunc))
@@ -67,6 +68,7 @@ def apply_ufunc(ufunc, method, inputs, kwargs):
     if method == "outer":
         inputs = _outer(trace, *inputs)
     inputs, results = _converted(ufunc, inputs, kwargs)
+    inputs = operands(name, inputs)
     if name in _OPERATORS and not kwargs:
         made = trace.infix(_OPERATORS[name], *inputs)
     else:
@@ -99,7 +101,9 @@ def _converted(ufunc, inputs, kwargs):
         return inputs, None
     if dtype is not None:
         signature = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
-    given = [type(x) if type(x) in (int, float) else np.asarray(x).dtype if _is_plain(x) else x.dtype for x in inputs]
+    given = [
+        int if is_weak(x) else type(x) if type(x) in (int, float) else np.asarray(x).dtype if _is_plain(x) else x.dtype for x in inputs
+    ]
     chosen = {} if signature is None else {"signature": signature}
     try:
         found = ufunc.resolve_dtypes((*given, *[None] * ufunc.nout), casting=casting, **chosen)
@@ -151,6 +155,9 @@ def apply_function(function, args, kwargs, array):
     args, kwargs = _bound(function, args, kwargs)
     if function in _SPREADS and np.dtype(kwargs.get("dtype", float)).kind != "f":
         raise DTypeError(f"`{written(function)}` computes in floats, and takes no `dtype={kwargs['dtype']}`: write `.astype(..)`")
+    if function is np.clip:
+        values = operands("clip", (*args, *kwargs.values()))
+        args, kwargs = values[: len(args)], dict(zip(kwargs, values[len(args) :], strict=True))
     # After `like=`, no lazy array is among the arguments.
     trace = trace_of((args, kwargs, array))
     try:

@@ -6,6 +6,7 @@ from ._broadloom import Value
 from ._caught import forget
 from ._errors import DTypeError, ProgramError, ShapeError
 from ._special import lazy
+from ._weak import check_fits, is_weak
 
 
 def check_cast(source, target, shown, casting="same_kind"):
@@ -37,7 +38,7 @@ def is_basic(index):
 
 def is_integer(item):
     """Whether an item of an index is an integer of Python's that is not known, such as the counter of a loop."""
-    return isinstance(item, Value) and item._is_number and item.dtype.kind == "i"
+    return is_weak(item) and not getattr(item, "_is_size", False)
 
 
 def with_places(index):
@@ -49,7 +50,8 @@ def with_places(index):
 
 def is_moving(item):
     """Whether an item of an index is a range whose place depends on the counter of a loop."""
-    return isinstance(item, slice) and any(map(is_integer, (item.start, item.stop, item.step)))
+    ends = (item.start, item.stop, item.step) if isinstance(item, slice) else ()
+    return any(is_integer(end) and end._is_number for end in ends)
 
 
 def has_moving(index):
@@ -108,6 +110,8 @@ def rank(array, index):
 def cast(array, value):
     """A value in the dtype of the array to which it is assigned, as NumPy casts it."""
     dtype = array.dtype
+    if is_weak(value) and dtype.kind in "iu" and dtype != np.int64:
+        check_fits(value, dtype)
     if isinstance(value, Value):
         return value if value.dtype == dtype and not getattr(value, "_is_size", False) else converted(value, dtype)
     if isinstance(value, (list, tuple)) and has_lazy(value):

@@ -13,6 +13,7 @@ from ._dispatch import apply_function, apply_ufunc, function_with_out, ufunc_wit
 from ._errors import Error, TracingError
 from ._special import check_casting, check_order, plain, ravel, reshape
 from ._views import arranged, as_view, opaque
+from ._weak import operands
 
 
 DECIDED = "the data decide this size, which is known only when the kernel runs"
@@ -20,10 +21,16 @@ DECIDED = "the data decide this size, which is known only when the kernel runs"
 
 def _infix(operator):
     def forward(self, other):
-        return self._trace.infix(operator, self, other) if _is_operand(self, other) else NotImplemented
+        if not _is_operand(self, other):
+            return NotImplemented
+        left, right = operands(operator, (self, other))
+        return self._trace.infix(operator, left, right)
 
     def backward(self, other):
-        return self._trace.infix(operator, other, self) if _is_operand(self, other) else NotImplemented
+        if not _is_operand(self, other):
+            return NotImplemented
+        left, right = operands(operator, (other, self))
+        return self._trace.infix(operator, left, right)
 
     return forward, backward
 
@@ -106,10 +113,10 @@ class Array(Changing, _Arithmetic):
         return self._trace.call("abs", (self,), {})
 
     def __divmod__(self, other):
-        return self._trace.call("divmod", (self, other), {})
+        return self._trace.call("divmod", operands("divmod", (self, other)), {})
 
     def __rdivmod__(self, other):
-        return self._trace.call("divmod", (other, self), {})
+        return self._trace.call("divmod", operands("divmod", (other, self)), {})
 
     def __round__(self, ndigits=0):
         return self._trace.call("round", (self, ndigits), {})

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._attempt import Attempt
 from ._broadloom import Value
-from ._counter import Counter
+from ._counter import Counter, as_counter, check_carried, is_integer
 from ._derived import Derived, derived, trace_of
 from ._errors import DTypeError, ShapeError
 from ._structure import leaves, mapped
@@ -164,6 +164,10 @@ def repeated(trace, call, init, step, rows=None, count=None, condition=None, kep
                 if opened is not None:
                     opened(attempt)
                 counter, of_rows, values = trace.begin_loop(count, arrays, [leaf for _, leaf in held], dtypes)
+                values = [
+                    as_counter(value) if is_integer(leaf) and value._is_number else value
+                    for (_, leaf), value in zip(held, values, strict=True)
+                ]
                 carried = _refilled(init, values)
                 if condition is not None:
                     trace.condition(_truth(call, condition(carried)))
@@ -174,6 +178,10 @@ def repeated(trace, call, init, step, rows=None, count=None, condition=None, kep
                 attempt.check()
                 after = _following(call, following, init, values, shown)
                 stacked = [leaf for _, leaf in leaves(value) if leaf is not None]
+                steps = arrays[0].shape[0] if arrays else count
+                for (_, leaf), begin, end in zip(held, values, after, strict=True):
+                    if isinstance(begin, Counter) and is_integer(leaf):
+                        check_carried(begin, leaf, end, steps)
             ended = trace.end_loop(after, stacked)
         except BaseException:
             trace.abandon_loops(around)

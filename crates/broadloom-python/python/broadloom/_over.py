@@ -3,6 +3,7 @@
 import numpy as np
 
 from ._broadloom import Value
+from ._counter import Counter
 from ._flat import Flat
 from ._lazy import Array, Size
 
@@ -25,6 +26,8 @@ def over(kind, *arguments):
     """What `range`, `enumerate`, `zip` and `reversed` return, where their arguments may be lazy."""
     if kind is range and 1 <= len(arguments) <= 3 and any(isinstance(bound, Value) for bound in arguments):
         return _range(*arguments)
+    if kind is reversed and len(arguments) == 1 and isinstance(arguments[0], range):
+        return arguments[0][::-1]
     made = _combined(kind, arguments) if kind in (enumerate, zip, reversed) else None
     return kind(*arguments) if made is None else made
 
@@ -54,7 +57,11 @@ def _number(start, step):
 
     def number(counter, rows):
         scaled = counter if step == 1 else counter * step
-        return scaled if isinstance(start, int) and not start else scaled + start
+        if isinstance(start, int) and not start:
+            return scaled
+        made = scaled + start
+        # An integer of Python's, wherever it begins.
+        return made if isinstance(made, Counter) or not isinstance(made, Array) else Counter.of(made)
 
     return number
 
@@ -92,7 +99,13 @@ def _combined(kind, arguments):
     (part,) = parts
     if part.rows:
         return Over(part.length, [row[::-1] for row in part.rows], part.item, plain)
-    return Over(part.length, [], lambda counter, of_rows: part.item(part.length - 1 - counter, of_rows), plain)
+
+
+    def reverse(counter, of_rows):
+        made = -counter + (part.length - 1)
+        return part.item(made if part.is_known else Counter.of(made, 0), of_rows)
+
+    return Over(part.length, [], reverse, plain)
 
 
 def _is_same(length, other):

@@ -6,6 +6,7 @@ import numpy as np
 
 from ._broadloom import Value
 from ._errors import DTypeError, ProgramError, TracingError
+from ._weak import is_weak, operands
 
 
 def trace_of(arguments):
@@ -177,7 +178,7 @@ def _stacked(function):
 def _where(condition, x=None, y=None, /):
     if x is None or y is None:
         raise ValueError("np.where takes both arrays to choose from, or none")
-    return trace_of((condition, x, y)).call("where", (condition, x, y), {})
+    return trace_of((condition, x, y)).call("where", (condition, *operands("where", (x, y))), {})
 
 
 def _select(condlist, choicelist, default=0):
@@ -241,8 +242,8 @@ def _real(val):
 
 
 def _result_type(*arrays_and_dtypes):
-    """The dtype of a result, to which a float among the arguments adds nothing but its kind."""
-    known = [x if not isinstance(x, Value) else 0.0 if x._numbers else x.dtype for x in arrays_and_dtypes]
+    """The dtype of a result, to which numbers of Python's add nothing but their kind."""
+    known = [x if not isinstance(x, Value) else 0.0 if x._numbers else 0 if is_weak(x) else x.dtype for x in arrays_and_dtypes]
     return np.result_type(*known)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ._attempt import check_change, innermost, refusal, root_of
 from ._broadloom import Value
 from ._caught import Trial
-from ._counter import Counter, is_integer
+from ._counter import Counter
 from ._errors import DTypeError, Error, ShapeError, TracingError
 from ._frames import is_own
 from ._lazy import Array, Size
@@ -260,7 +260,7 @@ class _Loop:
             value, old = pair
             if isinstance(old, (Array, np.ndarray)) and getattr(old, "_can_change", True):
                 value._let_change()
-            return Counter.of(value) if is_integer(old) and value._is_number else value
+            return value
 
         made = {}
         for name, value in carried["names"].items():
