@@ -21,13 +21,15 @@ DECIDED = "the data decide this size, which is known only when the kernel runs"
 
 def _infix(operator):
     def forward(self, other):
-        if not _is_operand(self, other):
+        if other is None and operator in _OF_NONE:
+            return _with_none(self, _OF_NONE[operator])
+        if not _is_operand(self, other, operator):
             return NotImplemented
         left, right = operands(operator, (self, other))
         return self._trace.infix(operator, left, right)
 
     def backward(self, other):
-        if not _is_operand(self, other):
+        if not _is_operand(self, other, operator):
             return NotImplemented
         left, right = operands(operator, (other, self))
         return self._trace.infix(operator, left, right)
@@ -35,10 +37,20 @@ def _infix(operator):
     return forward, backward
 
 
-def _is_operand(own, other):
-    if type(own) is Size and isinstance(other, (list, tuple, str, bytes)):
-        # A size is an integer: it repeats a list, and does not make it an array.
-        return False
+# What comparisons with None are.
+_OF_NONE = {"==": False, "!=": True}
+
+
+def _with_none(own, holds):
+    is_array = own.ndim or own._can_change
+    return np.full_like(own, holds, dtype=bool) if is_array else holds
+
+
+def _is_operand(own, other, operator):
+    if isinstance(other, (list, tuple, str, bytes, bytearray)):
+        # A size is an integer: it repeats a list, and does not make it an array. So is a scalar of integers, beside `*`.
+        if type(own) is Size or (operator == "*" and not own.ndim and not own._can_change):
+            return False
     return not hasattr(type(other), "__array_ufunc__") or isinstance(other, (Value, np.ndarray, np.generic))
 
 
@@ -103,7 +115,7 @@ class Array(Changing, _Arithmetic):
     )
     __contains__ = _refuse.elements("`in` asks for them", "write `(x == value).any()`")
     __complex__ = _refuse.elements("`complex()` asks for them")
-    __index__ = _refuse.elements("an index or `range` asks for them, unless the argument is static: `@bl.jit(static=\"name\")`")
+    __index__ = _refuse.elements("an index, `range` or `[0] * n` asks for them, unless the argument is static: `@bl.jit(static=\"name\")`")
     __array__ = _refuse.array
     is_integer = as_integer_ratio = hex = _refuse.elements("a method of Python's floats asks for them")
     item = _refuse.elements("`item` asks for them")
@@ -118,8 +130,14 @@ class Array(Changing, _Arithmetic):
     def __rdivmod__(self, other):
         return self._trace.call("divmod", operands("divmod", (other, self)), {})
 
-    def __round__(self, ndigits=0):
-        return self._trace.call("round", (self, ndigits), {})
+    def __round__(self, ndigits=None):
+        made = self._trace.call("round", (self, 0 if ndigits is None else ndigits), {})
+        if ndigits is not None or self.ndim or self._can_change:
+            return made
+        # Without digits, it is an integer of Python's.
+        from ._counter import Counter
+
+        return Counter.of(made.astype(np.int64))
 
     def __len__(self):
         if not self.ndim:
@@ -189,14 +207,27 @@ class Array(Changing, _Arithmetic):
     def transpose(self, *axes):
         """Permute the axes."""
         axes = plain(_unpacked(axes))
-        if not axes or axes == (None,):
+        if not axes or axes[0] is None:
             return self.T
-        return arranged(np.transpose, self, self._trace.call("permute_dims", (self, *axes), {}), axes)
+        with _refuse.explained(axes):
+            return arranged(np.transpose, self, self._trace.call("permute_dims", (self, *axes), {}), axes)
 
     def swapaxes(self, axis1, axis2):
         """Exchange two axes."""
         axes = plain((axis1, axis2))
-        return arranged(np.swapaxes, self, self._trace.call("swapaxes", (self, *axes), {}), *axes)
+        with _refuse.explained(axes):
+            return arranged(np.swapaxes, self, self._trace.call("swapaxes", (self, *axes), {}), *axes)
+
+    def conj(self):
+        """The array itself: there are no complex numbers."""
+        return self
+
+    conjugate = conj
+
+    @property
+    def device(self):
+        """Where the elements are."""
+        return "cpu"
 
     def flatten(self, order="C"):
         """All elements along one axis."""
@@ -213,9 +244,9 @@ class Array(Changing, _Arithmetic):
     def __getattr__(self, name):
         function = getattr(np, name, None) if name in _METHODS else None
         if function is None:
-            if name.startswith("_"):
-                raise AttributeError(name)
-            raise AttributeError(f"lazy arrays have no attribute {name!r}: only NumPy's methods that change nothing")
+            if not name.startswith("_") and hasattr(np.ndarray, name):
+                raise _refuse.attribute(name)
+            raise AttributeError(f"lazy arrays have no attribute {name!r}")
         return functools.partial(function, self)
 
     def compile(self, threads=None):
@@ -263,8 +294,8 @@ class Array(Changing, _Arithmetic):
 
 # Methods that are NumPy's functions of the same names.
 _METHODS = frozenset(
-    "all any argmax argmin argsort clip cumprod cumsum diagonal max mean min nonzero prod ptp ravel repeat round "
-    "searchsorted squeeze std sum take trace var choose argpartition conj conjugate".split()
+    "all any argmax argmin argsort clip cumprod cumsum diagonal max mean min nonzero prod ravel repeat round "
+    "searchsorted squeeze std sum take trace var choose argpartition".split()
 )
 
 
@@ -292,6 +323,8 @@ class Size(_Arithmetic):
     __array__ = __round__ = __trunc__ = __floor__ = __ceil__ = __divmod__ = __hash__ = _unknown
 
     def __eq__(self, other):
+        if other is None or isinstance(other, str):
+            return False
         if isinstance(other, Size) and self._is_same(other):
             return True
         return self._unknown()
@@ -304,6 +337,12 @@ class Size(_Arithmetic):
         if not self._is_decided:
             self._trace.needs_sizes()
         return f"Size({self._type})"
+
+    def __str__(self):
+        return self._unknown() if self._is_decided else repr(self)
+
+    def __format__(self, form):
+        return self._unknown()
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         return Array.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)

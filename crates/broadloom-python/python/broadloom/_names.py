@@ -8,22 +8,24 @@ others.
 import builtins
 import collections
 import functools
+import operator
 import types
 
 import numpy as np
 
-from ._attempt import shared
+from . import _kinds as kinds
+from ._attempt import refusal, shared
 from ._broadloom import Function, Value
 from ._caught import depth, leave
 from ._change import Changing
 from ._derived import Derived
 from ._index import has_lazy, is_computed, stacked
-from ._errors import DTypeError, TracingError
+from ._errors import TracingError
 from ._flat import elements
 from ._frames import is_foreign
 from ._over import over
 from ._pieces import Grid, linspace
-from ._refuse import with_static
+from ._refuse import explained
 from ._selected import arange
 from ._special import check_order
 from ._steps import MAX_UNROLLED, each, while_holds
@@ -68,6 +70,7 @@ class Names:
         self.builtins = {
             **vars(builtins), "max": functools.partial(_extreme, "maximum", max),
             "min": functools.partial(_extreme, "minimum", min), "len": _length, "__import__": self.imported,
+            **kinds.names(self.numpy.ndarray),
             EACH: functools.partial(each, self), WHILE: functools.partial(while_holds, self), OVER: over,
         }  # fmt: skip
 
@@ -196,7 +199,7 @@ class _Arrays(type):
     """The class of `np.ndarray` in traced functions: lazy arrays are instances of it."""
 
     def __instancecheck__(cls, instance):
-        return isinstance(instance, (np.ndarray, Changing))
+        return isinstance(instance, np.ndarray) or isinstance(instance, Changing) and not kinds.is_scalar(instance)
 
     def __subclasscheck__(cls, other):
         return issubclass(other, (np.ndarray, Changing))
@@ -290,10 +293,8 @@ class _Numpy:
                 return made
         if dtype is not None:
             kwargs["dtype"] = np.dtype(dtype)
-        try:
+        with explained((args, kwargs)):
             return self._trace.call("arange", args, kwargs)
-        except DTypeError as error:
-            raise with_static(error, args) from None
 
     def linspace(self, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, **kwargs):
         """`np.linspace`"""
@@ -301,10 +302,22 @@ class _Numpy:
             return np.linspace(start, stop, num, endpoint, retstep, dtype, axis)
         return linspace(start, stop, num, endpoint, retstep, dtype, axis)
 
+    def ndenumerate(self, arr):
+        """`np.ndenumerate`"""
+        if not has_lazy(arr):
+            return np.ndenumerate(arr)
+        return zip(np.ndindex(*map(operator.index, arr.shape)), arr.flat)
+
+    def nditer(self, op, *args, **kwargs):
+        """`np.nditer`"""
+        if not has_lazy(op):
+            return np.nditer(op, *args, **kwargs)
+        raise refusal(TracingError("`np.nditer` is not traced: write operations on whole arrays, or a loop over `x.flat`"))
+
     def isscalar(self, element):
         """`np.isscalar`: true for what cannot change, Python's numbers and NumPy's scalars."""
         if isinstance(element, Value):
-            return not element.ndim and not element._can_change
+            return kinds.is_scalar(element)
         return np.isscalar(element)
 
     def array(self, object, dtype=None, *, copy=True, order="K", ndmin=0, **kwargs):
@@ -337,9 +350,14 @@ class _Numpy:
         return opaque(a, made) if isinstance(a, Value) and made.dtype == a.dtype else made
 
     def _made(self, object, dtype, copy):
-        if isinstance(object, Changing) and not copy and (dtype is None or object.dtype == dtype):
+        is_array = isinstance(object, Changing) and not kinds.is_scalar(object)
+        if is_array and not copy and (dtype is None or object.dtype == dtype):
             return object
-        made = object.copy() if isinstance(object, Changing) else stacked(self._trace, object)
+        if isinstance(object, Value) and object._is_number:
+            # A number of Python's has no dtype, and its array has.
+            made = object._trace.call("astype", (object, object.dtype), {})
+        else:
+            made = object.copy() if isinstance(object, Changing) else stacked(self._trace, object)
         if dtype is not None and made.dtype != dtype:
             made = made.astype(dtype)
         if made.ndim == 0 and isinstance(made, Changing):

@@ -1,12 +1,15 @@
 """Refusals of what needs the elements of a lazy array, and what to write instead."""
 
 import ast
+import contextlib
+import re
 
 import numpy as np
 
 from ._attempt import refusal
 from ._broadloom import Value
-from ._errors import TracingError
+from ._caught import depth
+from ._errors import DTypeError, ProgramError, ShapeError, TracingError
 from ._frames import describe, here, named
 
 _UNKNOWN = "the elements of a lazy array are not known while the function is traced"
@@ -24,16 +27,24 @@ def elements(what, instead=None):
     return refuse
 
 
+def attribute(name):
+    """Refuses an attribute that NumPy's arrays have, which a default or `hasattr` would replace by another branch."""
+    return refusal(TracingError(
+        f"`x.{name}` is not known while the function is traced: use it outside of the traced function, and pass what is needed as an argument"
+    ))  # fmt: skip
+
+
 def array(self, *args, **kwargs):
     """Refused while a function is traced: NumPy asks for the elements."""
     raise refusal(TracingError(f"{_UNKNOWN}: {_conversion(self) or _lookup() or _ANY}"))
 
 
 def text(value, make, what):
-    """The text of a lazy array says what it is; that of a float among the arguments would say its value, and is refused."""
-    if value._numbers:
-        raise TracingError(f"{_UNKNOWN}, and {what} asks for them: {_static(value)}; `repr` shows the lazy array")
-    return make(value)
+    """The text of a lazy array outside of traced functions; in these it would say its elements, and is refused."""
+    if not depth():
+        return make(value)
+    help = _static(value) or "return the value, and write its text outside of the traced function"
+    raise refusal(TracingError(f"{_UNKNOWN}, and {what} asks for them: {help}; `repr` shows the lazy array"))
 
 
 _RESULTS = {
@@ -65,10 +76,10 @@ _ANY = f"a function that takes only NumPy's arrays asks for them; call it outsid
 
 
 def _static(value):
-    """What to write if it is a float among the arguments, or computed of such floats, that is asked for its value."""
+    """What to write if it is a number among the arguments, or computed of floats among them, that is asked for its value."""
     names = value._numbers
     if not names:
-        return None
+        return _scalar(value)
     several = len(names) > 1
     arguments = " and ".join(f"`{name}`" for name in names)
     written = ", ".join(f'"{name}"' for name in names)
@@ -80,13 +91,52 @@ def _static(value):
     )
 
 
+_KINDS = {"i": ("an integer", "int"), "u": ("an integer", "int"), "f": ("a float", "float"), "b": ("a flag", "bool")}
+
+
+def _scalar(value):
+    """What to write if it is an argument without axes, such as `np.int64(3)`."""
+    if getattr(value, "_is_size", False) or value.ndim or value._is_number:
+        return None
+    name = value._name()
+    if re.fullmatch(r"v\d+", name) or f"\ninput {name}: " not in "\n" + value._trace.text:
+        return None
+    kind, make = _KINDS.get(value.dtype.kind, _KINDS["f"])
+    return (
+        f"`{name}` is {kind} of NumPy's, which is passed to the kernel at each call; pass `{make}({name})`, or write "
+        f"`@bl.jit(static=\"{name}\")`, to make it a part of the kernel"
+    )
+
+
+@contextlib.contextmanager
+def explained(arguments):
+    """Adds to the errors of a call with these arguments what to write if one of them is a number that is not known."""
+    try:
+        yield
+    except (DTypeError, ProgramError, ShapeError) as error:
+        made = with_static(error, arguments)
+        if made is error:
+            raise
+        raise made from None
+
+
 def with_static(error, arguments):
-    """The error of a call with these arguments, with what to write if one of them is a float that is not known."""
-    for argument in arguments:
-        help = _static(argument) if isinstance(argument, Value) else None
-        if help is not None:
-            return type(error)(f"{error}\n\nIf the function needs the value while it is traced: {help}.")
+    """The error of a call with these arguments, with what to write if one of them is a number that is not known."""
+    stack, text = [arguments], str(error)
+    is_about_values = any(word in text for word in ("expected", " takes ", "to have rank 1, not 0"))
+    while stack and is_about_values and _HELP not in text:
+        argument = stack.pop()
+        if isinstance(argument, (tuple, list)):
+            stack.extend(argument)
+        elif isinstance(argument, dict):
+            stack.extend(argument.values())
+        elif isinstance(argument, Value) and not getattr(argument, "_is_size", False) and (help := _static(argument)) is not None:
+            text = text.replace("found a number", "found one that is not known").replace("found a tensor", "found one that is not known")
+            return type(error)(f"{text}\n\n{_HELP}: {help}.")
     return error
+
+
+_HELP = "If the function needs the value while it is traced"
 
 
 def _expression():
