@@ -65,8 +65,11 @@ def depth():
 
 
 def leave(depth):
-    """Ends the traces that were begun after there were so many, also of functions that have raised."""
-    del _open()[depth:]
+    """Ends the traces that were begun after there were so many, of functions that have raised. Returns the first error in each."""
+    traced = _open()
+    left = [tracing.error for tracing in traced[depth:] if tracing.error is not None]
+    del traced[depth:]
+    return left
 
 
 class Trial:

@@ -13,7 +13,7 @@ from ._errors import DTypeError, ProgramError, ShapeError, TracingError
 from ._flat import Flat
 from ._index import (
     at, cast, check_cast, has_axis, has_dots, has_lazy, has_moving, is_basic, is_known, is_mask, positions, rank, stacked,
-    with_ends, with_places, without_leading, write_mask,
+    with_ends, with_lists, with_places, without_leading, write_mask,
 )  # fmt: skip
 from ._moving import moving
 from ._special import check_order, lazy, reshape
@@ -119,7 +119,9 @@ class Changing(Value):
     def copy(self, order="C"):
         """An array of its own with the same elements."""
         check_order("x.copy", order)
-        return type(self)(self._trace, self._name())
+        made = type(self)(self._trace, self._name())
+        made._is_whole = order == "C"
+        return made
 
     def __copy__(self):
         return self.copy()
@@ -239,8 +241,8 @@ def write_out(out, compute, where=True, casting="same_kind"):
     for array in outs:
         if array is not None and not isinstance(array, Changing):
             raise TracingError(
-                "`out=` is an array of NumPy's, and the result is not known while the function is traced: "
-                "pass the array as an argument of the function"
+                "an array of NumPy's is changed, by `out=` or an operator such as `+=`, and the result is not known while the function is "
+                "traced: pass the array as an argument of the function, or make it lazy, `y = np.asarray(y, like=x)`"
             )
     made = compute()
     results = made if isinstance(made, tuple) else (made,)
@@ -259,6 +261,7 @@ def write_out(out, compute, where=True, casting="same_kind"):
 
 def as_mask(array, index):
     """An index in which a mask stands for its positions, which `np.nonzero(mask)` returned: they need not be known to choose by it."""
+    index = with_lists(array._trace, index)
     items = index if isinstance(index, tuple) else (index,)
     arrays = [item for item in items if isinstance(item, Value) and not getattr(item, "_is_size", False) or is_known(item)]
     mask = _mask_of(arrays[0]) if arrays else None

@@ -174,6 +174,18 @@ def positions(trace, index):
     return tuple(items)
 
 
+def with_lists(trace, index):
+    """An index in which lists of masks, or with lazy items, are arrays."""
+    if isinstance(index, tuple):
+        return tuple(with_lists(trace, item) if isinstance(item, list) else item for item in index)
+    if not isinstance(index, list):
+        return index
+    if has_lazy(index):
+        return stacked(trace, index)
+    made = np.asarray(index)
+    return made if made.dtype == bool else index if made.size else made.astype(np.intp)
+
+
 def is_known(item):
     return isinstance(item, (list, range, np.ndarray))
 

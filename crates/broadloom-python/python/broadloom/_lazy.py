@@ -12,7 +12,7 @@ from ._change import CHANGES, Changing, in_place
 from ._dispatch import apply_function, apply_ufunc, function_with_out, ufunc_with_out
 from ._errors import Error, TracingError
 from ._special import check_casting, check_order, plain, ravel, reshape
-from ._views import arranged, as_view, opaque
+from ._views import arranged, as_view, opaque, reshaped
 from ._weak import operands
 
 
@@ -83,12 +83,14 @@ class Array(Changing, _Arithmetic):
     It stands for an argument, or for what was computed of arguments, while a function is traced.
     """
 
-    __slots__ = ("_attempt", "_positions", "_root")
+    __slots__ = ("_attempt", "_is_whole", "_positions", "_root")
     __array_priority__ = 1000
 
     def __init__(self, trace, name):
         # The steps of a loop in which it is made, and the identity of the array of which it is a view.
         self._attempt, self._root = innermost(), None
+        # Whether it is made in row-major order, whatever the order of other arrays is.
+        self._is_whole = False
         # The name, the mask and the axis of positions that `np.nonzero` returned.
         self._positions = None
 
@@ -202,7 +204,7 @@ class Array(Changing, _Arithmetic):
     def reshape(self, *shape, order="C", copy=None):
         """Give the elements another shape, in row-major order or in that of columns, 'F'."""
         made = reshape(self, _unpacked(shape), order)
-        return made if copy else opaque(self, made)
+        return made if copy else reshaped(self, made, order)
 
     def transpose(self, *axes):
         """Permute the axes."""

@@ -23,6 +23,7 @@ from ._index import has_lazy, is_computed, stacked
 from ._errors import TracingError
 from ._flat import elements
 from ._frames import is_foreign
+from ._later import MAKERS, is_changed_later
 from ._over import over
 from ._pieces import Grid, linspace
 from ._refuse import explained
@@ -81,11 +82,14 @@ class Names:
 
     def write_globals(self):
         """Ends the trace: assigns the globals that functions assigned."""
-        leave(self.depth)
+        errors = leave(self.depth)
         for array in self.shared:
             shared.pop(id(array), None)
         for space in self.spaces.values():
             space.write()
+        for error in errors:
+            if getattr(error, "is_hidden", False):
+                raise error
 
     def imported(self, *args, **kwargs):
         found = builtins.__import__(*args, **kwargs)
@@ -224,7 +228,18 @@ class _Numpy:
         self.ndarray = _Arrays("ndarray", (), {"numpy": self})
 
     def __getattr__(self, name):
-        return getattr(np, name)
+        found = getattr(np, name)
+        return functools.partial(self._changing, found) if name in MAKERS else found
+
+    def _changing(self, function, *args, **kwargs):
+        """The result of a function that makes arrays, lazy if it is one of constants that the function changes."""
+        made = function(*args, **kwargs)
+        if type(made) is not np.ndarray or not made.ndim or made.dtype.kind not in "biuf" or not is_changed_later():
+            return made
+        self.made_constants = True
+        made = self._trace.call("copy", (made,), {})
+        made._is_whole = True
+        return made
 
     def __dir__(self):
         return dir(np)
@@ -239,6 +254,7 @@ class _Numpy:
         self.made_constants |= not has_lazy([*sizes, *args])
         made = self._trace.call(function, (sizes, *args), {"dtype": kind})
         made._let_change()
+        made._is_whole = True
         return made
 
     def zeros(self, shape, dtype=float, order="C", **kwargs):
@@ -285,7 +301,7 @@ class _Numpy:
     def arange(self, *args, dtype=None, **kwargs):
         """`np.arange`"""
         if not has_lazy(list(args)) and not has_lazy(list(kwargs.values())):
-            return np.arange(*args, dtype=dtype, **kwargs)
+            return self._changing(np.arange, *args, dtype=dtype, **kwargs)
         kwargs.pop("like", None)
         if any(map(is_computed, args)) and not kwargs:
             made = arange(self._trace, args, dtype)
@@ -299,7 +315,7 @@ class _Numpy:
     def linspace(self, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, **kwargs):
         """`np.linspace`"""
         if not has_lazy([start, stop, num]):
-            return np.linspace(start, stop, num, endpoint, retstep, dtype, axis)
+            return self._changing(np.linspace, start, stop, num, endpoint, retstep, dtype, axis)
         return linspace(start, stop, num, endpoint, retstep, dtype, axis)
 
     def ndenumerate(self, arr):
@@ -324,7 +340,7 @@ class _Numpy:
         """`np.array`"""
         object = elements(object)
         if not has_lazy(object):
-            return np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **kwargs)
+            return self._changing(np.array, object, dtype, copy=copy, order=order, ndmin=ndmin, **kwargs)
         check_order("np.array", order)
         made = self._made(object, dtype, copy)
         return made if made.ndim >= ndmin else made[(None,) * (ndmin - made.ndim)]

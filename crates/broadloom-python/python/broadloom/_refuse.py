@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import dis
 import re
 
 import numpy as np
@@ -10,7 +11,7 @@ from ._attempt import refusal
 from ._broadloom import Value
 from ._caught import depth
 from ._errors import DTypeError, ProgramError, ShapeError, TracingError
-from ._frames import describe, here, named
+from ._frames import asking, describe, here, named
 
 _UNKNOWN = "the elements of a lazy array are not known while the function is traced"
 _CHOOSE = "write `np.where(condition, a, b)` to choose between values"
@@ -21,10 +22,19 @@ def elements(what, instead=None):
     advice = _CHOOSE if instead is None else f"{instead}, or {_CHOOSE}"
 
     def refuse(self, *args, **kwargs):
-        raise refusal(TracingError(f"{_UNKNOWN}: {_static(self) or _lookup() or f'{what}; {advice}'}"))
+        asks = f"`{name}` asks for them; call it outside of the traced function, or {_CHOOSE}" if (name := asking()) else None
+        raise _refused(_static(self), asks or _lookup() or f"{what}; {advice}")
 
     refuse.__doc__ = f"Refused while a function is traced: {what}."
     return refuse
+
+
+def _refused(static, otherwise):
+    stored = _stored()
+    error = refusal(TracingError(f"{_UNKNOWN}: {static or stored or otherwise}"))
+    # NumPy puts one of its own in the place of an error in an assignment.
+    error.is_hidden = stored is not None
+    return error
 
 
 def attribute(name):
@@ -36,7 +46,10 @@ def attribute(name):
 
 def array(self, *args, **kwargs):
     """Refused while a function is traced: NumPy asks for the elements."""
-    raise refusal(TracingError(f"{_UNKNOWN}: {_conversion(self) or _lookup() or _ANY}"))
+    name = asking()
+    function = "a function" if name is None else f"`{name}`"
+    any_function = f"{function} takes only NumPy's arrays, and asks for them; call it outside of the traced function, or {_CHOOSE}"
+    raise _refused(None, (None if name else _conversion(self) or _lookup()) or any_function)
 
 
 def text(value, make, what):
@@ -70,9 +83,6 @@ def linalg(name):
         f"call it in NumPy, `{results} = {call}`, and pass {given} to the compiled function as an argument. What the function "
         "computes before, a compiled function of its own returns"
     )
-
-
-_ANY = f"a function that takes only NumPy's arrays asks for them; call it outside of the traced function, or {_CHOOSE}"
 
 
 def _static(value):
@@ -202,6 +212,19 @@ def _of_lazy(value, call):
     rest += [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords if word.arg]
     made = f"np.asarray({table}, like={other}).{function.attr}({', '.join([other, *rest])})"
     return f"`{table}` is not lazy, and knows nothing of what is; pass it as an argument of the function, or write `{made}`"
+
+
+def _stored():
+    """What to write for `table[0] = value`, if this is what asks for elements."""
+    found = here()
+    if found is None or dis.opname[found[0].co_code[found[1]]] != "STORE_SUBSCR":
+        return None
+    expression = _expression()
+    table = ast.unparse(expression.value) if isinstance(expression, ast.Subscript) else "y"
+    return (
+        f"`{table}` is an array of NumPy's, and cannot hold what is not known; make it lazy, `{table} = np.asarray({table}, like=x)` with "
+        "an argument `x`, or pass it as an argument of the function"
+    )
 
 
 def _lookup():
