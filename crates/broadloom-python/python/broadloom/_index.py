@@ -4,7 +4,7 @@ import numpy as np
 
 from ._broadloom import Value
 from ._caught import forget
-from ._errors import DTypeError, ProgramError, ShapeError
+from ._errors import DTypeError, ProgramError, ShapeError, TracingError
 from ._special import lazy
 from ._weak import check_fits, is_weak
 
@@ -178,6 +178,11 @@ def with_lists(trace, index):
     """An index in which lists of masks, or with lazy items, are arrays."""
     if isinstance(index, tuple):
         return tuple(with_lists(trace, item) if isinstance(item, list) else item for item in index)
+    if isinstance(index, str) or isinstance(index, list) and any(isinstance(item, str) for item in index):
+        raise TracingError(
+            f"`x[{index!r}]` asks for columns by name, and tables are computed as NumPy's arrays: pass the columns as arguments, "
+            "`table[name].to_numpy()`, or a dict of them, or write `bl.eval(text, table)`"
+        )
     if not isinstance(index, list):
         return index
     if has_lazy(index):

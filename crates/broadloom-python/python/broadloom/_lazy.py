@@ -268,7 +268,7 @@ class Array(Changing, _Arithmetic):
             return None
 
     def __repr__(self):
-        return f"Array({self._type})"
+        return f"Array({shown(self)})"
 
     def __str__(self):
         return _refuse.text(self, repr, "`str` or `print`")
@@ -292,6 +292,19 @@ class Array(Changing, _Arithmetic):
 
     def __array_namespace__(self, api_version=None):
         return np
+
+
+ENDED = "of a function that has returned"
+
+
+def shown(value):
+    """The type of a value as debuggers show it, also after its function has returned."""
+    trial = Trial()
+    try:
+        return value._type
+    except TracingError:
+        trial.undo()
+        return ENDED
 
 
 # Methods that are NumPy's functions of the same names.
@@ -336,9 +349,10 @@ class Size(_Arithmetic):
 
     def __repr__(self):
         # A text of a size may be a name or a key, so that the function is traced with the numbers.
-        if not self._is_decided:
+        text = shown(self)
+        if text != ENDED and not self._is_decided:
             self._trace.needs_sizes()
-        return f"Size({self._type})"
+        return f"Size({text})"
 
     def __str__(self):
         return self._unknown() if self._is_decided else repr(self)

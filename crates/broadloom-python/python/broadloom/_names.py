@@ -330,6 +330,20 @@ class _Numpy:
             return np.nditer(op, *args, **kwargs)
         raise refusal(TracingError("`np.nditer` is not traced: write operations on whole arrays, or a loop over `x.flat`"))
 
+    def errstate(self, **kwargs):
+        """`np.errstate`: kernels have no floating-point errors to raise."""
+        if not {"raise", "call", "log", "print"}.isdisjoint(kwargs.values()):
+            raise refusal(TracingError(
+                "`np.errstate` and `np.seterr` are not honoured by kernels, which return `inf` and NaN: look at the result, "
+                "`np.isfinite(y).all()`, or check the operands outside of the traced function"
+            ))  # fmt: skip
+        return np.errstate(**kwargs)
+
+    def seterr(self, **kwargs):
+        """`np.seterr`"""
+        self.errstate(**kwargs)
+        return np.seterr(**kwargs)
+
     def isscalar(self, element):
         """`np.isscalar`: true for what cannot change, Python's numbers and NumPy's scalars."""
         if isinstance(element, Value):

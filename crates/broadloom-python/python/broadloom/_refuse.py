@@ -22,11 +22,17 @@ def elements(what, instead=None):
     advice = _CHOOSE if instead is None else f"{instead}, or {_CHOOSE}"
 
     def refuse(self, *args, **kwargs):
+        _check_is_alive(self)
         asks = f"`{name}` asks for them; call it outside of the traced function, or {_CHOOSE}" if (name := asking()) else None
         raise _refused(_static(self), asks or _lookup() or f"{what}; {advice}")
 
     refuse.__doc__ = f"Refused while a function is traced: {what}."
     return refuse
+
+
+def _check_is_alive(value):
+    """Raises that a value is used after its function has returned, if it is: sizes are read from the trace."""
+    _ = value._type
 
 
 def _refused(static, otherwise):
@@ -46,6 +52,7 @@ def attribute(name):
 
 def array(self, *args, **kwargs):
     """Refused while a function is traced: NumPy asks for the elements."""
+    _check_is_alive(self)
     name = asking()
     function = "a function" if name is None else f"`{name}`"
     any_function = f"{function} takes only NumPy's arrays, and asks for them; call it outside of the traced function, or {_CHOOSE}"
