@@ -1,10 +1,12 @@
 """Errors that a function catches while it is traced: what NumPy would not refuse is raised at the end, and not lost."""
 
 import warnings
+import weakref
 
 import broadloom as bl
 import numpy as np
 import pytest
+from broadloom._caught import open_now
 from test_written import refused
 
 X = np.array([[2.0, 1.0], [0.0, 4.0]])
@@ -97,7 +99,26 @@ def test_an_error_spoils_nothing_after_it():
 
     refused(outer, X, match="int")
     np.testing.assert_array_equal(bl.jit(lambda x: bl.jit(in_a_loop)(X) + x)(X), in_a_loop(X) + X)
+    # The first attempt, for all sizes and with arrays that are lazy, is refused.
+    picked = bl.jit(lambda x: x[: int(np.ones(x.shape[0])[0])])
+    np.testing.assert_array_equal(bl.jit(lambda x: picked(X) + x)(X), X[:1] + X)
+    assert not open_now()
     np.testing.assert_array_equal(bl.jit(lambda x: x + 1)(X), X + 1)
+
+
+def test_errors_keep_nothing_alive():
+    class Noticed(np.ndarray):
+        pass
+
+    for compiled in (bl.jit(scaled), bl.jit(lambda x: x * int(np.zeros(2)[0]) * float(x[0, 0]))):
+        big = np.ones((3, 3)).view(Noticed)
+        alive = weakref.ref(big)
+        try:
+            compiled(big)
+        except bl.TracingError:
+            pass
+        del big
+        assert alive() is None and not open_now()
 
 
 class Settings(dict):

@@ -16,7 +16,7 @@ import numpy as np
 from . import _kinds as kinds
 from ._attempt import refusal, shared
 from ._broadloom import Function, Value
-from ._caught import depth, leave
+from ._caught import expect
 from ._change import Changing
 from ._derived import Derived
 from ._index import has_lazy, is_computed, stacked
@@ -54,7 +54,9 @@ class Names:
 
     def __init__(self, trace):
         self.trace = trace
-        self.depth = depth()
+        # What is refused while the function is traced.
+        self.tracing = None
+        expect(self)
         # How often the steps of a loop had to be taken one after the other, by their code.
         self.unrolled = collections.Counter()
         # The steps that were taken one after the other, and how many loops of their own may have for that.
@@ -82,14 +84,13 @@ class Names:
 
     def write_globals(self):
         """Ends the trace: assigns the globals that functions assigned."""
-        errors = leave(self.depth)
+        error, self.tracing = getattr(self.tracing, "error", None), None
         for array in self.shared:
             shared.pop(id(array), None)
         for space in self.spaces.values():
             space.write()
-        for error in errors:
-            if getattr(error, "is_hidden", False):
-                raise error
+        if getattr(error, "is_hidden", False):
+            raise error
 
     def imported(self, *args, **kwargs):
         found = builtins.__import__(*args, **kwargs)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._attempt import refusal
 from ._broadloom import Value
-from ._caught import depth
+from ._caught import open_now
 from ._errors import DTypeError, ProgramError, ShapeError, TracingError
 from ._frames import asking, describe, here, named
 
@@ -61,7 +61,7 @@ def array(self, *args, **kwargs):
 
 def text(value, make, what):
     """The text of a lazy array outside of traced functions; in these it would say its elements, and is refused."""
-    if not depth():
+    if not open_now():
         return make(value)
     help = _static(value) or "return the value, and write its text outside of the traced function"
     raise refusal(TracingError(f"{_UNKNOWN}, and {what} asks for them: {help}; `repr` shows the lazy array"))

@@ -46,7 +46,7 @@ _NO_VALUE = object()
 # What an instruction has just imported, which the next one gives a name.
 _LAST = "<imported>"
 # What has other items each time.
-_ITERATORS = (
+_ITERATORS: tuple[type, ...] = (
     types.GeneratorType, map, filter, zip, enumerate, itertools.count, itertools.cycle, itertools.chain, itertools.islice, itertools.repeat,
 )  # fmt: skip
 
@@ -171,8 +171,7 @@ class Reads:
 
     def randomness(self):
         """Begins to trace the function. Returns the states of the sources of random numbers that it can reach."""
-        begin(self)
-        return self._randomness()
+        return begin(self, self._randomness())
 
     def _randomness(self):
         with self._lock:
@@ -183,7 +182,7 @@ class Reads:
 
     def check_randomness(self, before):
         """Ends the trace of the function. Refuses random numbers that were drawn since `before`, and errors that it caught."""
-        end(self)
+        end(before)
         if self._randomness()[: len(before)] != before:
             raise TracingError(
                 "the function draws random numbers, which would be the same at each call: draw them outside, and pass the "
