@@ -51,6 +51,7 @@ class Counter(Array):
     # `_low` and `_high` are bounds that are known. `_ends` has for each counter those that it keeps in loops that end before very
     # many steps, a list of what it has to fit if they are known once the step is traced, or None.
     __slots__ = ("_ends", "_high", "_low", "_offset", "_terms")
+    _is_integer = True
 
     @classmethod
     def of(cls, value, low=None, high=None, ends=None):

@@ -65,6 +65,8 @@ class _Arithmetic(Value):
     """The common part of arrays and sizes: operators that add a line to the program."""
 
     __slots__ = ()
+    # Whether all values of the class are integers of Python's.
+    _is_integer = False
 
     __add__, __radd__ = _infix("+")
     __sub__, __rsub__ = _infix("-")
@@ -325,7 +327,7 @@ class Size(_Arithmetic):
     """The size of an axis that is known only when the kernel is called. It computes like an integer."""
 
     __slots__ = ()
-    _is_size = True
+    _is_size = _is_integer = True
 
     def _unknown(self, *args, **kwargs):
         if self._is_decided:

@@ -21,9 +21,7 @@ _EXACT = {
 
 def is_weak(value):
     """Whether a lazy value is an integer of Python's."""
-    return isinstance(value, Value) and (
-        getattr(value, "_is_size", False) or hasattr(value, "_terms") or (value._is_number and value.dtype.kind == "i")
-    )
+    return isinstance(value, Value) and (value._is_integer or (value._is_number and value.dtype.kind == "i"))
 
 
 def operands(name, values):
