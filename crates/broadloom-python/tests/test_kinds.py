@@ -215,3 +215,25 @@ def test_lazy_arrays_that_are_kept():
     for use in (np.asarray, np.sum, float, lambda x: x + 1, lambda x: x[0]):
         with pytest.raises(bl.TracingError, match="return it as a result"):
             use(kept.array)
+
+
+def test_scalars_do_not_change():
+    def assigned(x):
+        s = x.sum()
+        s[...] = 1
+        return s
+
+    def filled(x):
+        s = x[0, 0]
+        s.fill(1)
+        return s
+
+    def converted(x):
+        s = np.asarray(x.sum())
+        s[...] = 1
+        return x * s
+
+    for function in (assigned, filled):
+        refused(function, X, error=bl.DTypeError, match="scalar")
+    refused(lambda x, n: n.__setitem__(..., 2), X, np.int64(3), error=bl.DTypeError, match="scalar")
+    same(converted, X)

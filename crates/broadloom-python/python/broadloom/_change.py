@@ -9,6 +9,7 @@ import numpy as np
 
 from ._attempt import check_change, root_of
 from ._broadloom import Value
+from ._caught import forget
 from ._errors import DTypeError, ProgramError, ShapeError, TracingError
 from ._flat import Flat
 from ._index import (
@@ -66,6 +67,8 @@ class Changing(Value):
         return self._trace.index(self, index)
 
     def __setitem__(self, index, value):
+        if not self.ndim and not self._can_change:
+            raise forget(DTypeError("a scalar, such as `x.sum()` or `x[0, 0]`, cannot change: write `np.asarray(x.sum())`, or compute a new one"))
         index = as_mask(self, index)
         if has_moving(index):
             part, rest = moving(self, index)
