@@ -237,3 +237,32 @@ def test_scalars_do_not_change():
         refused(function, X, error=bl.DTypeError, match="scalar")
     refused(lambda x, n: n.__setitem__(..., 2), X, np.int64(3), error=bl.DTypeError, match="scalar")
     same(converted, X)
+
+
+class Objects:
+    def of_array(self, x):
+        return isinstance(x, np.ndarray), isinstance(x, float), isinstance(x[0, 0], (int, float)), isinstance(x.shape[0], int)
+
+    @staticmethod
+    def of_scalar(x):
+        match x[0, 0]:
+            case np.ndarray():
+                return 0
+            case float():
+                return 1
+        return 2
+
+    def __call__(self, x, q):
+        return isinstance(q, float), isinstance(x.sum(), numbers.Real), isinstance(x, collections.abc.Sized)
+
+
+def test_methods_of_objects_see_the_same_classes():
+    held = Objects()
+    tests = {"list": lambda x: isinstance(x, list), "array": lambda x: isinstance(x, np.ndarray)}
+
+    def function(x, q):
+        return held.of_array(x), Objects.of_scalar(x), held(x, q), [test(x) for test in tests.values()], x
+
+    x = np.ones((12, 20))
+    assert bl.jit(function)(x, 2.5)[:-1] == function(x, 2.5)[:-1]
+    assert not isinstance(bl.input("x", "f64[n]"), np.ndarray)

@@ -40,6 +40,15 @@ def is_of_user(name):
     return not name.startswith(_INSTALLED) and not name.startswith("<frozen")
 
 
+def is_asked_by_user():
+    """Whether code of the user reads the attribute that calls this."""
+    frame = sys._getframe(2)
+    # Abstract classes ask in its place.
+    if frame.f_code.co_filename == "<frozen abc>" and frame.f_back is not None:
+        frame = frame.f_back
+    return is_of_user(frame.f_code.co_filename) and not is_own(frame.f_code.co_filename)
+
+
 def asking():
     """The function of an installed package that code of the user has called, and that runs now; None if there is none."""
     (frame, _), found = _outside(), None

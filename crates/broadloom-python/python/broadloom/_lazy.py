@@ -7,10 +7,12 @@ import numpy as np
 from . import _refuse
 from ._attempt import innermost, refusal
 from ._broadloom import Value
-from ._caught import Trial
+from ._caught import Trial, open_now
 from ._change import CHANGES, Changing, in_place
 from ._dispatch import apply_function, apply_ufunc, function_with_out, ufunc_with_out
 from ._errors import Error, TracingError
+from ._frames import is_asked_by_user
+from ._kinds import kind_of
 from ._special import check_casting, check_order, plain, ravel, reshape
 from ._views import arranged, as_view, opaque, reshaped
 from ._weak import operands
@@ -67,6 +69,11 @@ class _Arithmetic(Value):
     __slots__ = ()
     # Whether all values of the class are integers of Python's.
     _is_integer = False
+
+    @property  # type: ignore[misc]
+    def __class__(self):
+        """The class, for `isinstance`: methods of objects, which are called as they are, see that of what the value stands for."""
+        return kind_of(self) if is_asked_by_user() and open_now() else type(self)
 
     __add__, __radd__ = _infix("+")
     __sub__, __rsub__ = _infix("-")
