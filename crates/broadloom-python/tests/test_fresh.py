@@ -183,3 +183,49 @@ def test_rows_change_places():
     for function in (swap, masked):
         check(function, ROWS, N)
     check(pivot, array(5, 5) * -1, np.int64(5))
+
+
+def row(x, i, j):
+    part = x[i]
+    part += 1
+    return x, part
+
+
+def column(x, i, j):
+    part = x[:, i]
+    part[part > 3] = 7
+    part[...] = part[::-1]
+    return part.T, x
+
+
+def element(x, i, j):
+    x[i][0] = 5
+    x[i, 1:][j] = 6
+    x[..., i][None, j] -= 3
+    part = x[i, j]
+    part += 1
+    return part
+
+
+def computed(x, i, j):
+    part = x[x[:, 0].argmax()]
+    part *= 2
+    rows = x[np.array([i, j])]
+    rows += 100
+    whole = x[np.asarray(i)]
+    whole += 100
+    return part
+
+
+def before_the_change(x, i, j):
+    part = x[i]
+    x[i] = 9
+    x += 1
+    return part
+
+
+@pytest.mark.parametrize("function", [row, column, element, computed, before_the_change])
+@pytest.mark.parametrize("i, j", [(2, 1), (0, 0), (-1, -2)])
+def test_rows_at_integers_that_are_not_known_are_views(function, i, j):
+    for kind in (np.int64, np.int8):
+        check(function, array(5, 4), kind(i), kind(j))

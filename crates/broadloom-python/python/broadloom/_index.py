@@ -23,7 +23,7 @@ def at(array, items, value, method="set"):
 
 
 def is_basic(index):
-    """Whether NumPy returns a view for an index: ranges, integers, `...` and None. Lazy integers choose elements."""
+    """Whether NumPy returns a view for an index: ranges, integers, `...` and None. Arrays of integers choose elements."""
     items = index if isinstance(index, tuple) else (index,)
     return all(
         item is None
@@ -31,9 +31,14 @@ def is_basic(index):
         or isinstance(item, slice)
         or (isinstance(item, (int, np.integer)) and not isinstance(item, bool))
         or getattr(item, "_is_size", False)
-        or is_integer(item)
+        or _is_scalar(item)
         for item in items
     )
+
+
+def _is_scalar(item):
+    """Whether an item of an index is an integer that is not known, of Python's or a scalar of NumPy's."""
+    return isinstance(item, Value) and not item.ndim and not item._can_change and item.dtype.kind in "iu"
 
 
 def is_integer(item):
