@@ -360,6 +360,13 @@ def _by_element(value, rank, place):
 # `x.at` --------------------------------------------------------------------------------------------------------------
 
 
+def changing(array):
+    """A copy that changes, also of a scalar."""
+    made = array.copy()
+    made._let_change()
+    return made
+
+
 class _At:
     """`x.at`: `x.at[index]` has methods that return a copy with other elements there."""
 
@@ -372,7 +379,7 @@ class _At:
 
 def _accumulating(ufunc):
     def method(self, value):
-        made = self.array.copy()
+        made = changing(self.array)
         ufunc_at(ufunc, made, self.index, value)
         return made
 
@@ -386,7 +393,7 @@ class _Chosen:
 
     def set(self, value):
         """A copy with these values; the last of equal positions counts."""
-        made = self.array.copy()
+        made = changing(self.array)
         made[self.index] = value
         return made
 
