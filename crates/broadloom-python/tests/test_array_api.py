@@ -378,3 +378,11 @@ def test_distinct_elements_and_positions():
 def test_masks_of_another_size_are_refused():
     with pytest.raises(bl.ShapeError, match="the mask"):
         xp.asarray([1.0, 2.0, 3.0])[xp.asarray([True, False])]
+
+
+@pytest.mark.parametrize("index", [..., (), (None, ...)])
+def test_arrays_without_axes_change(index):
+    x = xp.sum(xp.asarray([1.0, 2.0])) * 2
+    x[index] = 7.0
+    x[xp.asarray(True)] = x + 1
+    assert float(x) == 8

@@ -127,8 +127,9 @@ def test_writes_that_are_refused():
 
 def test_functions_that_do_not_exist():
     assert fails(lambda x: np.linalg.eig(x), X, error=bl.ProgramError)
+    assert "`x.tofile`" in fails(lambda x: x.tofile("x"), X, error=bl.TracingError)
     with pytest.raises(AttributeError):
-        bl.jit(lambda x: x.tofile("x"))(X)
+        bl.jit(lambda x: x.to_file("x"))(X)
 
 
 def test_exceptions_of_the_function_pass_through():

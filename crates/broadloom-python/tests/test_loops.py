@@ -240,7 +240,7 @@ def test_rows():
     same(total, rows)
     same(weighted, rows)
     same(dots, rows, rows * 2)
-    same(dots, rows, rows[:80], loop=False)
+    same(dots, rows, rows[:80])
     same(numbered, rows, rows * 2)
 
 

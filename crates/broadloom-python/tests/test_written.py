@@ -360,7 +360,27 @@ def test_texts_of_floats_are_refused():
     for text in [str, "{:.1f}".format, "{}".format, lambda a: "%s" % a, print]:
         refused(lambda x, a: x if text(a) == "2.0" else -x, X, 2.0, error=bl.TracingError, match='static="a"')
         assert bl.jit(lambda x, a: x if text(a) == "2.0" else -x, static="a")(X, 2.0).shape == X.shape
-    assert "Array(f64[" in bl.jit(lambda x: (x, str(x) + f"{x:>20}"))(X)[1]
+    assert "Array(f64[" in bl.jit(lambda x: (x, repr(x)))(X)[1]
+
+
+@pytest.mark.parametrize(
+    "text", [str, "{:.2f}".format, lambda x: f"{x}", lambda x: "%s" % x, lambda x: {f"k{x}": x}, lambda x: f"{x:>20}"]
+)
+def test_texts_say_what_elements_are(text):
+    for value in (lambda x, n: x, lambda x, n: x.sum(), lambda x, n: x[0, 0] * 2, lambda x, n: x[x > 0].shape[0]):
+        refused(lambda x, n: (x, text(value(x, n))), X, np.int64(3), error=bl.TracingError, match="known")
+    refused(lambda x, n: (x, text(n)), X, np.int64(3), error=bl.TracingError, match=r'pass `int\(n\)`, or write `@bl.jit\(static="n"\)`')
+    same(lambda x: x * len(f"{x.shape[0]}{x.size:5}"), X)
+
+
+def test_print_shows_what_there_is(capsys):
+    def printing(x):
+        print("sum:", x.sum(), 1)
+        return x
+
+    same(printing, X)
+    assert "sum: Array(f64[]) 1" in capsys.readouterr().out
+    assert str(bl.input("x", "f64[n]")) == f"{bl.input('x', 'f64[n]')}" == "Array(f64[n])"
 
 
 def test_what_is_handed_over_to_a_function():

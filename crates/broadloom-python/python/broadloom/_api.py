@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar, overload
 
 from ._broadloom import Function, Kernel, Program, Trace, Value
+from ._errors import ArgumentError
 from ._lazy import Array
 
 _P = ParamSpec("_P")
@@ -38,7 +40,18 @@ def eval(
     ProgramError, ShapeError, DTypeError
         If the text is not a program, or does not fit the arrays.
     """
-    return _program(text, threads)(arrays, out=out, **named)
+    try:
+        return _program(text, threads)(arrays, out=out, **named)
+    except ArgumentError as error:
+        raise _of_quotes(text, error) from None
+
+
+def _of_quotes(text, error):
+    """The error of a program that reads a name in double quotes, which Python has for texts too."""
+    for name in re.findall(r'"([^"]*)"', text):
+        if str(error).startswith(f"the program reads `{name}`, "):
+            return ArgumentError(f"{error}; double quotes are those of names: write a text in single quotes, `'{name}'`")
+    return error
 
 
 def input(name: str, type: str, /) -> Array:

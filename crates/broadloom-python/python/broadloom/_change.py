@@ -9,10 +9,12 @@ import numpy as np
 
 from ._attempt import check_change, root_of
 from ._broadloom import Value
+from ._caught import forget
 from ._errors import DTypeError, ProgramError, ShapeError, TracingError
+from ._flat import Flat
 from ._index import (
-    at, cast, check_cast, has_axis, has_dots, has_lazy, has_moving, is_array, is_basic, is_known, is_mask, positions, rank, stacked,
-    with_ends, with_places, without_leading, write_mask,
+    at, cast, check_cast, has_axis, has_dots, has_lazy, has_moving, is_basic, is_known, is_mask, positions, rank, stacked,
+    with_ends, with_lists, with_places, without_leading, write_mask,
 )  # fmt: skip
 from ._moving import moving
 from ._special import check_order, lazy, reshape
@@ -65,6 +67,8 @@ class Changing(Value):
         return self._trace.index(self, index)
 
     def __setitem__(self, index, value):
+        if not self.ndim and not self._can_change:
+            raise forget(DTypeError("a scalar, such as `x.sum()` or `x[0, 0]`, cannot change: write `np.asarray(x.sum())`, or compute a new one"))
         index = as_mask(self, index)
         if has_moving(index):
             part, rest = moving(self, index)
@@ -104,6 +108,13 @@ class Changing(Value):
         if name.startswith("_"):
             object.__setattr__(self, name, value)
             return
+        if name == "real" and self._can_change:
+            # `x.real += 1` has changed the array already.
+            if value is not self:
+                self[...] = value
+            return
+        if name == "dtype":
+            raise TracingError("the dtype of a lazy array stays: write `x = x.view(dtype)` or `x = x.astype(dtype)`")
         if name != "flat":
             raise AttributeError(f"the attribute {name!r} of a lazy array cannot be set")
         self.flat[:] = value
@@ -111,7 +122,9 @@ class Changing(Value):
     def copy(self, order="C"):
         """An array of its own with the same elements."""
         check_order("x.copy", order)
-        return type(self)(self._trace, self._name())
+        made = type(self)(self._trace, self._name())
+        made._is_whole = order == "C"
+        return made
 
     def __copy__(self):
         return self.copy()
@@ -154,7 +167,7 @@ class Changing(Value):
     @property
     def flat(self):
         """The elements in row-major order, by position."""
-        return _Flat(self)
+        return Flat(self, put)
 
 
 def in_place(name):
@@ -231,8 +244,8 @@ def write_out(out, compute, where=True, casting="same_kind"):
     for array in outs:
         if array is not None and not isinstance(array, Changing):
             raise TracingError(
-                "`out=` is an array of NumPy's, and the result is not known while the function is traced: "
-                "pass the array as an argument of the function"
+                "an array of NumPy's is changed, by `out=` or an operator such as `+=`, and the result is not known while the function is "
+                "traced: pass the array as an argument of the function, or make it lazy, `y = np.asarray(y, like=x)`"
             )
     made = compute()
     results = made if isinstance(made, tuple) else (made,)
@@ -251,6 +264,7 @@ def write_out(out, compute, where=True, casting="same_kind"):
 
 def as_mask(array, index):
     """An index in which a mask stands for its positions, which `np.nonzero(mask)` returned: they need not be known to choose by it."""
+    index = with_lists(array._trace, index)
     items = index if isinstance(index, tuple) else (index,)
     arrays = [item for item in items if isinstance(item, Value) and not getattr(item, "_is_size", False) or is_known(item)]
     mask = _mask_of(arrays[0]) if arrays else None
@@ -343,37 +357,14 @@ def _by_element(value, rank, place):
     return np.moveaxis(value, place, 0) if place else value
 
 
-# `x.flat` ------------------------------------------------------------------------------------------------------------
+# `x.at` --------------------------------------------------------------------------------------------------------------
 
 
-class _Flat:
-    """The elements of an array in row-major order."""
-
-    def __init__(self, array):
-        self.array = array
-
-    def _place(self, key):
-        if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
-            raise TracingError("`x.flat` takes one position while a function is traced: write `x.reshape(-1)` or a range")
-        try:
-            return tuple(int(i) for i in np.unravel_index(key % self.array.size, self.array.shape))
-        except TypeError:
-            raise TracingError("a size is not known while the function is traced for all sizes") from None
-
-    def __getitem__(self, key):
-        if isinstance(key, slice) or is_array(key):
-            return np.ravel(self.array)[key].copy()
-        return self.array[self._place(key)]
-
-    def __setitem__(self, key, value):
-        if isinstance(key, slice):
-            flat = np.ravel(self.array).copy()
-            flat[key] = np.ravel(value) if np.ndim(value) > 1 else value
-            self.array[...] = reshape(flat, self.array.shape)
-        elif is_array(key):
-            put(self.array, key, value)
-        else:
-            self.array[self._place(key)] = value
+def changing(array):
+    """A copy that changes, also of a scalar."""
+    made = array.copy()
+    made._let_change()
+    return made
 
 
 class _At:
@@ -388,7 +379,7 @@ class _At:
 
 def _accumulating(ufunc):
     def method(self, value):
-        made = self.array.copy()
+        made = changing(self.array)
         ufunc_at(ufunc, made, self.index, value)
         return made
 
@@ -402,7 +393,7 @@ class _Chosen:
 
     def set(self, value):
         """A copy with these values; the last of equal positions counts."""
-        made = self.array.copy()
+        made = changing(self.array)
         made[self.index] = value
         return made
 

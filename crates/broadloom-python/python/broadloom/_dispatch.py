@@ -6,13 +6,15 @@ import sys
 
 import numpy as np
 
+from ._absent import reason, reduction
 from ._broadloom import Value
 from ._change import ufunc_at, write_out
 from ._errors import DTypeError, ProgramError, TracingError
 from ._pieces import FUNCTIONS
-from ._refuse import linalg, with_static
+from ._refuse import explained, linalg
 from ._selected import SELECTED
-from ._special import REFUSED, SPECIAL, check_order, flag, number, plain, trace_of, written
+from ._special import SPECIAL, check_order, flag, number, plain, trace_of, written
+from ._weak import is_weak, operands
 
 # By identity: a ufunc of another library may have the name of one of NumPy's, and compute something else.
 _UFUNCS = frozenset(value for value in vars(np).values() if isinstance(value, np.ufunc))
@@ -63,16 +65,31 @@ def apply_ufunc(ufunc, method, inputs, kwargs):
     if method in ("reduce", "accumulate"):
         if kwargs.get("dtype") is not None:
             kwargs["dtype"] = np.dtype(kwargs["dtype"])
-        return trace.call(f"{name}.{method}", inputs, {key: _argument(ufunc, key, value) for key, value in kwargs.items()})
+        with explained((inputs, kwargs)):
+            return _reduced(trace, name, method, inputs, {key: _argument(ufunc, key, value) for key, value in kwargs.items()})
+    if ufunc is np.conjugate:
+        (operand,) = inputs
+        return np.positive(operand.astype(np.int8) if operand.dtype == bool else operand, **kwargs)
     if method == "outer":
         inputs = _outer(trace, *inputs)
     inputs, results = _converted(ufunc, inputs, kwargs)
+    inputs = operands(name, inputs)
     if name in _OPERATORS and not kwargs:
         made = trace.infix(_OPERATORS[name], *inputs)
     else:
         made = trace.call(name, inputs, {key: _argument(ufunc, key, value) for key, value in kwargs.items()})
     _check_results(name, made, results)
     return made
+
+
+def _reduced(trace, name, method, inputs, kwargs):
+    try:
+        return trace.call(f"{name}.{method}", inputs, kwargs)
+    except ProgramError as error:
+        if "unknown" not in str(error):
+            raise
+        text = f"`np.{name}.{method}` is not supported while a function is traced: {reduction(name, method)}"
+        raise ProgramError(text) from None
 
 
 def _is_known(ufunc):
@@ -99,7 +116,9 @@ def _converted(ufunc, inputs, kwargs):
         return inputs, None
     if dtype is not None:
         signature = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
-    given = [type(x) if type(x) in (int, float) else np.asarray(x).dtype if _is_plain(x) else x.dtype for x in inputs]
+    given = [
+        int if is_weak(x) else type(x) if type(x) in (int, float) else np.asarray(x).dtype if _is_plain(x) else x.dtype for x in inputs
+    ]
     chosen = {} if signature is None else {"signature": signature}
     try:
         found = ufunc.resolve_dtypes((*given, *[None] * ufunc.nout), casting=casting, **chosen)
@@ -135,28 +154,37 @@ _SPREADS = {np.var, np.std, np.nanvar, np.nanstd}
 
 def apply_function(function, args, kwargs, array):
     """Records a call of a function of NumPy's that is not a ufunc; `array` is a lazy array that it got, or `like=`."""
-    for table in (SELECTED, SPECIAL, FUNCTIONS):
-        special = table.get(function)
-        made = NotImplemented if special is None else special(*args, **kwargs)
-        if made is not NotImplemented:
-            return made
-    name = written(function)
-    reason = REFUSED.get(name) or REFUSED.get(name.rpartition(".")[0])
-    if reason is None and name.startswith("np.linalg."):
-        reason = linalg(function.__name__)
-    if reason is None and id(function) not in _FUNCTIONS:
-        reason = "call it outside of the traced function, and pass its result as an argument"
-    if reason is not None:
-        raise ProgramError(f"`{name}` is not supported while a function is traced: {reason}")
-    args, kwargs = _bound(function, args, kwargs)
-    if function in _SPREADS and np.dtype(kwargs.get("dtype", float)).kind != "f":
-        raise DTypeError(f"`{written(function)}` computes in floats, and takes no `dtype={kwargs['dtype']}`: write `.astype(..)`")
-    # After `like=`, no lazy array is among the arguments.
-    trace = trace_of((args, kwargs, array))
-    try:
-        return trace.call(function.__name__, args, kwargs)
-    except DTypeError as error:
-        raise with_static(error, (*args, *kwargs.values())) from None
+    with explained((args, kwargs)):
+        for table in (SELECTED, SPECIAL, FUNCTIONS):
+            special = table.get(function)
+            made = NotImplemented if special is None else special(*args, **kwargs)
+            if made is not NotImplemented:
+                return made
+        name = written(function)
+        why = reason(name)
+        if why is None and name.startswith("np.linalg."):
+            why = linalg(function.__name__)
+        if why is None and id(function) not in _FUNCTIONS:
+            why = _OUTSIDE
+        if why is not None:
+            raise ProgramError(f"`{name}` is not supported while a function is traced: {why}")
+        args, kwargs = _bound(function, args, kwargs)
+        if function in _SPREADS and np.dtype(kwargs.get("dtype", float)).kind != "f":
+            raise DTypeError(f"`{name}` computes in floats, and takes no `dtype={kwargs['dtype']}`: write `.astype(..)`")
+        if function is np.clip:
+            values = operands("clip", (*args, *kwargs.values()))
+            args, kwargs = values[: len(args)], dict(zip(kwargs, values[len(args) :], strict=True))
+        # After `like=`, no lazy array is among the arguments.
+        trace = trace_of((args, kwargs, array))
+        try:
+            return trace.call(function.__name__, args, kwargs)
+        except ProgramError as error:
+            if f"unknown function `{function.__name__}`" not in str(error):
+                raise
+            raise ProgramError(f"`{name}` is not supported while a function is traced: {_OUTSIDE}") from None
+
+
+_OUTSIDE = "call it outside of the traced function, and pass its result as an argument"
 
 
 @functools.lru_cache(maxsize=None)

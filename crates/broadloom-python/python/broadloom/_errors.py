@@ -1,7 +1,8 @@
 """The exceptions. Each is also an instance of the built-in exception that fits."""
 
-
 import warnings
+
+from ._caught import note
 
 _WARNED: set[type] = set()
 
@@ -20,9 +21,20 @@ def warn_of_labels(kind):
 class Error(Exception):
     """The base class of the exceptions of this package."""
 
+    # Whether NumPy raises an error for the same reason, which a function may catch.
+    _is_of_numpy = False
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        # What the data decide, `@k`, is not known to be wrong.
+        if not self._is_of_numpy or "`@" in str(self):
+            note(self)
+
 
 class ShapeError(Error, ValueError):
     """Shapes do not fit together."""
+
+    _is_of_numpy = True
 
 
 class DTypeError(Error, TypeError):
@@ -39,6 +51,8 @@ class ArgumentError(Error, ValueError):
 
 class OutOfRangeError(Error, IndexError):
     """The data have no result, such as an index outside of its axis."""
+
+    _is_of_numpy = True
 
 
 class TracingError(Error, TypeError):

@@ -4,9 +4,20 @@ import functools
 import linecache
 import os
 import sys
+import sysconfig
+
+import numpy as np
 
 _HERE = os.path.dirname(__file__) + os.sep
 _NUMPY = os.sep + "numpy" + os.sep
+_INSTALLED = tuple(
+    path + os.sep
+    for path in {
+        _HERE.removesuffix(os.sep),
+        os.path.dirname(np.__file__),
+        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+    }
+)
 
 # Functions of these modules are called as they are: they do not compute with the names of the caller.
 _FOREIGN = frozenset({"numpy", "broadloom", "scipy"}) | sys.stdlib_module_names
@@ -21,6 +32,29 @@ def is_foreign(module):
 def is_own(name):
     """Whether a file belongs to this package or to NumPy."""
     return name.startswith(_HERE) or _NUMPY in name
+
+
+@functools.cache
+def is_of_user(name):
+    """Whether a file is not one of an installed package."""
+    return not name.startswith(_INSTALLED) and not name.startswith("<frozen")
+
+
+def is_asked_by_user():
+    """Whether code of the user reads the attribute that calls this."""
+    frame = sys._getframe(2)
+    # Abstract classes ask in its place.
+    if frame.f_code.co_filename == "<frozen abc>" and frame.f_back is not None:
+        frame = frame.f_back
+    return is_of_user(frame.f_code.co_filename) and not is_own(frame.f_code.co_filename)
+
+
+def asking():
+    """The function of an installed package that code of the user has called, and that runs now; None if there is none."""
+    (frame, _), found = _outside(), None
+    while frame is not None and not is_of_user(frame.f_code.co_filename):
+        frame, found = frame.f_back, frame
+    return None if found is None or frame is None else f"{found.f_globals.get('__name__')}.{found.f_code.co_qualname}"
 
 
 def _outside():

@@ -3,17 +3,19 @@
 import numpy as np
 
 from ._broadloom import Value
-from ._errors import DTypeError, ProgramError, ShapeError
+from ._caught import forget
+from ._errors import DTypeError, ProgramError, ShapeError, TracingError
 from ._special import lazy
+from ._weak import check_fits, is_weak
 
 
 def check_cast(source, target, shown, casting="same_kind"):
     """Refuses what NumPy's operations in place refuse: floats in an array of integers, and integers in one of bools."""
     if not np.can_cast(source, target, casting):
-        raise DTypeError(
+        raise forget(DTypeError(
             f"`{shown}` cannot write {source} to an array of dtype {target}: convert the operand by `.astype({target})`, "
             "or make a new array, `x = x + y`"
-        )
+        ))  # fmt: skip
 
 
 def at(array, items, value, method="set"):
@@ -21,7 +23,7 @@ def at(array, items, value, method="set"):
 
 
 def is_basic(index):
-    """Whether NumPy returns a view for an index: ranges, integers, `...` and None. Lazy integers choose elements."""
+    """Whether NumPy returns a view for an index: ranges, integers, `...` and None. Arrays of integers choose elements."""
     items = index if isinstance(index, tuple) else (index,)
     return all(
         item is None
@@ -29,14 +31,19 @@ def is_basic(index):
         or isinstance(item, slice)
         or (isinstance(item, (int, np.integer)) and not isinstance(item, bool))
         or getattr(item, "_is_size", False)
-        or is_integer(item)
+        or _is_scalar(item)
         for item in items
     )
 
 
+def _is_scalar(item):
+    """Whether an item of an index is an integer that is not known, of Python's or a scalar of NumPy's."""
+    return isinstance(item, Value) and not item.ndim and not item._can_change and item.dtype.kind in "iu"
+
+
 def is_integer(item):
     """Whether an item of an index is an integer of Python's that is not known, such as the counter of a loop."""
-    return isinstance(item, Value) and item._is_number and item.dtype.kind == "i"
+    return is_weak(item) and not getattr(item, "_is_size", False)
 
 
 def with_places(index):
@@ -48,7 +55,8 @@ def with_places(index):
 
 def is_moving(item):
     """Whether an item of an index is a range whose place depends on the counter of a loop."""
-    return isinstance(item, slice) and any(map(is_integer, (item.start, item.stop, item.step)))
+    ends = (item.start, item.stop, item.step) if isinstance(item, slice) else ()
+    return any(is_integer(end) and end._is_number for end in ends)
 
 
 def has_moving(index):
@@ -107,6 +115,8 @@ def rank(array, index):
 def cast(array, value):
     """A value in the dtype of the array to which it is assigned, as NumPy casts it."""
     dtype = array.dtype
+    if is_weak(value) and dtype.kind in "iu" and dtype != np.int64:
+        check_fits(value, dtype)
     if isinstance(value, Value):
         return value if value.dtype == dtype and not getattr(value, "_is_size", False) else converted(value, dtype)
     if isinstance(value, (list, tuple)) and has_lazy(value):
@@ -167,6 +177,23 @@ def positions(trace, index):
             item = item if item.size else item.astype(np.intp)
         items.append(item)
     return tuple(items)
+
+
+def with_lists(trace, index):
+    """An index in which lists of masks, or with lazy items, are arrays."""
+    if isinstance(index, tuple):
+        return tuple(with_lists(trace, item) if isinstance(item, list) else item for item in index)
+    if isinstance(index, str) or isinstance(index, list) and any(isinstance(item, str) for item in index):
+        raise TracingError(
+            f"`x[{index!r}]` asks for columns by name, and tables are computed as NumPy's arrays: pass the columns as arguments, "
+            "`table[name].to_numpy()`, or a dict of them, or write `bl.eval(text, table)`"
+        )
+    if not isinstance(index, list):
+        return index
+    if has_lazy(index):
+        return stacked(trace, index)
+    made = np.asarray(index)
+    return made if made.dtype == bool else index if made.size else made.astype(np.intp)
 
 
 def is_known(item):

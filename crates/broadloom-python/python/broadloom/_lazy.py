@@ -7,11 +7,15 @@ import numpy as np
 from . import _refuse
 from ._attempt import innermost, refusal
 from ._broadloom import Value
+from ._caught import Trial, open_now
 from ._change import CHANGES, Changing, in_place
 from ._dispatch import apply_function, apply_ufunc, function_with_out, ufunc_with_out
 from ._errors import Error, TracingError
+from ._frames import is_asked_by_user
+from ._kinds import kind_of
 from ._special import check_casting, check_order, plain, ravel, reshape
-from ._views import arranged, as_view, opaque
+from ._views import arranged, as_view, opaque, reshaped
+from ._weak import operands
 
 
 DECIDED = "the data decide this size, which is known only when the kernel runs"
@@ -19,18 +23,36 @@ DECIDED = "the data decide this size, which is known only when the kernel runs"
 
 def _infix(operator):
     def forward(self, other):
-        return self._trace.infix(operator, self, other) if _is_operand(self, other) else NotImplemented
+        if other is None and operator in _OF_NONE:
+            return _with_none(self, _OF_NONE[operator])
+        if not _is_operand(self, other, operator):
+            return NotImplemented
+        left, right = operands(operator, (self, other))
+        return self._trace.infix(operator, left, right)
 
     def backward(self, other):
-        return self._trace.infix(operator, other, self) if _is_operand(self, other) else NotImplemented
+        if not _is_operand(self, other, operator):
+            return NotImplemented
+        left, right = operands(operator, (other, self))
+        return self._trace.infix(operator, left, right)
 
     return forward, backward
 
 
-def _is_operand(own, other):
-    if type(own) is Size and isinstance(other, (list, tuple, str, bytes)):
-        # A size is an integer: it repeats a list, and does not make it an array.
-        return False
+# What comparisons with None are.
+_OF_NONE = {"==": False, "!=": True}
+
+
+def _with_none(own, holds):
+    is_array = own.ndim or own._can_change
+    return np.full_like(own, holds, dtype=bool) if is_array else holds
+
+
+def _is_operand(own, other, operator):
+    if isinstance(other, (list, tuple, str, bytes, bytearray)):
+        # A size is an integer: it repeats a list, and does not make it an array. So is a scalar of integers, beside `*`.
+        if type(own) is Size or (operator == "*" and not own.ndim and not own._can_change):
+            return False
     return not hasattr(type(other), "__array_ufunc__") or isinstance(other, (Value, np.ndarray, np.generic))
 
 
@@ -45,6 +67,13 @@ class _Arithmetic(Value):
     """The common part of arrays and sizes: operators that add a line to the program."""
 
     __slots__ = ()
+    # Whether all values of the class are integers of Python's.
+    _is_integer = False
+
+    @property  # type: ignore[misc]
+    def __class__(self):
+        """The class, for `isinstance`: methods of objects, which are called as they are, see that of what the value stands for."""
+        return kind_of(self) if is_asked_by_user() and open_now() else type(self)
 
     __add__, __radd__ = _infix("+")
     __sub__, __rsub__ = _infix("-")
@@ -63,12 +92,14 @@ class Array(Changing, _Arithmetic):
     It stands for an argument, or for what was computed of arguments, while a function is traced.
     """
 
-    __slots__ = ("_attempt", "_positions", "_root")
+    __slots__ = ("_attempt", "_is_whole", "_positions", "_root")
     __array_priority__ = 1000
 
     def __init__(self, trace, name):
         # The steps of a loop in which it is made, and the identity of the array of which it is a view.
         self._attempt, self._root = innermost(), None
+        # Whether it is made in row-major order, whatever the order of other arrays is.
+        self._is_whole = False
         # The name, the mask and the axis of positions that `np.nonzero` returned.
         self._positions = None
 
@@ -95,7 +126,7 @@ class Array(Changing, _Arithmetic):
     )
     __contains__ = _refuse.elements("`in` asks for them", "write `(x == value).any()`")
     __complex__ = _refuse.elements("`complex()` asks for them")
-    __index__ = _refuse.elements("an index or `range` asks for them, unless the argument is static: `@bl.jit(static=\"name\")`")
+    __index__ = _refuse.elements("an index, `range` or `[0] * n` asks for them, unless the argument is static: `@bl.jit(static=\"name\")`")
     __array__ = _refuse.array
     is_integer = as_integer_ratio = hex = _refuse.elements("a method of Python's floats asks for them")
     item = _refuse.elements("`item` asks for them")
@@ -105,13 +136,19 @@ class Array(Changing, _Arithmetic):
         return self._trace.call("abs", (self,), {})
 
     def __divmod__(self, other):
-        return self._trace.call("divmod", (self, other), {})
+        return self._trace.call("divmod", operands("divmod", (self, other)), {})
 
     def __rdivmod__(self, other):
-        return self._trace.call("divmod", (other, self), {})
+        return self._trace.call("divmod", operands("divmod", (other, self)), {})
 
-    def __round__(self, ndigits=0):
-        return self._trace.call("round", (self, ndigits), {})
+    def __round__(self, ndigits=None):
+        made = self._trace.call("round", (self, 0 if ndigits is None else ndigits), {})
+        if ndigits is not None or self.ndim or self._can_change:
+            return made
+        # Without digits, it is an integer of Python's.
+        from ._counter import Counter
+
+        return Counter.of(made.astype(np.int64))
 
     def __len__(self):
         if not self.ndim:
@@ -176,19 +213,32 @@ class Array(Changing, _Arithmetic):
     def reshape(self, *shape, order="C", copy=None):
         """Give the elements another shape, in row-major order or in that of columns, 'F'."""
         made = reshape(self, _unpacked(shape), order)
-        return made if copy else opaque(self, made)
+        return made if copy else reshaped(self, made, order)
 
     def transpose(self, *axes):
         """Permute the axes."""
         axes = plain(_unpacked(axes))
-        if not axes or axes == (None,):
+        if not axes or axes[0] is None:
             return self.T
-        return arranged(np.transpose, self, self._trace.call("permute_dims", (self, *axes), {}), axes)
+        with _refuse.explained(axes):
+            return arranged(np.transpose, self, self._trace.call("permute_dims", (self, *axes), {}), axes)
 
     def swapaxes(self, axis1, axis2):
         """Exchange two axes."""
         axes = plain((axis1, axis2))
-        return arranged(np.swapaxes, self, self._trace.call("swapaxes", (self, *axes), {}), *axes)
+        with _refuse.explained(axes):
+            return arranged(np.swapaxes, self, self._trace.call("swapaxes", (self, *axes), {}), *axes)
+
+    def conj(self):
+        """The array itself: there are no complex numbers."""
+        return self
+
+    conjugate = conj
+
+    @property
+    def device(self):
+        """Where the elements are."""
+        return "cpu"
 
     def flatten(self, order="C"):
         """All elements along one axis."""
@@ -205,9 +255,9 @@ class Array(Changing, _Arithmetic):
     def __getattr__(self, name):
         function = getattr(np, name, None) if name in _METHODS else None
         if function is None:
-            if name.startswith("_"):
-                raise AttributeError(name)
-            raise AttributeError(f"lazy arrays have no attribute {name!r}: only NumPy's methods that change nothing")
+            if not name.startswith("_") and hasattr(np.ndarray, name):
+                raise _refuse.attribute(name)
+            raise AttributeError(f"lazy arrays have no attribute {name!r}")
         return functools.partial(function, self)
 
     def compile(self, threads=None):
@@ -219,13 +269,15 @@ class Array(Changing, _Arithmetic):
         return self.compile().explain()
 
     def _repr_svg_(self):
+        trial = Trial()
         try:
             return self.compile()._repr_svg_()
         except Error:
+            trial.undo()
             return None
 
     def __repr__(self):
-        return f"Array({self._type})"
+        return f"Array({shown(self)})"
 
     def __str__(self):
         return _refuse.text(self, repr, "`str` or `print`")
@@ -251,10 +303,23 @@ class Array(Changing, _Arithmetic):
         return np
 
 
+ENDED = "of a function that has returned"
+
+
+def shown(value):
+    """The type of a value as debuggers show it, also after its function has returned."""
+    trial = Trial()
+    try:
+        return value._type
+    except TracingError:
+        trial.undo()
+        return ENDED
+
+
 # Methods that are NumPy's functions of the same names.
 _METHODS = frozenset(
-    "all any argmax argmin argsort clip cumprod cumsum diagonal max mean min nonzero prod ptp ravel repeat round "
-    "searchsorted squeeze std sum take trace var choose argpartition conj conjugate".split()
+    "all any argmax argmin argsort clip cumprod cumsum diagonal max mean min nonzero prod ravel repeat round "
+    "searchsorted squeeze std sum take trace var choose argpartition".split()
 )
 
 
@@ -269,7 +334,7 @@ class Size(_Arithmetic):
     """The size of an axis that is known only when the kernel is called. It computes like an integer."""
 
     __slots__ = ()
-    _is_size = True
+    _is_size = _is_integer = True
 
     def _unknown(self, *args, **kwargs):
         if self._is_decided:
@@ -282,6 +347,8 @@ class Size(_Arithmetic):
     __array__ = __round__ = __trunc__ = __floor__ = __ceil__ = __divmod__ = __hash__ = _unknown
 
     def __eq__(self, other):
+        if other is None or isinstance(other, str):
+            return False
         if isinstance(other, Size) and self._is_same(other):
             return True
         return self._unknown()
@@ -291,9 +358,16 @@ class Size(_Arithmetic):
 
     def __repr__(self):
         # A text of a size may be a name or a key, so that the function is traced with the numbers.
-        if not self._is_decided:
+        text = shown(self)
+        if text != ENDED and not self._is_decided:
             self._trace.needs_sizes()
-        return f"Size({self._type})"
+        return f"Size({text})"
+
+    def __str__(self):
+        return self._unknown() if self._is_decided else repr(self)
+
+    def __format__(self, form):
+        return self._unknown()
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         return Array.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ._attempt import Attempt
 from ._broadloom import Value
-from ._counter import Counter
+from ._counter import Counter, as_counter, check_carried, is_integer
 from ._derived import Derived, derived, trace_of
 from ._errors import DTypeError, ShapeError
 from ._structure import leaves, mapped
@@ -163,6 +164,10 @@ def repeated(trace, call, init, step, rows=None, count=None, condition=None, kep
                 if opened is not None:
                     opened(attempt)
                 counter, of_rows, values = trace.begin_loop(count, arrays, [leaf for _, leaf in held], dtypes)
+                values = [
+                    as_counter(value) if is_integer(leaf) and value._is_number else value
+                    for (_, leaf), value in zip(held, values, strict=True)
+                ]
                 carried = _refilled(init, values)
                 if condition is not None:
                     trace.condition(_truth(call, condition(carried)))
@@ -173,6 +178,10 @@ def repeated(trace, call, init, step, rows=None, count=None, condition=None, kep
                 attempt.check()
                 after = _following(call, following, init, values, shown)
                 stacked = [leaf for _, leaf in leaves(value) if leaf is not None]
+                steps = arrays[0].shape[0] if arrays else count
+                for (_, leaf), begin, end in zip(held, values, after, strict=True):
+                    if isinstance(begin, Counter) and is_integer(leaf):
+                        check_carried(begin, leaf, end, steps)
             ended = trace.end_loop(after, stacked)
         except BaseException:
             trace.abandon_loops(around)
@@ -180,7 +189,16 @@ def repeated(trace, call, init, step, rows=None, count=None, condition=None, kep
         if isinstance(ended, tuple):
             return _refilled(init, ended[: len(held)]), _refilled(value, ended[len(held) :])
         # Numbers take the dtypes of what follows them.
-        dtypes = [new or old for new, old in zip(ended, dtypes, strict=True)]
+        dtypes = [old if new is None else _dtype(new) for new, old in zip(ended, dtypes, strict=True)]
+
+
+def _dtype(name):
+    """The dtype that programs call `f32`. In NumPy, `i8` has eight bytes."""
+    if name == "bool":
+        return np.dtype(bool)
+    if name == "bf16":
+        return np.dtype(importlib.import_module("ml_dtypes").bfloat16)
+    return np.dtype(f"{name[0]}{int(name[1:]) // 8}")
 
 
 def _following(call, following, init, values, shown):

@@ -8,20 +8,25 @@ others.
 import builtins
 import collections
 import functools
+import operator
 import types
 
 import numpy as np
 
-from ._attempt import shared
+from . import _kinds as kinds
+from ._attempt import refusal, shared
 from ._broadloom import Function, Value
+from ._caught import expect
 from ._change import Changing
 from ._derived import Derived
 from ._index import has_lazy, is_computed, stacked
-from ._errors import DTypeError, TracingError
+from ._errors import TracingError
+from ._flat import elements
 from ._frames import is_foreign
+from ._later import MAKERS, is_changed_later
 from ._over import over
 from ._pieces import Grid, linspace
-from ._refuse import with_static
+from ._refuse import explained
 from ._selected import arange
 from ._special import check_order
 from ._steps import MAX_UNROLLED, each, while_holds
@@ -49,6 +54,9 @@ class Names:
 
     def __init__(self, trace):
         self.trace = trace
+        # What is refused while the function is traced.
+        self.tracing = None
+        expect(self)
         # How often the steps of a loop had to be taken one after the other, by their code.
         self.unrolled = collections.Counter()
         # The steps that were taken one after the other, and how many loops of their own may have for that.
@@ -65,6 +73,7 @@ class Names:
         self.builtins = {
             **vars(builtins), "max": functools.partial(_extreme, "maximum", max),
             "min": functools.partial(_extreme, "minimum", min), "len": _length, "__import__": self.imported,
+            **kinds.names(self.numpy.ndarray),
             EACH: functools.partial(each, self), WHILE: functools.partial(while_holds, self), OVER: over,
         }  # fmt: skip
 
@@ -75,10 +84,13 @@ class Names:
 
     def write_globals(self):
         """Ends the trace: assigns the globals that functions assigned."""
+        error, self.tracing = getattr(self.tracing, "error", None), None
         for array in self.shared:
             shared.pop(id(array), None)
         for space in self.spaces.values():
             space.write()
+        if getattr(error, "is_hidden", False):
+            raise error
 
     def imported(self, *args, **kwargs):
         found = builtins.__import__(*args, **kwargs)
@@ -192,7 +204,7 @@ class _Arrays(type):
     """The class of `np.ndarray` in traced functions: lazy arrays are instances of it."""
 
     def __instancecheck__(cls, instance):
-        return isinstance(instance, (np.ndarray, Changing))
+        return isinstance(instance, np.ndarray) or isinstance(instance, Changing) and not kinds.is_scalar(instance)
 
     def __subclasscheck__(cls, other):
         return issubclass(other, (np.ndarray, Changing))
@@ -217,7 +229,18 @@ class _Numpy:
         self.ndarray = _Arrays("ndarray", (), {"numpy": self})
 
     def __getattr__(self, name):
-        return getattr(np, name)
+        found = getattr(np, name)
+        return functools.partial(self._changing, found) if name in MAKERS else found
+
+    def _changing(self, function, *args, **kwargs):
+        """The result of a function that makes arrays, lazy if it is one of constants that the function changes."""
+        made = function(*args, **kwargs)
+        if type(made) is not np.ndarray or not made.ndim or made.dtype.kind not in "biuf" or not is_changed_later():
+            return made
+        self.made_constants = True
+        made = self._trace.call("copy", (made,), {})
+        made._is_whole = True
+        return made
 
     def __dir__(self):
         return dir(np)
@@ -232,6 +255,7 @@ class _Numpy:
         self.made_constants |= not has_lazy([*sizes, *args])
         made = self._trace.call(function, (sizes, *args), {"dtype": kind})
         made._let_change()
+        made._is_whole = True
         return made
 
     def zeros(self, shape, dtype=float, order="C", **kwargs):
@@ -278,7 +302,7 @@ class _Numpy:
     def arange(self, *args, dtype=None, **kwargs):
         """`np.arange`"""
         if not has_lazy(list(args)) and not has_lazy(list(kwargs.values())):
-            return np.arange(*args, dtype=dtype, **kwargs)
+            return self._changing(np.arange, *args, dtype=dtype, **kwargs)
         kwargs.pop("like", None)
         if any(map(is_computed, args)) and not kwargs:
             made = arange(self._trace, args, dtype)
@@ -286,33 +310,59 @@ class _Numpy:
                 return made
         if dtype is not None:
             kwargs["dtype"] = np.dtype(dtype)
-        try:
+        with explained((args, kwargs)):
             return self._trace.call("arange", args, kwargs)
-        except DTypeError as error:
-            raise with_static(error, args) from None
 
     def linspace(self, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, **kwargs):
         """`np.linspace`"""
         if not has_lazy([start, stop, num]):
-            return np.linspace(start, stop, num, endpoint, retstep, dtype, axis)
+            return self._changing(np.linspace, start, stop, num, endpoint, retstep, dtype, axis)
         return linspace(start, stop, num, endpoint, retstep, dtype, axis)
+
+    def ndenumerate(self, arr):
+        """`np.ndenumerate`"""
+        if not has_lazy(arr):
+            return np.ndenumerate(arr)
+        return zip(np.ndindex(*map(operator.index, arr.shape)), arr.flat)
+
+    def nditer(self, op, *args, **kwargs):
+        """`np.nditer`"""
+        if not has_lazy(op):
+            return np.nditer(op, *args, **kwargs)
+        raise refusal(TracingError("`np.nditer` is not traced: write operations on whole arrays, or a loop over `x.flat`"))
+
+    def errstate(self, **kwargs):
+        """`np.errstate`: kernels have no floating-point errors to raise."""
+        if not {"raise", "call", "log", "print"}.isdisjoint(kwargs.values()):
+            raise refusal(TracingError(
+                "`np.errstate` and `np.seterr` are not honoured by kernels, which return `inf` and NaN: look at the result, "
+                "`np.isfinite(y).all()`, or check the operands outside of the traced function"
+            ))  # fmt: skip
+        return np.errstate(**kwargs)
+
+    def seterr(self, **kwargs):
+        """`np.seterr`"""
+        self.errstate(**kwargs)
+        return np.seterr(**kwargs)
 
     def isscalar(self, element):
         """`np.isscalar`: true for what cannot change, Python's numbers and NumPy's scalars."""
         if isinstance(element, Value):
-            return not element.ndim and not element._can_change
+            return kinds.is_scalar(element)
         return np.isscalar(element)
 
     def array(self, object, dtype=None, *, copy=True, order="K", ndmin=0, **kwargs):
         """`np.array`"""
+        object = elements(object)
         if not has_lazy(object):
-            return np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **kwargs)
+            return self._changing(np.array, object, dtype, copy=copy, order=order, ndmin=ndmin, **kwargs)
         check_order("np.array", order)
         made = self._made(object, dtype, copy)
         return made if made.ndim >= ndmin else made[(None,) * (ndmin - made.ndim)]
 
     def asarray(self, a, dtype=None, order=None, *, copy=None, **kwargs):
         """`np.asarray`"""
+        a = elements(a)
         if not has_lazy(a):
             return np.asarray(a, dtype, order, copy=copy, **kwargs)
         check_order("np.asarray", order)
@@ -324,15 +374,21 @@ class _Numpy:
 
     def ascontiguousarray(self, a, dtype=None, **kwargs):
         """`np.ascontiguousarray`: whether it is a copy depends on the layout."""
+        a = elements(a)
         if not has_lazy(a):
             return np.ascontiguousarray(a, dtype, **kwargs)
         made = self._made(a, dtype, True)
         return opaque(a, made) if isinstance(a, Value) and made.dtype == a.dtype else made
 
     def _made(self, object, dtype, copy):
-        if isinstance(object, Changing) and not copy and (dtype is None or object.dtype == dtype):
+        is_array = isinstance(object, Changing) and not kinds.is_scalar(object)
+        if is_array and not copy and (dtype is None or object.dtype == dtype):
             return object
-        made = object.copy() if isinstance(object, Changing) else stacked(self._trace, object)
+        if isinstance(object, Value) and object._is_number:
+            # A number of Python's has no dtype, and its array has.
+            made = object._trace.call("astype", (object, object.dtype), {})
+        else:
+            made = object.copy() if isinstance(object, Changing) else stacked(self._trace, object)
         if dtype is not None and made.dtype != dtype:
             made = made.astype(dtype)
         if made.ndim == 0 and isinstance(made, Changing):

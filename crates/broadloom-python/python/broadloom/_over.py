@@ -3,6 +3,8 @@
 import numpy as np
 
 from ._broadloom import Value
+from ._counter import Counter
+from ._flat import Flat
 from ._lazy import Array, Size
 
 
@@ -24,6 +26,8 @@ def over(kind, *arguments):
     """What `range`, `enumerate`, `zip` and `reversed` return, where their arguments may be lazy."""
     if kind is range and 1 <= len(arguments) <= 3 and any(isinstance(bound, Value) for bound in arguments):
         return _range(*arguments)
+    if kind is reversed and len(arguments) == 1 and isinstance(arguments[0], range):
+        return arguments[0][::-1]
     made = _combined(kind, arguments) if kind in (enumerate, zip, reversed) else None
     return kind(*arguments) if made is None else made
 
@@ -53,7 +57,11 @@ def _number(start, step):
 
     def number(counter, rows):
         scaled = counter if step == 1 else counter * step
-        return scaled if isinstance(start, int) and not start else scaled + start
+        if isinstance(start, int) and not start:
+            return scaled
+        made = scaled + start
+        # An integer of Python's, wherever it begins.
+        return made if isinstance(made, Counter) or not isinstance(made, Array) else Counter.of(made)
 
     return number
 
@@ -64,15 +72,19 @@ def _combined(kind, arguments):
     if kind is enumerate and len(arguments) == 2:
         *arguments, start = arguments
     parts = [as_over(argument, True) for argument in arguments]
-    if None in parts or not parts or not any(isinstance(argument, (Over, Value)) for argument in arguments):
+    if None in parts or not parts or not any(isinstance(argument, (Over, Value, Flat)) for argument in arguments):
         return None
-    lengths = {part.length if part.is_known else None for part in parts}
-    if len(lengths) > 1 or (None in lengths and len(parts) > 1 and not all(part.rows for part in parts)):
+    lengths = [part.length for part in parts]
+    if all(part.is_known for part in parts):
+        length = min(lengths)
+    elif len(parts) == 1 or all(_is_same(length, lengths[0]) for length in lengths) and all(part.rows for part in parts):
+        length = lengths[0]
+    else:
         return None
     rows, at = [], []
     for part in parts:
         at.append(slice(len(rows), len(rows) + len(part.rows)))
-        rows += part.rows
+        rows += part.rows if _is_same(part.length, length) else [row[:length] for row in part.rows]
 
     def items(counter, of_rows):
         return tuple(part.item(counter, of_rows[place]) for part, place in zip(parts, at, strict=True))
@@ -81,13 +93,26 @@ def _combined(kind, arguments):
         return kind(*arguments, start) if kind is enumerate else kind(*arguments)
 
     if kind is zip:
-        return Over(parts[0].length, rows, items, plain)
+        return Over(length, rows, items, plain)
     if kind is enumerate:
-        return Over(parts[0].length, rows, lambda counter, of_rows: (counter + start, *items(counter, of_rows)), plain)
+        return Over(length, rows, lambda counter, of_rows: (counter + start, *items(counter, of_rows)), plain)
     (part,) = parts
     if part.rows:
         return Over(part.length, [row[::-1] for row in part.rows], part.item, plain)
-    return Over(part.length, [], lambda counter, of_rows: part.item(part.length - 1 - counter, of_rows), plain)
+
+
+    def reverse(counter, of_rows):
+        made = -counter + (part.length - 1)
+        return part.item(made if part.is_known else Counter.of(made, 0), of_rows)
+
+    return Over(part.length, [], reverse, plain)
+
+
+def _is_same(length, other):
+    """Whether two lengths are equal for all sizes."""
+    if isinstance(length, Size) and isinstance(other, Size):
+        return length._is_same(other)
+    return isinstance(length, int) and length == other
 
 
 def as_over(item, is_part=False):
@@ -96,6 +121,10 @@ def as_over(item, is_part=False):
         return item
     if isinstance(item, range):
         return Over(len(item), [], _number(item.start, item.step), lambda: item)
+    if isinstance(item, Flat):
+        if item.index or (of_flat := as_over(np.ravel(item.base))) is None:
+            return None
+        return Over(of_flat.length, of_flat.rows, of_flat.item, lambda: item)
     if isinstance(item, Array) and item.ndim or (is_part and isinstance(item, np.ndarray) and item.ndim):
         return Over(item.shape[0], [item], lambda counter, rows: rows[0], lambda: item)
     return None

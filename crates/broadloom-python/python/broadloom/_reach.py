@@ -11,6 +11,7 @@ from ._broadloom import Function, Value
 from ._derived import Derived
 from ._errors import TracingError
 from ._frames import is_foreign
+from ._state import own_attribute
 
 _MAX_ITEMS = 20_000
 
@@ -76,7 +77,7 @@ class Reached:
             return tuple(copy) if isinstance(item, set) else ()
         if isinstance(item, dict):
             return self._dict(item, "a dict")
-        fields = getattr(item, "__dict__", None)
+        fields = own_attribute(item, "__dict__")
         held = self._dict(fields, f"an object of the class {kind.__name__}") if isinstance(fields, dict) else ()
         return *held, *self._slots(item, kind), kind
 
@@ -113,17 +114,21 @@ class Reached:
 
     def _slots(self, item, kind):
         names = [name for base in kind.__mro__ for name in _names_of_slots(base)]
-        before = {name: getattr(item, name) for name in names if hasattr(item, name)}
+
+        def held():
+            return {name: own_attribute(item, name) for name in names if own_attribute(item, name, item) is not item}
+
+        before = held()
 
         def is_same():
-            now = {name: getattr(item, name) for name in names if hasattr(item, name)}
+            now = held()
             return now.keys() == before.keys() and all(now[name] is before[name] for name in now)
 
         def back():
             for name in names:
                 if name in before:
                     object.__setattr__(item, name, before[name])
-                elif hasattr(item, name):
+                elif own_attribute(item, name, item) is not item:
                     object.__delattr__(item, name)
 
         if names:

@@ -1,13 +1,17 @@
 """Refusals of what needs the elements of a lazy array, and what to write instead."""
 
 import ast
+import contextlib
+import dis
+import re
 
 import numpy as np
 
 from ._attempt import refusal
 from ._broadloom import Value
-from ._errors import TracingError
-from ._frames import describe, here, named
+from ._caught import open_now
+from ._errors import DTypeError, ProgramError, ShapeError, TracingError
+from ._frames import asking, describe, here, named
 
 _UNKNOWN = "the elements of a lazy array are not known while the function is traced"
 _CHOOSE = "write `np.where(condition, a, b)` to choose between values"
@@ -18,22 +22,49 @@ def elements(what, instead=None):
     advice = _CHOOSE if instead is None else f"{instead}, or {_CHOOSE}"
 
     def refuse(self, *args, **kwargs):
-        raise refusal(TracingError(f"{_UNKNOWN}: {_static(self) or _lookup() or f'{what}; {advice}'}"))
+        _check_is_alive(self)
+        asks = f"`{name}` asks for them; call it outside of the traced function, or {_CHOOSE}" if (name := asking()) else None
+        raise _refused(_static(self), asks or _lookup() or f"{what}; {advice}")
 
     refuse.__doc__ = f"Refused while a function is traced: {what}."
     return refuse
 
 
+def _check_is_alive(value):
+    """Raises that a value is used after its function has returned, if it is: sizes are read from the trace."""
+    _ = value._type
+
+
+def _refused(static, otherwise):
+    stored = _stored()
+    error = refusal(TracingError(f"{_UNKNOWN}: {static or stored or otherwise}"))
+    # NumPy puts one of its own in the place of an error in an assignment.
+    error.is_hidden = stored is not None
+    return error
+
+
+def attribute(name):
+    """Refuses an attribute that NumPy's arrays have, which a default or `hasattr` would replace by another branch."""
+    return refusal(TracingError(
+        f"`x.{name}` is not known while the function is traced: use it outside of the traced function, and pass what is needed as an argument"
+    ))  # fmt: skip
+
+
 def array(self, *args, **kwargs):
     """Refused while a function is traced: NumPy asks for the elements."""
-    raise refusal(TracingError(f"{_UNKNOWN}: {_conversion(self) or _lookup() or _ANY}"))
+    _check_is_alive(self)
+    name = asking()
+    function = "a function" if name is None else f"`{name}`"
+    any_function = f"{function} takes only NumPy's arrays, and asks for them; call it outside of the traced function, or {_CHOOSE}"
+    raise _refused(None, (None if name else _conversion(self) or _lookup()) or any_function)
 
 
 def text(value, make, what):
-    """The text of a lazy array says what it is; that of a float among the arguments would say its value, and is refused."""
-    if value._numbers:
-        raise TracingError(f"{_UNKNOWN}, and {what} asks for them: {_static(value)}; `repr` shows the lazy array")
-    return make(value)
+    """The text of a lazy array outside of traced functions; in these it would say its elements, and is refused."""
+    if not open_now():
+        return make(value)
+    help = _static(value) or "return the value, and write its text outside of the traced function"
+    raise refusal(TracingError(f"{_UNKNOWN}, and {what} asks for them: {help}; `repr` shows the lazy array"))
 
 
 _RESULTS = {
@@ -61,14 +92,11 @@ def linalg(name):
     )
 
 
-_ANY = f"a function that takes only NumPy's arrays asks for them; call it outside of the traced function, or {_CHOOSE}"
-
-
 def _static(value):
-    """What to write if it is a float among the arguments, or computed of such floats, that is asked for its value."""
+    """What to write if it is a number among the arguments, or computed of floats among them, that is asked for its value."""
     names = value._numbers
     if not names:
-        return None
+        return _scalar(value)
     several = len(names) > 1
     arguments = " and ".join(f"`{name}`" for name in names)
     written = ", ".join(f'"{name}"' for name in names)
@@ -80,13 +108,52 @@ def _static(value):
     )
 
 
+_KINDS = {"i": ("an integer", "int"), "u": ("an integer", "int"), "f": ("a float", "float"), "b": ("a flag", "bool")}
+
+
+def _scalar(value):
+    """What to write if it is an argument without axes, such as `np.int64(3)`."""
+    if getattr(value, "_is_size", False) or value.ndim or value._is_number:
+        return None
+    name = value._name()
+    if re.fullmatch(r"v\d+", name) or f"\ninput {name}: " not in "\n" + value._trace.text:
+        return None
+    kind, make = _KINDS.get(value.dtype.kind, _KINDS["f"])
+    return (
+        f"`{name}` is {kind} of NumPy's, which is passed to the kernel at each call; pass `{make}({name})`, or write "
+        f"`@bl.jit(static=\"{name}\")`, to make it a part of the kernel"
+    )
+
+
+@contextlib.contextmanager
+def explained(arguments):
+    """Adds to the errors of a call with these arguments what to write if one of them is a number that is not known."""
+    try:
+        yield
+    except (DTypeError, ProgramError, ShapeError) as error:
+        made = with_static(error, arguments)
+        if made is error:
+            raise
+        raise made from None
+
+
 def with_static(error, arguments):
-    """The error of a call with these arguments, with what to write if one of them is a float that is not known."""
-    for argument in arguments:
-        help = _static(argument) if isinstance(argument, Value) else None
-        if help is not None:
-            return type(error)(f"{error}\n\nIf the function needs the value while it is traced: {help}.")
+    """The error of a call with these arguments, with what to write if one of them is a number that is not known."""
+    stack, text = [arguments], str(error)
+    is_about_values = any(word in text for word in ("expected", " takes ", "to have rank 1, not 0"))
+    while stack and is_about_values and _HELP not in text:
+        argument = stack.pop()
+        if isinstance(argument, (tuple, list)):
+            stack.extend(argument)
+        elif isinstance(argument, dict):
+            stack.extend(argument.values())
+        elif isinstance(argument, Value) and not getattr(argument, "_is_size", False) and (help := _static(argument)) is not None:
+            text = text.replace("found a number", "found one that is not known").replace("found a tensor", "found one that is not known")
+            return type(error)(f"{text}\n\n{_HELP}: {help}.")
     return error
+
+
+_HELP = "If the function needs the value while it is traced"
 
 
 def _expression():
@@ -152,6 +219,19 @@ def _of_lazy(value, call):
     rest += [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords if word.arg]
     made = f"np.asarray({table}, like={other}).{function.attr}({', '.join([other, *rest])})"
     return f"`{table}` is not lazy, and knows nothing of what is; pass it as an argument of the function, or write `{made}`"
+
+
+def _stored():
+    """What to write for `table[0] = value`, if this is what asks for elements."""
+    found = here()
+    if found is None or dis.opname[found[0].co_code[found[1]]] != "STORE_SUBSCR":
+        return None
+    expression = _expression()
+    table = ast.unparse(expression.value) if isinstance(expression, ast.Subscript) else "y"
+    return (
+        f"`{table}` is an array of NumPy's, and cannot hold what is not known; make it lazy, `{table} = np.asarray({table}, like=x)` with "
+        "an argument `x`, or pass it as an argument of the function"
+    )
 
 
 def _lookup():

@@ -6,6 +6,7 @@ import numpy as np
 
 from ._broadloom import Value
 from ._errors import DTypeError, ProgramError, TracingError
+from ._weak import is_weak, operands
 
 
 def trace_of(arguments):
@@ -177,7 +178,7 @@ def _stacked(function):
 def _where(condition, x=None, y=None, /):
     if x is None or y is None:
         raise ValueError("np.where takes both arrays to choose from, or none")
-    return trace_of((condition, x, y)).call("where", (condition, x, y), {})
+    return trace_of((condition, x, y)).call("where", (condition, *operands("where", (x, y))), {})
 
 
 def _select(condlist, choicelist, default=0):
@@ -240,9 +241,42 @@ def _real(val):
     return val
 
 
+def _block(arrays):
+    """`np.block`: the innermost lists are joined along the last axis, those around them along the axis before it."""
+    depth, ranks, level = 0, [], [arrays]
+    while level:
+        ranks += [np.ndim(item) for item in level if type(item) is not list]
+        level = [part for item in level if type(item) is list for part in item]
+        depth += bool(level)
+    rank = max(depth, *ranks)
+
+    def joined(item, above):
+        if type(item) is list:
+            return np.concatenate([joined(part, above + 1) for part in item], axis=above - depth)
+        array = lazy(trace, item)
+        return array[(None,) * (rank - array.ndim) + (...,)]
+
+    trace = trace_of(arrays)
+    made = joined(arrays, 0)
+    return made.copy() if depth == 0 else made
+
+
+def _diagflat(v, k=0):
+    return np.diag(np.ravel(v), k)
+
+
+def _diag_indices_from(arr):
+    if arr.ndim < 2:
+        raise ValueError("input array must be at least 2-d")
+    first, *others = arr.shape
+    if any(not (size._is_same(first) if isinstance(size, Value) and isinstance(first, Value) else size is first or size == first) for size in others):
+        raise ValueError("All dimensions of input must be of equal length")
+    return (arr._trace.call("arange", (first,), {}),) * arr.ndim
+
+
 def _result_type(*arrays_and_dtypes):
-    """The dtype of a result, to which a float among the arguments adds nothing but its kind."""
-    known = [x if not isinstance(x, Value) else 0.0 if x._numbers else x.dtype for x in arrays_and_dtypes]
+    """The dtype of a result, to which numbers of Python's add nothing but their kind."""
+    known = [x if not isinstance(x, Value) else 0.0 if x._numbers else 0 if is_weak(x) else x.dtype for x in arrays_and_dtypes]
     return np.result_type(*known)
 
 
@@ -325,19 +359,6 @@ def _linalg_matrix_norm(x, /, *, keepdims=False, ord="fro"):
     return _norm(x, ord, (-2, -1), keepdims)
 
 
-_WRITES = "write the file outside of the traced function, from its result"
-
-# Names, or modules, and what to write instead.
-REFUSED = {
-    **{f"np.{name}": _WRITES for name in ("save", "savetxt", "savez", "savez_compressed")},
-    "np.emath": "its results are complex outside of the domain of the function, and complex numbers are not supported; "
-    "write the function of that name in `np`, which returns NaN there",
-    "np.apply_along_axis": "call the function on the whole array, with `axis=`: `np.sum(x, axis=0)`",
-    "np.apply_over_axes": "call the function on the whole array, with several axes: `np.sum(x, axis=(0, 1), keepdims=True)`",
-    "np.fft": "call it outside of the traced function, and pass its real and imaginary parts as arguments",
-    "np.random": "random numbers would be the same at each call; pass them as an argument",
-}
-
 SPECIAL = {
     np.shape: _shape,
     np.size: _size,
@@ -354,6 +375,9 @@ SPECIAL = {
     np.iscomplexobj: _iscomplexobj,
     np.isrealobj: _isrealobj,
     np.real: _real,
+    np.block: _block,
+    np.diagflat: _diagflat,
+    np.diag_indices_from: _diag_indices_from,
     np.imag: np.zeros_like,
     np.result_type: _result_type,
     np.where: _where,

@@ -4,14 +4,15 @@ A kernel has their values in it, so that it serves only as long as they are the 
 functions of the user that it names, shows what is read; what it reads by a name that is made at run time is not seen.
 """
 
+import builtins
 import collections
 import dis
 import enum
 import functools
-import os
+import importlib
+import itertools
 import random
 import sys
-import sysconfig
 import threading
 import types
 import weakref
@@ -19,35 +20,56 @@ import weakref
 import numpy as np
 
 from ._broadloom import Function
+from ._caught import begin, end
 from ._derived import Derived
 from ._errors import TracingError
+from ._frames import is_of_user
 
-_INSTALLED = tuple(
-    path + os.sep
-    for path in {
-        os.path.dirname(__file__),
-        os.path.dirname(np.__file__),
-        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
-    }
-)
 # Names by which code reads attributes whose names it does not show.
 _DYNAMIC = {"getattr", "vars", "__dict__", "globals", "asdict", "astuple", "fields", "eval", "exec"}
 _CLOCKS = {
-    "time": {"time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time"},
+    "time": {
+        "time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time", "process_time_ns", "thread_time",
+        "thread_time_ns", "clock_gettime", "clock_gettime_ns",
+    },
     "datetime.datetime": {"now", "utcnow", "today"},
     "datetime.date": {"today"},
     "os": {"urandom"},
     "uuid": {"uuid1", "uuid4"},
-    "secrets": {"token_bytes", "token_hex", "randbits", "randbelow", "choice"},
-}
+    "secrets": {"token_bytes", "token_hex", "token_urlsafe", "randbits", "randbelow", "choice"},
+}  # fmt: skip
 # Arrays of more bytes are compared by identity: kernels read their elements, but what NumPy computes of them while the function
 # is traced is kept.
 _COMPARED_BYTES = 8192
 _MAX_NESTING, _MAX_ITEMS = 16, 10_000
 _NO_VALUE = object()
+# What an instruction has just imported, which the next one gives a name.
+_LAST = "<imported>"
+# What has other items each time.
+_ITERATORS: tuple[type, ...] = (
+    types.GeneratorType, map, filter, zip, enumerate, itertools.count, itertools.cycle, itertools.chain, itertools.islice, itertools.repeat,
+)  # fmt: skip
+
+
+def own_attribute(value, name, default=None):
+    """An attribute that an object has by itself: code of the user that computes others may raise anything."""
+    try:
+        return object.__getattribute__(value, name)
+    except AttributeError:
+        return default
+
+
 # Special functions of a class that the code of a user does not call without showing it.
 _ONLY_SHOWN = {"__repr__", "__str__", "__del__", "__reduce__", "__getstate__", "__setstate__"}
 _NOT_SHOWN = _ONLY_SHOWN | {"__init__", "__new__", "__post_init__"}
+
+
+def _read(module, name):
+    """An attribute of an installed module or class, which may be made by code of its own."""
+    try:
+        return getattr(module, name)
+    except Exception:
+        return _NO_VALUE
 
 
 class _Same:
@@ -148,7 +170,10 @@ class Reads:
         return len(self._names) + len(self._places)
 
     def randomness(self):
-        """The states of the sources of random numbers that the function can reach."""
+        """Begins to trace the function. Returns the states of the sources of random numbers that it can reach."""
+        return begin(self, self._randomness())
+
+    def _randomness(self):
         with self._lock:
             states = [_state(generator) for generator in (*self._generators, *self._of_arguments)]
             if self._is_random:
@@ -156,8 +181,9 @@ class Reads:
             return states
 
     def check_randomness(self, before):
-        """Refuses random numbers that were drawn since `before`."""
-        if self.randomness()[: len(before)] != before:
+        """Ends the trace of the function. Refuses random numbers that were drawn since `before`, and errors that it caught."""
+        end(before)
+        if self._randomness()[: len(before)] != before:
             raise TracingError(
                 "the function draws random numbers, which would be the same at each call: draw them outside, and pass the "
                 "array as an argument"
@@ -173,6 +199,12 @@ class Reads:
             return kind, value.hex()
         if isinstance(value, np.generic):
             return kind, value.tobytes()
+        if isinstance(value, (random.SystemRandom, *_ITERATORS)):
+            raise _frozen(self._function, kind.__name__, "has other items each time")
+        if kind is types.BuiltinFunctionType and _is_clock(value):
+            raise _frozen(self._function, value.__name__, "has another result at each call")
+        if kind is types.ModuleType and not self._names.isdisjoint(_CLOCKS.get(value.__name__, ())) and depth:
+            raise _frozen(self._function, value.__name__, "has other results at each call")
         if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
             self._generators.append(value)
             return _Same(value)
@@ -229,14 +261,14 @@ class Reads:
     def _of_instance(self, value, depth, seen):
         """The attributes of an object that the code names, and its class."""
         kind = type(value)
-        fields = getattr(value, "__dict__", None)
+        fields = own_attribute(value, "__dict__")
         slots = _slots_of(kind)
         if not isinstance(fields, dict) and not slots:
             return _Same(value)
         self.is_mutable = True
         of_class = self._of_class(kind, depth, seen, _NOT_SHOWN)
         items = list(fields.items()) if isinstance(fields, dict) else []
-        items += [(name, getattr(value, name, _NO_VALUE)) for name in slots]
+        items += [(name, own_attribute(value, name, _NO_VALUE)) for name in slots]
         names = self._names
         if _DYNAMIC.isdisjoint(names):
             items = [(name, item) for name, item in items if name in names]
@@ -259,45 +291,70 @@ class Reads:
                 self.is_mutable = True
         return tuple(found)
 
-    def _learn(self, code, function):
+    def _learn(self, code, function, imported=()):
         """Reads code of a function: which names it has, and which globals it reads."""
         self._names.update(code.co_names)
+        local = dict(imported)
+        self._learn_paths(code, function, local)
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
-                self._learn(constant, function)
+                self._learn(constant, function, local)
             for text in constant if isinstance(constant, tuple) else (constant,):
                 if isinstance(text, str) and text.isidentifier():
                     self._names.add(text)
-        self._learn_paths(code, function)
 
-    def _learn_paths(self, code, function):
-        """Follows each path of names, such as `settings.rate`, through modules."""
-        chain, value = [], _NO_VALUE
+    def _learn_paths(self, code, function, local):
+        """Follows each path of names, such as `settings.rate`, through modules. `local` gets the names that the code imports."""
+        chain, value, constants, module = [], _NO_VALUE, [], _NO_VALUE
         for instruction in dis.get_instructions(code):
-            name = instruction.argval
-            if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-                chain, value = [name], self._place(function.__globals__, name)
-            elif instruction.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") and name in code.co_freevars:
-                chain, value = [name], _free(function, name)
-            elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and chain:
-                chain.append(name)
-                value = self._attribute(value, name)
-            elif instruction.opname not in ("PUSH_NULL", "PRECALL", "CACHE"):
-                is_call_of_nothing = instruction.opname == "CALL" and instruction.arg == 0
-                if is_call_of_nothing and value is np.random.default_rng:
+            name, does = instruction.argval, instruction.opname
+            if does in ("LOAD_GLOBAL", "LOAD_NAME"):
+                chain, value, constants = [name], self._place(function.__globals__, name), []
+            elif does.startswith("LOAD_") and isinstance(name, str) and name in local and does not in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_CONST"):
+                chain, value, constants = local[name][0], local[name][1], []
+            elif does in ("LOAD_DEREF", "LOAD_CLASSDEREF") and name in code.co_freevars:
+                chain, value, constants = [name], _free(function, name), []
+            elif does in ("LOAD_ATTR", "LOAD_METHOD") and chain:
+                chain, value = [*chain, name], self._attribute(value, name)
+            elif does == "IMPORT_NAME":
+                # What is imported by itself is the outermost package.
+                own = constants and constants[-1]
+                module = _imported(name if own else name.partition(".")[0])
+                chain, value = [], module
+                local[_LAST] = [name], module
+                continue
+            elif does == "IMPORT_FROM":
+                local[_LAST] = [name], self._attribute(module, name)
+                continue
+            elif does.startswith("STORE_") and _LAST in local:
+                local[name] = local.pop(_LAST)
+            elif does == "LOAD_CONST":
+                constants.append(name)
+                if value is np.datetime64 and name in ("now", "today"):
+                    raise _frozen(function, ".".join(chain), "has another result at each call")
+                if not _is_importer(value):
+                    chain, value = [], _NO_VALUE
+                continue
+            elif does == "CALL" and _is_importer(value) and constants and isinstance(constants[-1], str):
+                chain, value = [constants[-1]], _imported(constants[-1])
+            elif does not in ("PUSH_NULL", "PRECALL", "CACHE"):
+                if does == "CALL" and instruction.arg == 0 and value is np.random.default_rng:
                     raise _frozen(function, ".".join(chain), "draws other random numbers at each call")
-                chain, value = [], _NO_VALUE
-            if value is np.random or value is random or isinstance(
-                getattr(value, "__self__", None), (np.random.RandomState, random.Random)
-            ):
-                self._is_random = True
-            if chain and _is_clock(value):
-                raise _frozen(function, ".".join(chain), "has another result at each call")
+                chain, value, constants = [], _NO_VALUE, []
+            self._check_source(function, chain, value)
+
+    def _check_source(self, function, chain, value):
+        """Refuses clocks, and notes that the function may draw random numbers."""
+        owner = own_attribute(value, "__self__")
+        if value is np.random or value is random or isinstance(owner, (np.random.RandomState, random.Random)):
+            self._is_random = True
+        if chain and (_is_clock(value) or isinstance(owner, random.SystemRandom)):
+            raise _frozen(function, ".".join(chain), "has another result at each call")
 
     def _place(self, container, name):
         """The value of a global, which is read at each call if it may change."""
         if name not in container:
-            return vars(__import__("builtins")).get(name, _NO_VALUE)
+            return vars(builtins).get(name, _NO_VALUE)
         value = container[name]
         if not isinstance(value, types.ModuleType):
             self._places.setdefault((id(container), name), (container, name))
@@ -307,17 +364,29 @@ class Reads:
         if isinstance(value, types.ModuleType):
             if _is_of_user(value):
                 return self._place(vars(value), name)
-            return getattr(value, name, _NO_VALUE)
+            return _read(value, name)
         if isinstance(value, type) and not _is_of_user(value):
-            return getattr(value, name, _NO_VALUE)
+            return _read(value, name)
         if isinstance(value, (types.FunctionType, Function)) and name in vars(value):
             return self._place(vars(value), name)
         return _NO_VALUE
 
 
+def _is_importer(value):
+    return value is builtins.__import__ or value is importlib.import_module
+
+
+def _imported(name):
+    """A module of the kind that has other results at each call; others are not read."""
+    if name not in ("time", "datetime", "os", "uuid", "secrets", "random", "numpy", "numpy.random", "importlib"):
+        return _NO_VALUE
+    return importlib.import_module(name)
+
+
 def _frozen(function, name, what):
+    own = getattr(function, "__qualname__", type(function).__name__)
     return TracingError(
-        f"`{name}` in `{function.__qualname__}` {what}, but a traced function is run once: its result would stay the same; call "
+        f"`{name}` in `{own}` {what}, but a traced function is run once: its result would stay the same; call "
         "it outside of the traced function, and pass the result as an argument"
     )
 
@@ -373,11 +442,6 @@ def _is_clock(value):
     return value.__name__ in _CLOCKS.get({"posix": "os", "nt": "os"}.get(owner, owner), ())
 
 
-@functools.lru_cache(maxsize=None)
-def _is_file_of_user(name):
-    return not name.startswith(_INSTALLED) and not name.startswith("<frozen")
-
-
 @functools.lru_cache(maxsize=1024)
 def _bases_of_user(kind):
     return [base for base in kind.__mro__ if _is_of_user(base)]
@@ -397,10 +461,10 @@ def _slots_of(kind):
 def _is_of_user(thing):
     """Whether the code of a function, a class or a module is not that of an installed package."""
     if isinstance(thing, types.FunctionType):
-        return _is_file_of_user(thing.__code__.co_filename)
+        return is_of_user(thing.__code__.co_filename)
     module = thing if isinstance(thing, types.ModuleType) else sys.modules.get(getattr(thing, "__module__", None) or "")
     if module is None:
         return isinstance(thing, type) and thing.__module__ != "builtins"
     if module.__name__.partition(".")[0] in sys.stdlib_module_names and module.__name__ != "__main__":
         return False
-    return _is_file_of_user(getattr(module, "__file__", None) or "")
+    return is_of_user(getattr(module, "__file__", None) or "")

@@ -15,7 +15,8 @@ import numpy as np
 
 from ._attempt import check_change, innermost, refusal, root_of
 from ._broadloom import Value
-from ._counter import Counter, is_integer
+from ._caught import Trial
+from ._counter import Counter
 from ._errors import DTypeError, Error, ShapeError, TracingError
 from ._frames import is_own
 from ._lazy import Array, Size
@@ -99,12 +100,19 @@ class _Loop:
         if self.is_known and (self.names.unrolled[code] >= _MAX_ATTEMPTS or code in _never):
             return False
         self.before = {name: content_of(self.cells[name]) for name in self.assigned}
+        if not self.is_known:
+            # After no steps at all, the name has the value that it had.
+            for name in [name for name in self.hidden if name in self.needed and self.before.get(name) and _is_carried(self.before[name][0])]:
+                del self.hidden[name]
+        trial = Trial()
         # Arrays for which only one variable stands.
         self.alone = set()
         for content in self.before.values():
             for item in content:
-                is_view = item._root is not None if isinstance(item, Array) else getattr(item, "base", None) is not None
-                if isinstance(item, (Array, np.ndarray)) and not is_view and sys.getrefcount(item) <= _REFERENCES:
+                if not isinstance(item, (Array, np.ndarray)):
+                    continue
+                is_view = item._root is not None if isinstance(item, Array) else item.base is not None
+                if not is_view and sys.getrefcount(item) <= _REFERENCES:
                     self.alone.add(id(item))
         try:
             functions = [self.step] if self.condition is None else [self.step, self.condition]
@@ -123,6 +131,7 @@ class _Loop:
                 _never.add(code)
             if self.is_known:
                 self.names.unrolled[code] += 1
+                trial.undo()
                 return False
             if self.steps is not None and isinstance(self.steps.length, Size):
                 # With the sizes of the call it may be unrolled.
@@ -138,7 +147,7 @@ class _Loop:
         for _ in range(_MAX_PASSES):
             for array in self.places:
                 check_change(array)
-            saved = [(array, array.copy()) for array in self.places]
+            saved, trial = [(array, array.copy()) for array in self.places], Trial()
             try:
                 self._pass()
                 return
@@ -148,6 +157,7 @@ class _Loop:
                 self._restore(saved)
                 if not self._learns(error):
                     raise
+                trial.undo()
         raise TracingError("the steps of the loop carry too much")
 
     def _restore(self, saved):
@@ -159,6 +169,7 @@ class _Loop:
 
     def _refresh(self):
         """Reads the newest elements of views, and arrays of NumPy's: what is first read in a step is known there only."""
+        trial = Trial()
         for array in self.reached.constants:
             if array.dtype.kind in "biuf":
                 with contextlib.suppress(Error):
@@ -166,6 +177,7 @@ class _Loop:
         for array in self.reached.arrays:
             with contextlib.suppress(TracingError):
                 array._name()
+        trial.undo()
 
     def _learns(self, error):
         """Whether another pass can do better: with an array that was changed in place, or without a name that need not be carried."""
@@ -248,7 +260,7 @@ class _Loop:
             value, old = pair
             if isinstance(old, (Array, np.ndarray)) and getattr(old, "_can_change", True):
                 value._let_change()
-            return Counter.of(value) if is_integer(old) and value._is_number else value
+            return value
 
         made = {}
         for name, value in carried["names"].items():

@@ -37,7 +37,7 @@ def _rewritten(code, filename):
         return code
     source = "".join(linecache.getlines(filename))
     try:
-        module = _parsed(source)
+        module = parsed(source)
     except (SyntaxError, ValueError, RecursionError):
         return code
     for node, kind in _functions(module, None):
@@ -59,7 +59,7 @@ def _has_loops(code):
 
 
 @functools.lru_cache(maxsize=16)
-def _parsed(source):
+def parsed(source):
     return ast.parse(source)
 
 
@@ -173,7 +173,7 @@ class _Rewriter(ast.NodeTransformer):
         assigned = _assigned(parts)
         if not _is_eligible(node) or any(name.startswith("__") and not name.endswith("__") for name in assigned):
             return self.generic_visit(node)
-        changed = _changed(node.body) - assigned
+        changed = changes(node.body) - assigned
         needed = assigned & _read_outside(self.function, node)
         targets = _assigned([node.target]) if helper is EACH else set()
         node.body = self.statements(node.body)
@@ -299,7 +299,7 @@ def _assigned(nodes):
     return found
 
 
-def _changed(body):
+def changes(body):
     """The names of what statements seem to change in place: what else they change is seen when they run."""
     found = set()
     for node in _own(body):

@@ -59,6 +59,25 @@ def opaque(array, made):
     return made
 
 
+def reshaped(array, made, order="C"):
+    """Makes a result with other axes a view of an array that is made in row-major order, where all sizes can be written."""
+    sizes = [[_written(size) for size in item.shape] for item in (made, array)] if isinstance(array, Changing) else []
+    if made is array or not sizes or not array._is_whole or order not in ("C", None) or not all(sizes) or None in sizes[0] + sizes[1]:
+        return opaque(array, made)
+    read, back = (", ".join(of) for of in sizes)
+    made._view_of(array, f"reshape({{old}}, {read})", f"reshape({{new}}, {back})")
+    made._let_change()
+    made._is_whole = True
+    return made
+
+
+def _written(size):
+    """A size as it stands in programs; `None` for one that the data decide."""
+    if isinstance(size, Value):
+        return None if size._is_decided else size._name()
+    return str(size)
+
+
 def _split(array, made, axis):
     """Makes the parts of an array views of it, where their sizes are known."""
     sizes = [part.shape[axis] for part in made]
@@ -126,6 +145,8 @@ def as_view(function, args, kwargs, made):
         rest = dict(kwargs)
         rest.pop("indices_or_sections", None)
         return _split(array, made, _AXES_OF_SPLIT[function](array, *args[2:], **rest))
+    if function is np.ravel:
+        return reshaped(array, made, *args[1:], **kwargs)
     if function is np.where and len(args) == 3 and made.ndim == 0:
         made._let_change()
     return opaque(array, made) if function in _OPAQUE else made

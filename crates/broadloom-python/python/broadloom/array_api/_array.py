@@ -4,6 +4,7 @@ import operator
 
 import numpy as np
 
+from .._change import changing
 from .._errors import ArgumentError, DTypeError, OutOfRangeError
 from . import _graph
 from ._info import check_device, checked_dtype
@@ -380,12 +381,12 @@ def _choose(values, items):
 
 
 def _set_chosen(values, items):
-    changed = values[0].copy()
+    changed = changing(values[0])
     changed[_chosen(values[2:], items)] = values[1]
     return changed
 
 
 def _set(values, items):
-    changed = values[0].copy()
+    changed = changing(values[0])
     changed[_slices(items)] = values[1]
     return changed

@@ -1,0 +1,268 @@
+"""Classes, lists, attributes and messages of traced values: as NumPy has them, or refused with what to write."""
+
+import collections.abc
+import numbers
+import types
+
+import broadloom as bl
+import numpy as np
+import pytest
+from test_written import X, refused, same
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, n: [0] * n,
+        lambda x, n: (1.0,) * n,
+        lambda x, n: n * [1, 2],
+        lambda x, n: len([1, 2] * n),
+        lambda x, n: "ab" * n,
+        lambda x, n: [0, 1] * x.argmax(),
+        lambda x, n: [0] * (n + 1),
+    ],
+)
+def test_lists_are_repeated_and_not_multiplied(function):
+    refused(function, X, np.int64(3), error=bl.TracingError, match=r"static")
+    found = bl.jit(function, static="n")
+    if function.__code__.co_names != ("argmax",):
+        assert found(X, 3) == function(X, 3)
+
+
+def test_lists_beside_arrays():
+    same(lambda x, n: np.array([1, 2]) * n, X, np.int64(3))
+    same(lambda x, n: [1, 2] * n, X, np.array(3))
+    same(lambda x, n: [1, 2] + n, X, np.int64(3))
+    same(lambda x: [1.0, 2.0] * x, X)
+    same(lambda x: len([0] * x.shape[0]), X)
+
+    def repeated(x, n):
+        values = [1, 2]
+        values *= n
+        return values
+
+    refused(repeated, X, np.int64(3), error=bl.TracingError, match="static")
+
+
+KINDS = [
+    float, int, bool, complex, np.floating, np.integer, np.generic, np.number, np.float64, np.int64, np.bool_, np.ndarray, list,
+    (int, float), int | float, numbers.Real, numbers.Number, numbers.Integral, collections.abc.Sized, object, type,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda x, q, n: x,
+        lambda x, q, n: x[0],
+        lambda x, q, n: x[0, 0],
+        lambda x, q, n: x.sum(),
+        lambda x, q, n: x.argmax(),
+        lambda x, q, n: x.any(),
+        lambda x, q, n: np.asarray(x.sum()),
+        lambda x, q, n: x.astype(np.float32)[0, 0],
+        lambda x, q, n: q,
+        lambda x, q, n: q * 2 + 1,
+        lambda x, q, n: n,
+        lambda x, q, n: n + 1,
+        lambda x, q, n: x.shape[0],
+        lambda x, q, n: x.shape[0] * 2,
+        lambda x, q, n: len(x),
+        lambda x, q, n: np.zeros(3),
+        lambda x, q, n: 3.5,
+    ],
+)
+def test_classes_are_those_of_numpy(value):
+    def instances(x, q, n):
+        v = value(x, q, n)
+        return tuple(isinstance(v, kind) for kind in KINDS), x
+
+    def attributes(x, q, n):
+        v = value(x, q, n)
+        names = "__len__", "ptp", "shape", "T", "is_integer", "tolist", "at", "real", "__iter__", "flags"
+        return tuple(hasattr(v, name) for name in names), x
+
+    def types_of(x, q, n):
+        v = value(x, q, n)
+        return type(v) is np.ndarray, type(v) is float, type(v) == int, issubclass(type(v), np.floating), type(v).__name__, x
+
+    for function in (instances, attributes, types_of):
+        arguments = np.ones((12, 20)), 2.5, np.int64(3)
+        assert bl.jit(function)(*arguments)[:-1] == function(*arguments)[:-1]
+
+
+def test_type_is_a_class():
+    def made(x):
+        class Meta(type):
+            pass
+
+        class Own(metaclass=Meta):
+            pass
+
+        return isinstance(Own, type), isinstance(Own, Meta), type("Named", (), {}).__name__, type(Own) is Meta, isinstance(x, bl.Array), x
+
+    assert bl.jit(made)(X)[:-1] == (True, True, "Named", True, True)
+
+
+def test_attributes_that_are_not_known():
+    for name in ("flags", "strides", "base", "data", "tobytes"):
+        refused(lambda x: getattr(x, name, None) and x, X, error=bl.TracingError, match=f"x.{name}")
+    with pytest.raises(AttributeError):
+        bl.jit(lambda x: x.nothing)(X)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x == None,  # noqa: E711
+        lambda x: x != None,  # noqa: E711
+        lambda x: x[0, 0] == None,  # noqa: E711
+        lambda x: x.shape[0] == None,  # noqa: E711
+        lambda x: x.conj(),
+        lambda x: np.conj(x),
+        lambda x: np.conjugate(x > 1),
+        lambda x: (x > 1).conjugate(),
+        lambda x: np.block([[x, x * 2], [x[:1], np.ones((1, 2))]]),
+        lambda x: np.block([x[0], 3.0, [x[1]]] if x.ndim == 3 else [x[0], 3.0]),
+        lambda x: np.block([[[x]], [[x]]]),
+        lambda x: np.block(x),
+        lambda x: np.diagflat(x, 1),
+        lambda x: np.diagflat(x[0]),
+        lambda x: x[np.diag_indices_from(x)],
+        lambda x: np.stack([np.stack([value, value * i]) for (i, j), value in np.ndenumerate(x)]),
+        lambda x: round(x[0, 0]) * x.astype(np.float32),
+        lambda x: round(x[0, 0], 1),
+    ],
+)
+def test_functions_that_are_made_of_others(function):
+    same(function, X)
+
+
+@pytest.mark.parametrize(
+    "function, instead",
+    [
+        (lambda x: np.subtract.reduce(x), r"np\.subtract\(result, row\)"),
+        (lambda x: np.hypot.accumulate(x), r"np\.hypot\(y\[i - 1\], x\[i\]\)"),
+        (lambda x: np.common_type(x), r"np\.result_type"),
+        (lambda x: np.insert(x, 0, 1), r"np\.concatenate"),
+        (lambda x: np.lexsort(x), r"np\.argsort"),
+        (lambda x: np.nditer(x), r"x\.flat"),
+    ],
+)
+def test_help_is_written_in_numpy(function, instead):
+    text = refused(function, X, error=bl.Error, match=instead)
+    assert not any(word in text for word in ("concat(", "i64", "broadloom ", "docs/ops"))
+
+
+def test_numbers_of_numpys_classes_that_have_to_be_known():
+    a, b, q = np.int64(1), np.bool_(True), 0.5
+    for function in (
+        lambda x, a, b, q: x.sum(axis=a), lambda x, a, b, q: np.roll(x, 1, axis=a), lambda x, a, b, q: np.expand_dims(x, a),
+        lambda x, a, b, q: np.concatenate([x, x], axis=a), lambda x, a, b, q: np.var(x, ddof=a), lambda x, a, b, q: np.triu(x, a),
+        lambda x, a, b, q: np.round(x, a), lambda x, a, b, q: np.split(x, a), lambda x, a, b, q: np.histogram(x, a),
+        lambda x, a, b, q: np.percentile(x, a), lambda x, a, b, q: x.swapaxes(0, a), lambda x, a, b, q: x.transpose(a, 0),
+        lambda x, a, b, q: np.sum(x, axis=(0, a)), lambda x, a, b, q: x if a else -x,
+    ):  # fmt: skip
+        refused(function, X, a, b, q, match="static=")
+    for function in (lambda x, a, b, q: np.sum(x, keepdims=b), lambda x, a, b, q: x if b else -x):
+        refused(function, X, a, b, q, match=r"pass `bool\(b\)`")
+    for function in (lambda x, a, b, q: np.histogram(x, range=(0, q)), lambda x, a, b, q: np.arange(0, q, 0.1)):
+        refused(function, X, a, b, q, match='static="q"')
+    text = refused(lambda x, a, b, q: np.isclose(x, 0, atol=q), X, a, b, q, match='static="q"')
+    assert "found a number" not in text
+
+
+def test_arrays_of_numbers_have_dtypes():
+    narrow = X.astype(np.float32)
+    for function in (
+        lambda x, a: x * np.asarray(a), lambda x, a: x * np.array(a), lambda x, a: x * np.asarray(len(x)), lambda x, a: x * np.asarray(x[0, 0]),
+        lambda x, a: x * np.asarray(a, np.float32),
+    ):  # fmt: skip
+        same(function, narrow, 0.5)
+
+
+def test_names_of_columns():
+    refused(lambda x: x["a"], X, error=bl.TracingError, match=r"`x\['a'\]` asks for columns")
+    refused(lambda x: x[["a", "b"]], X, error=bl.TracingError, match="bl.eval")
+    with pytest.raises(bl.ArgumentError, match="single quotes, `'fro'`"):
+        bl.eval('norm(A, "fro")', A=X)
+
+
+def test_floating_point_errors():
+    def strict(x):
+        with np.errstate(all="raise"):
+            return np.log(x)
+
+    def ignoring(x):
+        with np.errstate(divide="ignore"):
+            return np.log(x)
+
+    refused(strict, X, error=bl.TracingError, match=r"np\.isfinite\(y\)\.all\(\)")
+    refused(lambda x: np.seterr(all="raise") and x, X, error=bl.TracingError, match="np.seterr")
+    with np.errstate(divide="ignore"):
+        same(ignoring, X, rtol=1e-15)
+
+
+def test_lazy_arrays_that_are_kept():
+    kept = types.SimpleNamespace()
+
+    def keeping(x):
+        kept.array, kept.size = x * 2, x.shape[0]
+        return x
+
+    bl.jit(keeping)(np.ones(30))
+    assert "has returned" in repr(kept.array) and "has returned" in repr(kept.size)
+    for use in (np.asarray, np.sum, float, lambda x: x + 1, lambda x: x[0]):
+        with pytest.raises(bl.TracingError, match="return it as a result"):
+            use(kept.array)
+
+
+def test_scalars_do_not_change():
+    def assigned(x):
+        s = x.sum()
+        s[...] = 1
+        return s
+
+    def filled(x):
+        s = x[0, 0]
+        s.fill(1)
+        return s
+
+    def converted(x):
+        s = np.asarray(x.sum())
+        s[...] = 1
+        return x * s
+
+    for function in (assigned, filled):
+        refused(function, X, error=bl.DTypeError, match="scalar")
+    refused(lambda x, n: n.__setitem__(..., 2), X, np.int64(3), error=bl.DTypeError, match="scalar")
+    same(converted, X)
+
+
+class Objects:
+    def of_array(self, x):
+        return isinstance(x, np.ndarray), isinstance(x, float), isinstance(x[0, 0], (int, float)), isinstance(x.shape[0], int)
+
+    @staticmethod
+    def of_scalar(x):
+        match x[0, 0]:
+            case np.ndarray():
+                return 0
+            case float():
+                return 1
+        return 2
+
+    def __call__(self, x, q):
+        return isinstance(q, float), isinstance(x.sum(), numbers.Real), isinstance(x, collections.abc.Sized)
+
+
+def test_methods_of_objects_see_the_same_classes():
+    held = Objects()
+    tests = {"list": lambda x: isinstance(x, list), "array": lambda x: isinstance(x, np.ndarray)}
+
+    def function(x, q):
+        return held.of_array(x), Objects.of_scalar(x), held(x, q), [test(x) for test in tests.values()], x
+
+    x = np.ones((12, 20))
+    assert bl.jit(function)(x, 2.5)[:-1] == function(x, 2.5)[:-1]
+    assert not isinstance(bl.input("x", "f64[n]"), np.ndarray)
