@@ -635,8 +635,8 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         what: "an index that all lanes share is put in a row of its own",
         file: "crates/broadloom-loops/src/place/apart.rs",
-        place: "⟦is_moved⟧ && self.is_outer(axis)",
-        new: "{ let _ = is_moved; true }",
+        place: "let is_moved = ⟦self.nest.varies[value.index()] & bit(axis) != 0⟧;",
+        new: "{ let _ = bit(axis); true }",
         test: &["-p", "broadloom", "--test", "facade", "a_column_of_computed_values"],
     },
     Fault {

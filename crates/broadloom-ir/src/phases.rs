@@ -129,7 +129,9 @@ fn again(graph: &CheckedGraph) -> Vec<bool> {
             Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Size(_) => Some(0),
             Node::View { .. } => below(),
             // Elementary functions take longer than an array does.
-            Node::Elementwise { op, .. } if op.tile(DType::F64).is_none() => below().map(|ops| ops + 1),
+            Node::Elementwise { op, operands } if op.tile(graph.dtype(operands[0])).is_none() => {
+                below().map(|ops| ops + 1)
+            }
             Node::Select { .. } | Node::Cast(_) => below().map(|ops| ops + 1),
             _ => None,
         };

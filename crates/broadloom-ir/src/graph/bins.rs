@@ -264,7 +264,10 @@ impl Graph {
                 let (work, _) = self.floats_of(&[operand]);
                 let x = self.convert(all, work, site)?;
                 let (edges, bin) = self.equal_bins(operand, x, count, range, site)?;
-                let order = Order::Zero(self.check_distinct(edges, site)?);
+                let order = match range {
+                    Some(range) if are_apart(range, count, self.dtype(edges)) => Order::Right,
+                    _ => Order::Zero(self.check_distinct(edges, site)?),
+                };
                 (x, edges, bin, Dim::constant(count), order)
             }
             Bins::Edges(edges) => {
@@ -523,4 +526,17 @@ impl Graph {
         self.derives_by(signed, Rule::As(part));
         Ok([signed, whole])
     }
+}
+
+/// Returns whether rounded bounds of equal bins between two numbers certainly differ: they are several units in the last place
+/// of the larger one apart.
+fn are_apart([low, high]: [f64; 2], bins: i64, dtype: DType) -> bool {
+    // The least normal number, below which units are no smaller.
+    let least = match dtype {
+        DType::F16 => 2f64.powi(-14),
+        DType::F64 => f64::MIN_POSITIVE,
+        _ => f64::from(f32::MIN_POSITIVE),
+    };
+    let unit = low.abs().max(high.abs()).max(least) * 2f64.powi(1 - dtype.digits() as i32);
+    (high - low) / bins as f64 > 4.0 * unit
 }

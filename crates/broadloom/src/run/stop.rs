@@ -64,7 +64,10 @@ impl StopFlag {
 /// another reduction reads, and values that are assigned. The first such run of a kernel may compile code for that.
 ///
 /// These parts can take longer, as no smaller ones exist:
-/// * a row that is sorted, a running result along the only axis, and a median, each as a whole;
+/// * a row that is sorted, one of which the best elements are found, a running result along the only axis, and a median, each as
+///   a whole;
+/// * all changes of an array at positions, and a fifteenth of the elements of which groups are reduced or counted;
+/// * a running result along rows of fewer than some 100,000 columns, by all of these;
 /// * 144 rows of a product of matrices, or 36 where these would take more than about 0.1 s, by all columns;
 /// * 64 columns of a reduction of columns that has 4,096 of them or more, and one row of a reduction of rows that has as many;
 /// * 128 rows of less than 4,096 elements whose results are reduced again;
