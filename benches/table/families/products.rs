@@ -25,6 +25,7 @@ pub fn entries(suite: &mut Suite) {
     all::<f32>(suite, |x| x, is_close, fused_f32);
     all::<f64>(suite, f64::from, |a, b| (a - b).abs() <= 1e-9 * (1.0 + a.abs()), fused_f64);
     followed(suite);
+    computed(suite);
     summed(suite);
     distances(suite);
     shared(suite);
@@ -196,6 +197,47 @@ fn followed(suite: &mut Suite) {
             Contender::new("the product alone", move || bare(&mut other)),
         ]
     });
+}
+
+/// An operand of a product, computed from `[n, n]` and a number for each of its rows.
+type Computed = fn(Tensor, Tensor) -> Tensor;
+
+/// Products of computed operands, beside a pass that stores the operand and the product of what is stored.
+fn computed(suite: &mut Suite) {
+    const OPERANDS: [(&str, Computed); 3] = [
+        ("relu(x) @ y", |x, _| x.relu()),
+        ("(x - u[:, None]) @ y", |x, u| x - u.unsqueeze(1)),
+        ("(x * u).T @ y", |x, u| (x * u).t()),
+    ];
+    let n = suite.size(512);
+    for (name, operand) in OPERANDS {
+        suite.ratio(&format!("{name}, f32 of {n} x {n}"), Asked::Ratio(1.1), || {
+            let (x, y, u) = (array(&[n, n], 3), array(&[n, n], 4), array(&[n], 5));
+            let graph = || {
+                let g = Graph::new();
+                let rows = g.symbol("n");
+                let (x, u) = (g.input::<f32>("x", shape![rows, rows]), g.input::<f32>("u", shape![rows]));
+                (g.input::<f32>("y", shape![rows, rows]), operand(x, u), g)
+            };
+            let (right, left, _graph) = graph();
+            let inputs: Vec<Rc<dyn Passed>> = vec![x.clone(), u.clone(), y.clone()];
+            let mut fused = kernel(alone(left.matmul(right)), inputs, &[n, n]);
+            let (_, stored, _graph) = graph();
+            let mut pass = kernel(alone(stored), vec![x, u], &[n, n]);
+            let g = Graph::new();
+            let plain = alone(product::<f32>(&g, [false; 2]).0);
+            let (mut out, mut other) = (vec![0.0_f32; n * n], vec![0.0_f32; n * n]);
+            let mut held = Array::new(vec![0.0_f32; n * n], &[n, n]).expect("as many elements");
+            vec![
+                Contender::new("broadloom", move || fused(&mut out)),
+                Contender::new("a pass and the product", move || {
+                    pass(held.as_mut_slice());
+                    let target = ArrayViewMut::new(&mut other, &[n, n]).expect("as many results");
+                    plain.run_into((&held, y.view()), target).expect("the arrays fit");
+                }),
+            ]
+        });
+    }
 }
 
 /// A sum over two axes, as of the heads of attention, beside one over the axis that they make: a product of matrices.

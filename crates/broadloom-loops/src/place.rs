@@ -220,13 +220,20 @@ impl<'n, 'a> Placement<'n, 'a> {
         self.live_values().filter(|value| self.is_within(self.position(*value), axis)).collect()
     }
 
-    /// Returns the values that a loop and those inside it read, but do not contain.
+    /// Returns the values that a loop and those inside it read, but do not contain. What contractions compute again where they
+    /// pack their operands is not read.
     pub fn read_from_outside(&self, axis: AxisId) -> Vec<ValueId> {
-        let mut read: Vec<ValueId> =
-            self.subtree(axis).into_iter().flat_map(|value| self.sources(value)).collect();
+        let mut read: Vec<ValueId> = Vec::new();
+        let mut add = |level: Option<AxisId>, value: ValueId| {
+            let again = level.map_or(&[][..], |level| self.packed_from_around(level));
+            read.extend(self.sources(value).into_iter().filter(|source| !again.contains(source)));
+        };
+        for value in self.subtree(axis) {
+            add(self.position(value), value);
+        }
         for (of, reduced) in &self.reduced {
             if self.is_within(Some(*of), axis) {
-                read.extend(reduced.iter().flat_map(|value| self.sources(*value)));
+                reduced.iter().for_each(|value| add(Some(*of), *value));
             }
         }
         let stores = self.nest.stores.iter().filter(|store| self.is_within(store.level, axis));

@@ -82,6 +82,12 @@ impl Placement<'_, '_> {
         }
     }
 
+    /// Returns the values of loops around from which the contraction over an axis packs operands.
+    pub(super) fn packed_from_around(&self, reduction: AxisId) -> &[ValueId] {
+        let found = self.contractions.values().find(|contraction| contraction.reduction == reduction);
+        found.map_or(&[], |contraction| &contraction.operands.from_around)
+    }
+
     /// Returns the values of loops around that one contraction alone reads, with its reduction.
     fn read_only_by_contractions(&self) -> Vec<(ValueId, AxisId)> {
         let mut found = Vec::new();

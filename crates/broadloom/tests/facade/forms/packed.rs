@@ -158,3 +158,58 @@ fn centred_columns_have_the_bits_of_the_interpreter() {
         kernels.check("centred", &[Input::of(&[n, d], elements, 1), Input::of(&[n], elements, 2)]);
     }
 }
+
+/// Of `x[n, r]`, `y[k, r]`, `u[n]` and `v[k]`.
+type Followed = fn([Tensor; 2], [Tensor; 2]) -> Vec<Tensor>;
+
+/// Products that are reduced again, beside other readers of the number of a row or a column.
+#[test]
+fn numbers_of_rows_that_are_read_elsewhere_have_the_bits_of_the_interpreter() {
+    const EXPRESSIONS: [(&str, Followed); 8] = [
+        ("extremes", |[x, y], [u, _]| vec![(x - u.unsqueeze(1)).matmul(y.t()).max(1) - u]),
+        ("extremes of columns", |[x, y], [_, v]| vec![x.matmul((y - v.unsqueeze(1)).t()).max(0) - v]),
+        ("shares", |[x, y], [u, _]| {
+            let scaled = x * u.unsqueeze(1);
+            vec![scaled.matmul(y.t()).sum(1) / scaled.sum(1)]
+        }),
+        ("weights", |[x, y], [u, _]| vec![((x - u.unsqueeze(1)).matmul(y.t()) / 99).exp().sum(1) * u]),
+        ("the greatest", |[x, y], [u, _]| {
+            vec![(x - u.unsqueeze(1)).matmul(y.t()).argmax(1).cast::<f32>() + u]
+        }),
+        ("computed numbers", |[x, y], [u, v]| {
+            let (u, v) = (u * 2 + 1, v * v - 1);
+            let products = (x - u.unsqueeze(1)).matmul((y * v.unsqueeze(1)).t());
+            vec![products.max(1) - u, products.min(0) + v]
+        }),
+        ("squares", |[x, y], [u, _]| {
+            let left = x - u.unsqueeze(1);
+            vec![left.matmul(y.t()).square().sum(-1) + left.sum(-1)]
+        }),
+        ("truth", |[x, y], [u, _]| {
+            let left = x.gt(u.unsqueeze(1));
+            let both = left.unsqueeze(1).logical_and(y.gt(0));
+            vec![both.sum(-1).max(-1) - left.sum(-1)]
+        }),
+    ];
+    for (name, expression) in EXPRESSIONS {
+        for known in [None, Some([64, 16, 32])] {
+            let kernels = Kernels::of(&ways(), |g| {
+                let [n, k, r] = g.symbols(["n", "k", "r"]).map(Dim::from);
+                let [n, k, r] = known.map_or([n, k, r], |sizes| sizes.map(Dim::from));
+                let [x, y] = [("x", n), ("y", k)].map(|(name, rows)| g.input::<f32>(name, shape![rows, r]));
+                expression(
+                    [x, y],
+                    [("u", n), ("v", k)].map(|(name, size)| g.input::<f32>(name, shape![size])),
+                )
+            });
+            for [n, k, r] in
+                known.map_or(vec![[37, 17, 70], [16, 65, 9], [40, 33, 1030]], |sizes| vec![sizes])
+            {
+                let tables = [(n, 1), (k, 2)].map(|(rows, seed)| Input::of(&[rows, r], numbers, seed));
+                let [x, y] = tables;
+                let [u, v] = [(n, 3), (k, 4)].map(|(size, seed)| Input::of(&[size], numbers, seed));
+                kernels.check(name, &[x, y, u, v]);
+            }
+        }
+    }
+}
