@@ -171,7 +171,7 @@ impl Placement<'_, '_> {
             || nest.axes[reduction.index()]
                 .extent
                 .as_constant()
-                .is_some_and(|size| size > MAX_CONTRACTED_AXIS)
+                .map_or(!self.options.long_rows, |size| size > MAX_CONTRACTED_AXIS)
             || !self.is_long(rows, MIN_CONTRACTED_AXIS)
             || !self.is_long(strip, self.shortest_strip(rows, reduction))
         {
@@ -215,7 +215,8 @@ impl Placement<'_, '_> {
             // There are no rows for ranks.
             Some(Order::Tree) => {
                 let extent = nest.axes[outer.index()].extent.as_constant();
-                extent.is_none_or(|extent| extent <= BLOCK as i64)
+                // Other lengths are assumed, as those of rows are: a call that they do not fit has code without them.
+                extent.map_or(self.options.long_rows, |extent| extent <= BLOCK as i64)
             }
             _ => false,
         };

@@ -213,3 +213,18 @@ fn numbers_of_rows_that_are_read_elsewhere_have_the_bits_of_the_interpreter() {
         }
     }
 }
+
+/// Rows and columns of known numbers, and sums over an axis that is longer than contractions can fold: code without them is
+/// chosen, once.
+#[test]
+fn axes_that_are_too_long_to_fold_have_other_code() {
+    let kernels = Kernels::of(&ways(), |g| {
+        let m = g.symbol("m");
+        let (x, y) = (g.input::<f32>("x", shape![2, m, 3]), g.input::<f32>("y", shape![64, 3]));
+        let both = x.unsqueeze(2).maximum(y.abs() - 1);
+        vec![both.sum([2, 3]), both.sum([1, 3]), both.sum(-1) * x.sum(-1).unsqueeze(2)]
+    });
+    for m in [9, 1024, 1025, 3000] {
+        kernels.check("folded", &[Input::of(&[2, m, 3], numbers, 1), Input::of(&[64, 3], numbers, 2)]);
+    }
+}
