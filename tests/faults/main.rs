@@ -1,4 +1,4 @@
-//! Deliberate faults: the suite notices each mistake in [`table::FAULTS`].
+//! Deliberate faults: the suite notices each mistake in [`table::faults`].
 //!
 //! ```text
 //! sources ──copy──▶ each place becomes `if FAULT is its number { new } else { old }` ──build once──▶
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Instant;
 use std::{env, fs};
-use table::{FAULTS, Fault};
+use table::{Fault, faults};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// Variable with the number of the fault that is on.
@@ -46,8 +46,20 @@ impl Fault {
 }
 
 #[test]
+fn each_fault_has_a_row_in_its_page() {
+    let page = fs::read_to_string(Path::new(ROOT).join("docs/trust.md")).expect("pages can be read");
+    let mut lines = page.lines().skip_while(|line| !line.starts_with("| fault | where |")).skip(2);
+    for Fault { what, file, test, .. } in faults() {
+        let file = file.trim_start_matches("crates/").trim_start_matches("broadloom-");
+        assert_eq!(lines.next(), Some(&*format!("| {what} | `{file}` | `{}` |", test.join(" "))));
+    }
+    assert_eq!(lines.next(), Some(""), "the page has more faults");
+    assert!(page.contains(&format!("`tests/faults/table/` has {} faults", faults().count())));
+}
+
+#[test]
 fn each_fault_applies() {
-    let astray = (1..).zip(FAULTS).filter_map(|(number, fault)| {
+    let astray = (1..).zip(faults()).filter_map(|(number, fault)| {
         let Fault { what, file, .. } = fault;
         let source = fs::read_to_string(Path::new(ROOT).join(file)).expect("sources can be read");
         let (text, _) = fault.parts();
@@ -69,7 +81,7 @@ fn each_fault_is_noticed() {
     let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults");
     let selected = env::var("FAULTS").unwrap_or_default();
     let faults: Vec<(usize, &Fault)> = (1..)
-        .zip(FAULTS)
+        .zip(faults())
         .filter(|(_, fault)| selected.split(',').any(|text| fault.file.contains(text)))
         .collect();
     copy_sources(&copy);
@@ -122,7 +134,7 @@ fn copy_sources(to: &Path) {
             continue;
         }
         let mut content = fs::read(&from).expect("sources can be read");
-        for (number, fault) in (1..).zip(FAULTS).filter(|(_, fault)| path == Path::new(fault.file)) {
+        for (number, fault) in (1..).zip(faults()).filter(|(_, fault)| path == Path::new(fault.file)) {
             let source = String::from_utf8(content).expect("sources are UTF-8");
             content = fault.applied(number, &source).into_bytes();
         }

@@ -163,11 +163,7 @@ impl Fusion<'_> {
         let mut computed: BTreeSet<FlatId> = BTreeSet::new();
         let mut most_roots = usize::MAX;
         while let Some(last) = self.next(&pending) {
-            let mut roots = self.group(last, &pending)?;
-            // A section is computed at once: what is left out of it would be computed again with the rest.
-            if self.plan.section(last).is_none() {
-                roots.truncate(most_roots);
-            }
+            let roots = self.group(last, &pending, most_roots)?;
             let mut waiting = self.pieces_by_kernel(last)?;
             let mut kernels = Vec::new();
             let mut refused =
@@ -242,6 +238,8 @@ impl Fusion<'_> {
                 self.cut.borrow_mut().clear();
                 continue;
             }
+            // Other groups may have room for more.
+            most_roots = most_roots.saturating_mul(2);
             roots.iter().for_each(|root| _ = pending.remove(root));
             computed.extend(&roots);
             let accesses = kernels.iter().flat_map(|kernel| &kernel.accesses);

@@ -152,9 +152,9 @@ pub struct Given<'a> {
     pub rows: Option<&'a str>,
     /// If the elements are codes: the texts that the codes index, in order and without repetition. The input may be
     /// compared with one of them, `city == 'Oslo'`, and groups by it need no number of groups. It is not a number: only
-    /// views, masks, `where`, `concat`, sorts, `unique`, loops and comparisons accept it, and `astype` gives its codes. Two such
-    /// inputs, and groups by two of them, may meet if they have the same texts; [`Program::resolve_in_full`] says which texts inputs
-    /// that meet need otherwise.
+    /// views, masks, `where`, `concat`, sorts, loops and comparisons accept it, and `astype` gives its codes. Two such inputs, and
+    /// groups by two of them, may meet if they have the same texts; [`Program::resolve_in_full`] says which texts inputs that
+    /// meet need otherwise.
     ///
     /// ```
     /// use broadloom_text::{Given, Program};

@@ -1,17 +1,22 @@
-//! The names of the language: functions with their parameters, their other names in NumPy, constants, dtypes, and
-//! the nearest name to an unknown one.
+//! The names of the language: functions with their parameters and their other names in NumPy, constants, dtypes, and what to write
+//! instead of others.
 
 mod absent;
 mod aliases;
+mod dtypes;
+mod nearest;
 mod positions;
 
-use absent::ABSENT;
-use aliases::{ABSENT_KEYWORDS, ALIASES, KEYWORDS};
-use broadloom_ir::dtype::DType;
+pub(crate) use absent::instead_of_keyword;
+pub use absent::{absent_keywords, elsewhere};
+use aliases::{ALIASES, KEYWORDS};
 use broadloom_ir::graph::{Composed, Literal, PLACED_OPS, SegmentOp, SetOp, Sliding, Triangle};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
-pub(crate) use positions::{OUT, numpy_order};
+pub use dtypes::dtype;
+pub(crate) use dtypes::{dtypes, quoted_dtype};
+pub use nearest::nearest;
+pub(crate) use positions::{OUT, numpy_order, of_method};
 
 /// A statistic composed of several reductions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -479,24 +484,6 @@ const CONSTANTS: &[(&str, f64)] = &[
 ];
 
 /// Other names of dtypes.
-const DTYPES: &[(&str, DType)] = &[
-    ("bool_", DType::Bool),
-    ("int8", DType::I8),
-    ("int16", DType::I16),
-    ("int32", DType::I32),
-    ("int64", DType::I64),
-    ("int", DType::I64),
-    ("uint8", DType::U8),
-    ("uint16", DType::U16),
-    ("uint32", DType::U32),
-    ("uint64", DType::U64),
-    ("float16", DType::F16),
-    ("bfloat16", DType::Bf16),
-    ("float32", DType::F32),
-    ("float64", DType::F64),
-    ("float", DType::F64),
-];
-
 /// Returns the function of a name, its primary name, and its parameters.
 pub(crate) fn function(name: &str) -> Option<(Function, &'static str, Vec<&'static str>)> {
     let name = alias(ALIASES, name);
@@ -530,19 +517,6 @@ pub(crate) fn function(name: &str) -> Option<(Function, &'static str, Vec<&'stat
     Some((*function, name, parameters.to_vec()))
 }
 
-/// Returns the parameters of a function as a method, of which the receiver is the first: NumPy's `x.compress(condition)` has
-/// another order. `None` if the data is not the first argument, so that the method would be read in two ways.
-pub(crate) fn of_method(function: Function, parameters: &[&'static str]) -> Option<Vec<&'static str>> {
-    match function {
-        Function::Selected(Selected::Compress) => Some(vec!["x", "condition", "axis?"]),
-        Function::Select
-        | Function::Selected(Selected::Extract)
-        | Function::Sampled(Sampled::Polyval)
-        | Function::Recurrence(Recurrence::Filter | Recurrence::Linear) => None,
-        _ => Some(parameters.to_vec()),
-    }
-}
-
 /// Returns the primary name of a function, by any of its names.
 ///
 /// ```
@@ -558,28 +532,9 @@ pub fn other_names(own: &str) -> impl Iterator<Item = &'static str> {
     ALIASES.iter().filter(move |(_, of)| *of == own).map(|(name, _)| *name)
 }
 
-/// Returns what to write in place of a function that does not exist.
-///
-/// ```
-/// assert_eq!(broadloom_text::elsewhere("rollaxis"), Some("write `moveaxis(x, 2, 0)`"));
-/// ```
-pub fn elsewhere(name: &str) -> Option<&'static str> {
-    ABSENT.iter().find(|(names, _)| names.contains(&name)).map(|(_, help)| *help)
-}
-
 /// Returns the other names of parameters, each with its primary name.
 pub fn keywords() -> &'static [(&'static str, &'static str)] {
     KEYWORDS
-}
-
-/// Returns NumPy's keyword arguments that functions have only if their parameters say so, each with what to write instead.
-pub fn absent_keywords() -> &'static [(&'static str, &'static str)] {
-    ABSENT_KEYWORDS
-}
-
-/// Returns what to write in place of a keyword argument that a function does not have.
-pub(crate) fn instead_of_keyword(name: &str) -> Option<&'static str> {
-    ABSENT_KEYWORDS.iter().find(|(keyword, _)| *keyword == name).map(|(_, help)| *help)
 }
 
 /// Returns the position of a function's text argument, and its parameter.
@@ -606,32 +561,6 @@ pub(crate) fn constant(name: &str) -> Option<Literal> {
     CONSTANTS.iter().find(|(own, _)| *own == name).map(|(_, value)| Literal::Float(*value))
 }
 
-/// Returns the dtype of a name: Broadloom's or NumPy's.
-pub fn dtype(name: &str) -> Option<DType> {
-    let own = DType::ALL.iter().copied().find(|dtype| dtype.name() == name);
-    own.or_else(|| DTYPES.iter().find(|(other, _)| *other == name).map(|(_, dtype)| *dtype))
-}
-
-/// Returns the dtype of a quoted text: a name, or NumPy's notation, in which `'i8'` has eight bytes.
-pub(crate) fn quoted_dtype(text: &str) -> Option<DType> {
-    let code = text.trim_start_matches(['<', '>', '=', '|']);
-    Some(match code {
-        "?" | "b1" | "bool" => DType::Bool,
-        "i1" | "b" => DType::I8,
-        "i2" | "h" => DType::I16,
-        "i4" | "i" => DType::I32,
-        "i8" | "l" | "q" => DType::I64,
-        "u1" | "B" => DType::U8,
-        "u2" | "H" => DType::U16,
-        "u4" | "I" => DType::U32,
-        "u8" | "L" | "Q" => DType::U64,
-        "f2" | "e" => DType::F16,
-        "f4" | "f" => DType::F32,
-        "f8" | "d" => DType::F64,
-        name => return dtype(name),
-    })
-}
-
 /// Returns the names of all functions.
 pub(crate) fn functions() -> impl Iterator<Item = &'static str> {
     let ops = Op::ALL.iter().map(|op| op.name());
@@ -641,48 +570,9 @@ pub(crate) fn functions() -> impl Iterator<Item = &'static str> {
     ops.chain(reductions).chain(others).chain(ALIASES.iter().map(|(name, _)| *name))
 }
 
-/// Returns the names of all dtypes.
-pub(crate) fn dtypes() -> impl Iterator<Item = &'static str> {
-    DType::ALL.iter().map(|dtype| dtype.name()).chain(DTYPES.iter().map(|(name, _)| *name))
-}
-
-/// Returns the candidate that was probably meant: at most a third of its letters differ.
-pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    /// The longest name compared, in characters.
-    const LONGEST: usize = 40;
-    let letters: Vec<char> = name.chars().take(LONGEST + 1).collect();
-    // For a single letter, every other name of one or two letters would be near.
-    if !(2..=LONGEST).contains(&letters.len()) {
-        return None;
-    }
-    let distance = |candidate: &&str| edits(&letters, candidate);
-    let near = candidates.into_iter().filter(|candidate| candidate.len() <= 4 * LONGEST);
-    let best = near.min_by_key(distance)?;
-    let longest = letters.len().max(best.chars().count());
-    (3 * distance(&best) <= longest.max(3)).then_some(best)
-}
-
-/// Returns the number of letters to insert, remove, replace, or exchange with their neighbour.
-fn edits(left: &[char], right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.iter().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, b) in right.iter().enumerate() {
-            let mut least = (row[j] + usize::from(a != b)).min(row[j + 1] + 1).min(next[j] + 1);
-            if i > 0 && j > 0 && *a == right[j - 1] && left[i - 1] == *b {
-                least = least.min(before[j - 1] + 1);
-            }
-            next.push(least);
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row[right.len()]
-}
-
 #[cfg(test)]
 mod tests {
+    use super::absent::ABSENT;
     use super::*;
     use std::collections::HashSet;
 

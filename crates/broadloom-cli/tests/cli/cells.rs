@@ -1,26 +1,12 @@
 //! Cells of tables of text as other programs write them, and as this one writes and reads them again.
 
-use crate::Folder;
+use crate::{Folder, refused, says};
 
-/// Runs `eval` on the columns of `x.csv`, and returns what it prints and what it tells.
+/// Runs `eval`, and returns what it prints and what it tells.
 fn eval(folder: &Folder, args: &[&str]) -> (String, String) {
     let done = folder.run(&[&["eval"], args].concat());
     assert_eq!(done.code, Some(0), "{args:?}: {}", done.stderr);
     (done.stdout, done.stderr)
-}
-
-/// The message of a command that is refused.
-fn refused(folder: &Folder, args: &[&str]) -> String {
-    let done = folder.run(&[&["eval"], args].concat());
-    assert!(matches!(done.code, Some(1 | 2)), "{args:?}: {}{}", done.stdout, done.stderr);
-    assert_eq!(done.stdout, "", "{args:?}");
-    done.stderr
-}
-
-fn says(message: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(message.contains(part), "{part}\n{message}");
-    }
 }
 
 /// pandas writes frames and series with numbers as names behind the empty name of the index, and R does with quotation marks.

@@ -84,6 +84,21 @@ fn done(Output { status, stdout, stderr }: Output) -> Done {
     Done { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
 }
 
+/// Runs `eval` with arguments that are refused, and returns the message.
+fn refused(folder: &Folder, args: &[&str]) -> String {
+    let done = folder.run(&[&["eval"], args].concat());
+    assert!(matches!(done.code, Some(1 | 2)), "{args:?}: {}{}", done.stdout, done.stderr);
+    assert_eq!(done.stdout, "", "{args:?}");
+    done.stderr
+}
+
+/// Checks that a message has some parts.
+fn says(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "{part}\n{message}");
+    }
+}
+
 /// A .npy by its definition.
 fn npy(descr: &str, is_fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
     let order = if is_fortran { "True" } else { "False" };

@@ -1,20 +1,6 @@
 //! Tables as strangers write them: each is read as it is meant, or refused with the cell that is in doubt.
 
-use crate::Folder;
-
-/// Runs `eval` with arguments that are refused, and returns the message.
-fn refused(folder: &Folder, args: &[&str]) -> String {
-    let done = folder.run(&[&["eval"], args].concat());
-    assert!(matches!(done.code, Some(1 | 2)), "{args:?}: {}{}", done.stdout, done.stderr);
-    assert_eq!(done.stdout, "", "{args:?}");
-    done.stderr
-}
-
-fn says(message: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(message.contains(part), "{part}\n{message}");
-    }
-}
+use crate::{Folder, refused, says};
 
 #[test]
 fn stray_quotation_marks_swallow_no_rows() {

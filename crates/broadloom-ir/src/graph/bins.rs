@@ -9,9 +9,9 @@ pub use bounds::BoundsFault;
 
 use super::derive::Rule;
 use super::elementwise::mixes_u64;
-use super::infer::AxisClash;
+use super::infer;
 use super::reduction::Empty;
-use super::{CheckedGraph, Fit, Graph, Literal, Node, SegmentOp, Site, SliceSpec};
+use super::{CheckedGraph, Graph, Literal, Node, SegmentOp, Site, SliceSpec};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
@@ -147,15 +147,7 @@ impl Graph {
         let other = self.length_of(values, "the values")?;
         // The ops on both would stretch a single one.
         let compared = self.comparing("interp", &[places, values], site, |compare| {
-            match compare(0, (0, &length), (1, &other)) {
-                Fit::Clash(certainty) => Err(AxisClash {
-                    axis: 0,
-                    left: (0, length.clone()),
-                    right: (1, other.clone()),
-                    certainty,
-                }),
-                Fit::Same => Ok(()),
-            }
+            infer::equal(compare, 0, (0, &length), (1, &other))
         });
         compared.map_err(|clash| self.unequal(&clash, ["the positions".into(), "the values".into()]))?;
         if length.is_zero() {

@@ -1,9 +1,9 @@
 //! Changed arrays: a tensor with other elements in a region.
 
 use super::assign::is_same_kind;
-use super::infer::AxisClash;
+use super::infer;
 use super::views::{Region, is_whole};
-use super::{Fit, Graph, Node, Site, SliceSpec};
+use super::{Graph, Node, Site, SliceSpec};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::ids::ExprId;
@@ -122,13 +122,8 @@ impl Graph {
         }
         let given = self.written(mask).clone();
         let clash = self.comparing("set", &[base, mask], site, |compare| {
-            for (axis, (left, right)) in source.iter().zip(&given).enumerate() {
-                if let Fit::Clash(certainty) = compare(axis, (0, left), (1, right)) {
-                    let (left, right) = ((0, left.clone()), (1, right.clone()));
-                    return Err(AxisClash { axis, left, right, certainty });
-                }
-            }
-            Ok(())
+            let mut axes = source.iter().zip(&given).enumerate();
+            axes.try_for_each(|(axis, (left, right))| infer::equal(compare, axis, (0, left), (1, right)))
         });
         clash.map_err(|clash| self.unequal(&clash, ["the tensor".into(), "the mask".into()]))?;
         let others: Vec<i64> = (rank..source.rank()).map(|axis| axis as i64).collect();

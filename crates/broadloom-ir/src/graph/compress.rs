@@ -4,9 +4,9 @@
 //! reduction or a scan along the axis reads the elements left out as its neutral element, so nothing is stored for it; its
 //! order is that of all positions.
 
-use super::infer::AxisClash;
+use super::infer;
 use super::reduction::{Empty, resolve_axis};
-use super::{Fit, Graph, Node, Operands, Site, SymbolKind, View};
+use super::{Graph, Node, Operands, Site, SymbolKind, View};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::{ExprId, SymbolId};
@@ -99,13 +99,8 @@ impl Graph {
         }
         let (source, given) = (self.written(operand).clone(), self.written(mask).clone());
         let clash = self.comparing("index", &[operand, mask], site, |compare| {
-            for (axis, (left, right)) in source[first..].iter().zip(&given).enumerate() {
-                if let Fit::Clash(certainty) = compare(axis, (0, left), (1, right)) {
-                    let (left, right) = ((0, left.clone()), (1, right.clone()));
-                    return Err(AxisClash { axis, left, right, certainty });
-                }
-            }
-            Ok(())
+            let mut axes = source[first..].iter().zip(&given).enumerate();
+            axes.try_for_each(|(axis, (left, right))| infer::equal(compare, axis, (0, left), (1, right)))
         });
         clash.map_err(|clash| self.unequal(&clash, ["the tensor".into(), "the mask".into()]))
     }

@@ -33,6 +33,24 @@ pub(crate) fn compare(a: &Dim, b: &Dim, facts: FactsOf) -> Fit {
     if a == b { Fit::Same } else { Fit::Clash(certainty(a, b, facts)) }
 }
 
+/// Compares the sizes of an axis of two operands, of which neither stretches.
+pub(crate) fn equal(
+    compare: Compare<'_>,
+    axis: usize,
+    left: (usize, &Dim),
+    right: (usize, &Dim),
+) -> Result<(), AxisClash> {
+    match compare(axis, left, right) {
+        Fit::Same => Ok(()),
+        Fit::Clash(certainty) => Err(AxisClash {
+            axis,
+            left: (left.0, left.1.clone()),
+            right: (right.0, right.1.clone()),
+            certainty,
+        }),
+    }
+}
+
 /// Returns the shape to which operands broadcast, aligned at the last axis, or all axes on which they do not fit,
 /// in ascending order.
 ///

@@ -1,8 +1,8 @@
 //! Ops that join tensors along an axis: `concat` and `stack`.
 
-use super::infer::AxisClash;
+use super::infer::{self, AxisClash};
 use super::reduction::resolve_axis;
-use super::{Fit, Graph, Node, Operands, Site};
+use super::{Graph, Node, Operands, Site};
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
@@ -52,11 +52,8 @@ impl Graph {
         let clash = self.comparing("concat", operands, site, |compare| {
             for (position, next) in shapes.iter().enumerate() {
                 for (of, (left, right)) in shape.iter().zip(next.iter()).enumerate() {
-                    if of != axis
-                        && let Fit::Clash(certainty) = compare(of, (0, left), (position, right))
-                    {
-                        let (left, right) = ((0, left.clone()), (position, right.clone()));
-                        return Err(AxisClash { axis: of, left, right, certainty });
+                    if of != axis {
+                        infer::equal(compare, of, (0, left), (position, right))?;
                     }
                 }
             }

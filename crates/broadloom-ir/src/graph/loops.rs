@@ -8,7 +8,7 @@
 //! expressions are computed anew follows from the values that they depend on, see [`CheckedGraph::innermost`]. Loops nest, and
 //! inner ones may use the values of outer ones.
 
-use super::infer::AxisClash;
+use super::infer;
 use super::{CheckedGraph, Entry, Fit, Graph, Mistake, Node, Operands, Site, SymbolInfo};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType};
@@ -417,13 +417,8 @@ impl Graph {
             return Err(Problem::Argument("needs an array of rows, or a number of steps"));
         };
         let clash = self.comparing(open.call, &open.arrays, open.site, |compare| {
-            for (number, other) in others.iter().enumerate() {
-                if let Fit::Clash(certainty) = compare(0, (0, first), (number + 1, other)) {
-                    let (left, right) = ((0, first.clone()), (number + 1, other.clone()));
-                    return Err(AxisClash { axis: 0, left, right, certainty });
-                }
-            }
-            Ok(())
+            let mut others = (1..).zip(others);
+            others.try_for_each(|(number, other)| infer::equal(compare, 0, (0, first), (number, other)))
         });
         let name = |of: usize| match of.checked_sub(usize::from(given.is_some())) {
             None => Box::from("the number of steps"),

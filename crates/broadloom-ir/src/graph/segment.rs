@@ -1,9 +1,9 @@
 //! Reductions of the rows of a tensor by segments: the `segment_*` family.
 
 use super::derive::Rule;
-use super::infer::AxisClash;
+use super::infer;
 use super::reduction::Empty;
-use super::{Fit, Graph, Node, Site, SliceSpec};
+use super::{Graph, Node, Site, SliceSpec};
 use crate::dim::Dim;
 use crate::dtype::{DType, Scalar};
 use crate::ids::ExprId;
@@ -310,13 +310,7 @@ impl Graph {
             return Err(Problem::RankTooSmall { wanted: 1, rank: 0 });
         };
         let clash = self.comparing("segment", &[values, ids], site, |compare| {
-            match compare(0, (0, leading), (1, &rows)) {
-                Fit::Same => Ok(()),
-                Fit::Clash(certainty) => {
-                    let (left, right) = ((0, leading.clone()), (1, rows.clone()));
-                    Err(AxisClash { axis: 0, left, right, certainty })
-                }
-            }
+            infer::equal(compare, 0, (0, leading), (1, &rows))
         });
         clash.map_err(|clash| self.unequal(&clash, ["`values`".into(), "`ids`".into()]))?;
         let halves = compensated.then_some(Dim::constant(2));

@@ -67,10 +67,15 @@ impl Fusion<'_> {
         Some(other.copied().unwrap_or(last))
     }
 
-    /// Returns nodes to compute in one kernel with `last`, which no pending node follows: nodes of equal sizes and
-    /// pieces, segmented by the same ids, or found by the same walk, whose arrays neither it nor any pending node
-    /// waits for.
-    pub(super) fn group(&self, last: FlatId, pending: &BTreeSet<FlatId>) -> Result<Vec<FlatId>, LowerError> {
+    /// Returns nodes to compute in one kernel with `last`, which no pending node follows: all of its section, or at most so
+    /// many nodes of equal sizes and pieces, segmented by the same ids, or found by the same walk, whose arrays neither it nor
+    /// any pending node waits for.
+    pub(super) fn group(
+        &self,
+        last: FlatId,
+        pending: &BTreeSet<FlatId>,
+        most: usize,
+    ) -> Result<Vec<FlatId>, LowerError> {
         let mut roots = vec![last];
         let looped = |node: FlatId| self.flat.node(node).nested > 0;
         let segmented = |node: FlatId| match &self.flat.node(node).kind {
@@ -100,6 +105,9 @@ impl Fusion<'_> {
         let Some(first) = others.last() else { return Ok(roots) };
         let mut below = self.flat.below_from(*first, [last]);
         for node in others.iter().copied() {
+            if roots.len() >= most {
+                break;
+            }
             let stored = self.stored.contains_key(&node);
             let waits = stored && below.contains(node);
             let like = match (segmented(last), segmented(node)) {

@@ -268,23 +268,29 @@ impl Placement<'_, '_> {
         let packed: Vec<ValueId> = chosen(used_with_others(&over_strip), strip).collect();
         let is_beside = |value: &ValueId| self.is_beside(*value, rows_axis, reduction);
         let beside: Vec<ValueId> = chosen(used_with_others(&beside_strip), rows).filter(is_beside).collect();
-        let is_packed = |value: &ValueId| packed.contains(value) || beside.contains(value);
-        // Tiles compute what is left.
-        let mut in_tiles: HashSet<ValueId> = HashSet::new();
+        let operands = Operands { packed, beside, from_around };
+        let in_tiles = self.in_tiles(reduction, &operands);
+        let ops = in_tiles.iter().filter(|value| along(**value) & rows != 0 && !is_load(value)).count();
+        let Operands { packed, from_around, .. } = &operands;
+        let is_worthwhile = (1..=MAX_CONTRACTED).contains(&packed.len())
+            && ops <= MAX_CONTRACTED_OPS
+            && packed.iter().all(|value| nest.varies[value.index()] & bit(reduction) != 0)
+            && !from_around.iter().any(|value| in_tiles.contains(value));
+        is_worthwhile.then_some(operands)
+    }
+
+    /// Returns what tiles compute, or read from arrays, of a reduction with packed operands.
+    fn in_tiles(&self, reduction: AxisId, operands: &Operands) -> HashSet<ValueId> {
+        let is_packed = |value: &ValueId| operands.packed.contains(value) || operands.beside.contains(value);
+        let mut found: HashSet<ValueId> = HashSet::new();
         let mut stack: Vec<ValueId> =
             self.reduced[&reduction].iter().flat_map(|value| self.sources(*value)).collect();
         while let Some(value) = stack.pop() {
-            if !is_packed(&value) && in_tiles.insert(value) {
+            if !is_packed(&value) && found.insert(value) {
                 stack.extend(self.sources(value));
             }
         }
-        let ops = in_tiles.iter().filter(|value| along(**value) & rows != 0 && !is_load(value)).count();
-        let are_moved = packed.iter().all(|value| nest.varies[value.index()] & bit(reduction) != 0);
-        let is_worthwhile = (1..=MAX_CONTRACTED).contains(&packed.len())
-            && ops <= MAX_CONTRACTED_OPS
-            && are_moved
-            && !from_around.iter().any(|value| in_tiles.contains(value));
-        is_worthwhile.then_some(Operands { packed, beside, from_around })
+        found
     }
 
     /// Returns the values in two loops around a reduction from which its body is computed.

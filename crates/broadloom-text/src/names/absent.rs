@@ -1,5 +1,5 @@
-//! Functions that people look for and that have another name here, or are missing: first all functions of NumPy that the
-//! language does not have, then those of other libraries.
+//! Functions and keyword arguments that people look for, and that have another name here, or are missing: first all functions of
+//! NumPy that the language does not have, then those of other libraries.
 
 /// Names, and what to write in place of each.
 pub(super) const ABSENT: &[(&[&str], &str)] = &[
@@ -269,3 +269,37 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
     ),
     (&["print", "display"], "every named result is printed: `name = ..`"),
 ];
+
+/// NumPy's keyword arguments that most functions do not have, with what to write instead.
+const ABSENT_KEYWORDS: &[(&str, &str)] = &[
+    ("dtype", "convert the operand: `x.astype(f64)`"),
+    ("where", "choose between the result and another value: `where(m, add(x, y), 0)`"),
+    ("casting", "leave it out, and convert what NumPy would not convert by itself: `x.astype(i64)`"),
+    (
+        "order",
+        "leave it out: layouts do not matter; for elements in the order of columns, write `x.T.ravel()`",
+    ),
+    ("subok", "leave it out: tensors have no subclasses"),
+    ("copy", "leave it out: nothing is shared"),
+    ("like", "leave it out: results are tensors"),
+    ("device", "leave it out: programs run on the processor"),
+];
+
+/// Returns what to write in place of a function that does not exist.
+///
+/// ```
+/// assert_eq!(broadloom_text::elsewhere("rollaxis"), Some("write `moveaxis(x, 2, 0)`"));
+/// ```
+pub fn elsewhere(name: &str) -> Option<&'static str> {
+    ABSENT.iter().find(|(names, _)| names.contains(&name)).map(|(_, help)| *help)
+}
+
+/// Returns NumPy's keyword arguments that functions have only if their parameters say so, each with what to write instead.
+pub fn absent_keywords() -> &'static [(&'static str, &'static str)] {
+    ABSENT_KEYWORDS
+}
+
+/// Returns what to write in place of a keyword argument that a function does not have.
+pub(crate) fn instead_of_keyword(name: &str) -> Option<&'static str> {
+    ABSENT_KEYWORDS.iter().find(|(keyword, _)| *keyword == name).map(|(_, help)| *help)
+}

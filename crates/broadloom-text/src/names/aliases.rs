@@ -102,18 +102,3 @@ pub(super) const KEYWORDS: &[(&str, &str)] = &[
     ("a1", "x"),
     ("a2", "y"),
 ];
-
-/// NumPy's keyword arguments that most functions do not have, with what to write instead.
-pub(super) const ABSENT_KEYWORDS: &[(&str, &str)] = &[
-    ("dtype", "convert the operand: `x.astype(f64)`"),
-    ("where", "choose between the result and another value: `where(m, add(x, y), 0)`"),
-    ("casting", "leave it out, and convert what NumPy would not convert by itself: `x.astype(i64)`"),
-    (
-        "order",
-        "leave it out: layouts do not matter; for elements in the order of columns, write `x.T.ravel()`",
-    ),
-    ("subok", "leave it out: tensors have no subclasses"),
-    ("copy", "leave it out: nothing is shared"),
-    ("like", "leave it out: results are tensors"),
-    ("device", "leave it out: programs run on the processor"),
-];

@@ -1,7 +1,7 @@
 //! NumPy's order of positional arguments, where it differs from that of the language, which is torch's: `sum(x, 0, True)`
 //! keeps the axis, and NumPy's `sum(x, 0, float32, None, True)` has two arguments before that.
 
-use super::{Function, bare};
+use super::{Function, Recurrence, Sampled, Selected, bare};
 
 /// The argument of NumPy's for a result that is written in place.
 pub(crate) const OUT: &str = "out";
@@ -45,5 +45,18 @@ pub(crate) fn numpy_order(
         _ if let Some((_, order)) = listed => Some(order.to_vec()),
         Function::Elementwise(_) | Function::Composed(_) | Function::Product(_) => Some(with_out()),
         _ => None,
+    }
+}
+
+/// Returns the parameters of a function as a method, of which the receiver is the first: NumPy's `x.compress(condition)` has
+/// another order. `None` if the data is not the first argument, so that the method would be read in two ways.
+pub(crate) fn of_method(function: Function, parameters: &[&'static str]) -> Option<Vec<&'static str>> {
+    match function {
+        Function::Selected(Selected::Compress) => Some(vec!["x", "condition", "axis?"]),
+        Function::Select
+        | Function::Selected(Selected::Extract)
+        | Function::Sampled(Sampled::Polyval)
+        | Function::Recurrence(Recurrence::Filter | Recurrence::Linear) => None,
+        _ => Some(parameters.to_vec()),
     }
 }

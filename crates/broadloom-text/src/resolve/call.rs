@@ -3,7 +3,7 @@
 use super::{Outcome, Resolver, Value, change, mistake, refused};
 use crate::absent;
 use crate::error::{Mistake, NameOf, Problem};
-use crate::names::{self, Function, OUT, Sampled, Several, bare};
+use crate::names::{self, Function, OUT, Sampled, bare};
 use crate::source::Span;
 use crate::syntax::{Argument, Id, Name};
 use broadloom_ir::ExprId;
@@ -171,14 +171,9 @@ impl Resolver<'_> {
             return Ok(made.map_or(Value::Poison, Value::Several));
         }
         if let Function::Several(several) = function {
-            // Distinct texts are texts.
-            let is_of_texts = matches!(
-                several,
-                Several::Unique | Several::UniqueCounts | Several::UniqueInverse | Several::UniqueAll
-            );
-            if !is_of_texts {
-                call.given.iter().try_for_each(|(_, ids)| self.refuse_codes(None, ids))?;
-            }
+            // Groups are numbered by all texts of a column, and its distinct ones would be by those that are there: a number of one
+            // would be taken for a number of the other.
+            call.given.iter().try_for_each(|(_, ids)| self.refuse_codes(None, ids))?;
             return self.several(several, &call);
         }
         // A number that only derives in another way stays one.

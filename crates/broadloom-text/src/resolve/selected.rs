@@ -41,8 +41,7 @@ impl Resolver<'_> {
             }
             Selected::FlatNonzero => self.build(span, |graph, site| graph.flatnonzero(x, site)),
             Selected::ArgWhere => self.build(span, |graph, site| graph.argwhere(x, site)),
-            // Groups are numbered by all texts of a column, its distinct ones by those that are there: a number of one would be
-            // taken for a number of the other.
+            // As for the other functions of distinct elements.
             Selected::UniqueValues if self.texts.is_text(x) => Err(self.not_numbers(span)),
             Selected::UniqueValues => self.build(span, |graph, site| graph.unique(x, false, site).values),
             Selected::TrimZeros => {
@@ -72,9 +71,6 @@ impl Resolver<'_> {
     /// `unique(x, return_counts=True)` and the functions of the array API, in which no NaN equals another.
     pub(super) fn unique(&mut self, function: Several, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
-        if self.texts.is_text(x) {
-            return Err(self.not_numbers(call.span));
-        }
         let mut parts: Vec<fn(Unique) -> ExprId> = vec![|found| found.values];
         let mut equal_nan = false;
         match function {

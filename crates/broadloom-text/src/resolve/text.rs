@@ -87,7 +87,7 @@ impl<'a> Texts<'a> {
 
     /// The column of text that an expression is.
     pub(super) fn column(&self, expr: ExprId) -> Option<&str> {
-        Some(&self.columns.get(*self.of.get(&expr)?)?.0)
+        Some(self.name(self.number(expr)?))
     }
 
     fn list(&self, expr: ExprId) -> Option<&[Box<str>]> {
@@ -355,7 +355,7 @@ impl Resolver<'_> {
     /// The number of groups, which is known for a column of text.
     pub(super) fn segments(&mut self, call: &Call, ids: ExprId) -> Outcome<Dim> {
         let texts = self.texts.list(ids).map(<[_]>::len);
-        match (call.get("segments"), self.texts.list(ids)) {
+        match (call.get("segments"), texts) {
             (Some(segments), _) => {
                 let size = self.size(segments)?;
                 match (texts, size.as_constant()) {
@@ -367,7 +367,7 @@ impl Resolver<'_> {
                     _ => Ok(size),
                 }
             }
-            (None, Some(names)) => Ok(Dim::constant(names.len() as i64)),
+            (None, Some(texts)) => Ok(Dim::constant(texts as i64)),
             (None, None) => {
                 call.refuse("needs `segments`, the number of groups, unless `ids` is a column of text that is passed as data and not only declared")
             }

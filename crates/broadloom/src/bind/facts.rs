@@ -323,20 +323,30 @@ fn variant(
                 Err(DimError::Unbound(_)) => continue,
                 size => size?,
             };
-            let is_worth = assumption.of != Specialisation::LongRows || !is_little();
-            if !assumption.holds(size) && is_worth {
-                holds = false;
-                match assumption.of {
-                    Specialisation::NarrowIndices => facts.index_width = IndexWidth::Wide,
-                    Specialisation::KeptRows => facts.keep_rows = false,
-                    Specialisation::Packing => facts.pack = false,
-                    Specialisation::LongRows => facts.long_rows = false,
-                }
+            // Code for long rows is right for short ones, but not for longer ones than it has room for.
+            let is_slow = assumption.of == Specialisation::LongRows && size <= assumption.most;
+            if assumption.holds(size) || is_slow && is_little() {
+                continue;
             }
+            let is_new = give_up(&mut facts, assumption.of);
+            debug_assert!(is_new || !holds, "code without a specialisation needs it: {assumption:?}");
+            holds = false;
         }
         if holds {
             return Ok(variant);
         }
+    }
+}
+
+/// Gives up a specialisation of the code. Returns whether the code had it.
+fn give_up(facts: &mut LowerOptions, of: Specialisation) -> bool {
+    match of {
+        Specialisation::NarrowIndices => {
+            std::mem::replace(&mut facts.index_width, IndexWidth::Wide) == IndexWidth::Narrow
+        }
+        Specialisation::KeptRows => std::mem::take(&mut facts.keep_rows),
+        Specialisation::Packing => std::mem::take(&mut facts.pack),
+        Specialisation::LongRows => std::mem::take(&mut facts.long_rows),
     }
 }
 

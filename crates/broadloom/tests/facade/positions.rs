@@ -87,18 +87,19 @@ fn positions_apart_and_together() {
 fn a_column_of_computed_values_changes_at_a_position() {
     let heavy = |x: f64| (1..6).map(|times| (times as f64 * x).sqrt()).sum::<f64>();
     for rows in SIZES {
-        let table: Vec<f64> = (0..rows * 4).map(|at| (at % 13) as f64).collect();
+        let [table, column]: [Vec<f64>; 2] =
+            [4, 1].map(|wide| (0..rows * wide).map(|at| (at % 13) as f64).collect());
         for position in [0_i64, 3, -1] {
-            let arrays = (ArrayView::new(&table, &[rows, 4]).unwrap(), &[position][..]);
-            let found: Vec<f64> = eval(arrays, |(x, i)| {
-                let column = x.index(1, 1);
-                let value = (1..6).map(|times| (column * times).sqrt()).reduce(|sum, next| sum + next);
+            let table_of = ArrayView::new(&table, &[rows, 4]).unwrap();
+            let arrays = (table_of, &column, &[position][..]);
+            let found: Vec<f64> = eval(arrays, |(x, v, i)| {
+                let value = (1..6).map(|times| (v * times).sqrt()).reduce(|sum, next| sum + next);
                 x.at(slice![.., i.index(0, 0)]).set(value.unwrap())
             })
             .unwrap();
             let mut wanted = table.clone();
-            for row in wanted.chunks_mut(4) {
-                row[place(position, 4)] = heavy(row[1]);
+            for (row, x) in wanted.chunks_mut(4).zip(&column) {
+                row[place(position, 4)] = heavy(*x);
             }
             assert_eq!(found, wanted, "{rows} rows, column {position}");
         }

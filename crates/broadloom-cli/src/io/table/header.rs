@@ -3,6 +3,10 @@
 use super::cells::{Cell, Reads};
 use super::numbers::Spelling;
 use std::collections::HashSet;
+use std::ops::Range;
+
+/// The most integers of an index in no order that are compared with each other.
+const MOST_INTEGERS: usize = 1 << 20;
 
 /// Whether a row can only have names: one of its cells is text.
 pub fn has_text(cells: &[String], spelling: &Spelling) -> bool {
@@ -24,8 +28,9 @@ pub struct OverIndex {
     are_texts: bool,
     /// Whether the integers below are 0, 1, 2, .. or 1, 2, 3, ..
     counts: bool,
-    first: Option<i64>,
-    /// The integers below, unless one is there twice, or one cell is not an integer.
+    /// Those with which they begin so.
+    counted: Range<i64>,
+    /// The others, unless one is there twice, there are too many, or one cell is not an integer.
     integers: Option<HashSet<i64>>,
     has_missing: bool,
 }
@@ -45,7 +50,7 @@ impl OverIndex {
             rows: 0,
             are_texts: true,
             counts: true,
-            first: None,
+            counted: 0..0,
             integers: Some(HashSet::new()),
             has_missing: false,
         })
@@ -65,18 +70,28 @@ impl OverIndex {
                 continue;
             }
             match cell {
-                Cell::Int(int) => {
-                    let first = *self.first.get_or_insert(int);
-                    self.counts &= matches!(first, 0 | 1) && int == first + self.rows as i64;
-                    let is_new = self.integers.as_mut().is_some_and(|integers| integers.insert(int));
-                    if !is_new {
-                        self.integers = None;
-                    }
-                }
+                Cell::Int(int) => self.add_integer(int),
                 _ => (self.counts, self.integers) = (false, None),
             }
         }
         self.rows += 1;
+    }
+
+    fn add_integer(&mut self, int: i64) {
+        if self.rows == 0 {
+            self.counted = int..int;
+            self.counts = matches!(int, 0 | 1);
+        }
+        self.counts &= int == self.counted.end;
+        if self.counts {
+            self.counted.end += 1;
+            return;
+        }
+        let has_room = |integers: &HashSet<i64>| integers.len() < MOST_INTEGERS;
+        let integers = self.integers.as_mut().filter(|integers| has_room(integers));
+        if !integers.is_some_and(|integers| !self.counted.contains(&int) && integers.insert(int)) {
+            self.integers = None;
+        }
     }
 
     /// Whether the first row has names. An index that neither counts nor is text could be a column of data with one missing
