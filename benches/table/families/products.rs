@@ -220,10 +220,22 @@ fn computed(suite: &mut Suite) {
                 (g.input::<f32>("y", shape![rows, rows]), operand(x, u), g)
             };
             let (right, left, _graph) = graph();
-            let inputs: Vec<Rc<dyn Passed>> = vec![x.clone(), u.clone(), y.clone()];
-            let mut fused = kernel(alone(left.matmul(right)), inputs, &[n, n]);
+            let read = |compiled: &Executable| -> Vec<Rc<dyn Passed>> {
+                let inputs = compiled.inputs().into_iter();
+                let array = |name: &str| -> Rc<dyn Passed> {
+                    match name {
+                        "x" => x.clone(),
+                        "u" => u.clone(),
+                        _ => y.clone(),
+                    }
+                };
+                inputs.map(|input| array(&input.name)).collect()
+            };
+            let fused = alone(left.matmul(right));
             let (_, stored, _graph) = graph();
-            let mut pass = kernel(alone(stored), vec![x, u], &[n, n]);
+            let pass = alone(stored);
+            let (arrays, passed) = (read(&fused), read(&pass));
+            let (mut fused, mut pass) = (kernel(fused, arrays, &[n, n]), kernel(pass, passed, &[n, n]));
             let g = Graph::new();
             let plain = alone(product::<f32>(&g, [false; 2]).0);
             let (mut out, mut other) = (vec![0.0_f32; n * n], vec![0.0_f32; n * n]);
