@@ -312,16 +312,20 @@ fn distances(suite: &mut Suite) {
 }
 
 fn shared(suite: &mut Suite) {
-    let n = suite.size(1000);
-    suite.ratio(&format!("x @ y, f32 of {n} x {n}, two threads"), Asked::Ratio(0.55), || {
-        let (x, y) = (array(&[n, n], 3), array(&[n, n], 4));
-        let run = |name, threads: Threads| {
-            let arrays: Vec<Rc<dyn Passed>> = vec![x.clone(), y.clone()];
-            let g = Graph::new();
-            let mut run = kernel(compiled(product::<f32>(&g, [false; 2]).0, threads), arrays, &[n, n]);
-            let mut out = vec![0.0_f32; n * n];
-            Contender::new(name, move || run(&mut out))
-        };
-        vec![run("two threads", pool(2)), run("one thread", Threads::Calling)]
-    });
+    let [n, few, long, wide] = [suite.size(1000), 8, suite.size(3000), suite.size(2000)];
+    let square = (format!("x @ y, f32 of {n} x {n}, two threads"), [n, n, n]);
+    let layer = (format!("x @ y, f32 of {few} x {long} x {wide}, two threads"), [few, long, wide]);
+    for (name, [n, k, m]) in [square, layer] {
+        suite.ratio(&name, Asked::Ratio(0.55), || {
+            let (x, y) = (array(&[n, k], 3), array(&[k, m], 4));
+            let run = |name, threads: Threads| {
+                let arrays: Vec<Rc<dyn Passed>> = vec![x.clone(), y.clone()];
+                let g = Graph::new();
+                let mut run = kernel(compiled(product::<f32>(&g, [false; 2]).0, threads), arrays, &[n, m]);
+                let mut out = vec![0.0_f32; n * m];
+                Contender::new(name, move || run(&mut out))
+            };
+            vec![run("two threads", pool(2)), run("one thread", Threads::Calling)]
+        });
+    }
 }

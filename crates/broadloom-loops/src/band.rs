@@ -14,7 +14,7 @@ mod positions;
 mod turned;
 
 pub(crate) use counted::count_together;
-pub(crate) use turned::turn;
+pub(crate) use turned::{turn, turn_contractions};
 
 use crate::kernel::*;
 use crate::thresholds::{MAX_BAND_KERNELS, MAX_CONDITIONS, MIN_BAND_BYTES};

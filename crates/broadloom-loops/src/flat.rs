@@ -130,6 +130,8 @@ pub(crate) struct Flat {
     shared: Vec<Shape>,
     /// Shapes of reductions that are stored.
     apart: Vec<Shape>,
+    /// Shapes of products whose columns threads share.
+    pub by_columns: Vec<Shape>,
     /// Symbols of the strides of arrays that are not dense.
     strides: HashMap<(BufferId, usize), SymbolId>,
     /// Changes of arrays of the caller, which must keep their elements if an index is out of range.
@@ -173,6 +175,7 @@ impl Flat {
             long_rows: options.long_rows,
             shared: with_sizes(&options.shared, &options.sizes)?,
             apart: with_sizes(&options.apart, &options.sizes)?,
+            by_columns: with_sizes(&options.by_columns, &options.sizes)?,
             strides: HashMap::new(),
             memo: HashMap::new(),
             exprs: HashMap::new(),

@@ -140,6 +140,8 @@ pub struct LowerOptions {
     /// Shapes of results of long rows. They are stored even where another reduction reads them, so that no step of a loop
     /// computes many of them.
     pub apart: Vec<Shape>,
+    /// Shapes of products with few rows and many columns: the threads share the columns.
+    pub by_columns: Vec<Shape>,
     /// The most values that lowering may make, in kernels and in attempts that it gives up.
     pub max_values: usize,
 }
@@ -162,6 +164,7 @@ impl LowerOptions {
             sizes: Vec::new(),
             shared: Vec::new(),
             apart: Vec::new(),
+            by_columns: Vec::new(),
             max_values: usize::MAX,
         }
     }

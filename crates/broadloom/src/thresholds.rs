@@ -65,6 +65,11 @@ pub(crate) const COLUMNS_OF_THREAD: i64 = 2048;
 /// reduces over, it is none: 32 x 32 results of a million rows took 2.6 times as long on two threads as on one.
 pub(crate) const CONTRACTED_ROWS_OF_THREAD: i64 = 8;
 
+/// The number of rows of a product per thread from which threads share them. Each packs all columns for its rows: of fewer rows,
+/// they share the columns, if each has as many as follow.
+pub(crate) const SHARED_ROWS_OF_THREAD: i64 = 72;
+pub(crate) const SHARED_COLUMNS_OF_THREAD: i64 = 128;
+
 /// The fewest elements per result for which results are combined from parts.
 pub(crate) const MIN_PARTS_ELEMENTS: i64 = 4 * BLOCK as i64;
 

@@ -4,6 +4,7 @@
 use super::{Known, is_by_rows, steps, touches};
 use crate::kernel::*;
 use broadloom_ir::dim::Dim;
+use broadloom_ir::shape::Shape;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Lets threads share the steps of an inner loop of kernels which then use a temporary by rows, as other kernels do.
@@ -41,6 +42,23 @@ pub(crate) fn turn(kernels: &mut [Kernel], buffers: &[Buffer], known: Known<'_>)
     }
 }
 
+/// Lets threads share the strips of contractions with results of one of these shapes, instead of their rows.
+pub(crate) fn turn_contractions(kernels: &mut [Kernel], buffers: &[Buffer], shapes: &[Shape]) {
+    for kernel in kernels {
+        let is_wide = |buffer: BufferId| shapes.contains(&buffers[buffer.index()].shape);
+        let [Stmt::Strip { axis: strip, body, .. }] = kernel.body.as_slice() else { continue };
+        let [Stmt::Strip { axis: rows, .. }] = body.as_slice() else { continue };
+        let is_of_both =
+            |stmt: &Stmt| matches!(stmt, Stmt::Contract(of) if (of.rows, of.strip) == (*rows, *strip));
+        let is_turned = kernel.parallel == Some(*rows)
+            && kernel.written().all(is_wide)
+            && kernel.statements().any(is_of_both);
+        if let Some(turned) = is_turned.then(|| shared_by(kernel, *strip)).flatten() {
+            *kernel = turned;
+        }
+    }
+}
+
 /// Returns whether the steps of an axis move everything that a kernel writes.
 pub(super) fn moves_writes(kernel: &Kernel, axis: AxisId) -> bool {
     let mut touched = kernel.statements().flat_map(|stmt| touches(kernel, stmt));
@@ -56,9 +74,15 @@ fn is_plain(kernel: &Kernel) -> bool {
     kernel.statements().all(|stmt| matches!(stmt, Stmt::For { .. } | Stmt::Let(_) | Stmt::Store { .. }))
 }
 
-/// Returns the kernel with another shared axis, if that moves everything it writes. A kernel of as many steps as there are
-/// elements in the array that it reads writes as much itself, in an order that suits memory: it is left as it is.
+/// Returns the kernel with another shared axis. A kernel of as many steps as there are elements in the array that it reads
+/// writes as much itself, in an order that suits memory: it is left as it is.
 fn sharing(kernel: &Kernel, axis: AxisId, elements: &Dim) -> Option<Kernel> {
+    let both = steps(kernel)?.mul(&kernel.size(kernel.axes[axis.index()].extent)).ok()?;
+    if both == *elements { None } else { shared_by(kernel, axis) }
+}
+
+/// Returns the kernel with another shared axis, if that moves everything it writes.
+fn shared_by(kernel: &Kernel, axis: AxisId) -> Option<Kernel> {
     let entry = &kernel.axes[axis.index()];
     if entry.reduction || Some(axis) == kernel.scanned || Some(axis) == kernel.parallel {
         return None;
@@ -67,9 +91,6 @@ fn sharing(kernel: &Kernel, axis: AxisId, elements: &Dim) -> Option<Kernel> {
         return None;
     }
     let (before, after) = (steps(kernel)?, kernel.size(entry.extent));
-    if before.mul(&after).ok()? == *elements {
-        return None;
-    }
     let per_step = |work: &Dim| work.mul(&before).ok()?.exact_div(&after);
     let step = Work {
         bytes: per_step(&kernel.cost.step.bytes)?,

@@ -2,7 +2,7 @@
 
 use super::{Fusion, InPart};
 use crate::LowerError;
-use crate::band::{Finder, Known, count_together, turn};
+use crate::band::{Finder, Known, count_together, turn, turn_contractions};
 use crate::fails::failing;
 use crate::flat::FlatId;
 use crate::kernel::*;
@@ -95,6 +95,7 @@ impl Fusion<'_> {
         let order: Vec<usize> = order.into_iter().map(|node| dag[node]).collect();
         let known = Known::new(&self.flat.symbols, &conditions);
         turn(&mut self.kernels, &self.flat.buffers, known);
+        turn_contractions(&mut self.kernels, &self.flat.buffers, &self.flat.by_columns);
         count_together(&mut self.kernels, &self.flat.buffers, known);
         let edges = dag.raw_edges().iter().map(|edge| (dag[edge.source()], dag[edge.target()]));
         let temporaries = self

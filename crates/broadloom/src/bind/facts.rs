@@ -9,8 +9,8 @@ use crate::array::Geometry;
 use crate::thresholds::{
     COLUMNS_OF_THREAD, CONTRACTED_ROWS_OF_THREAD, MAX_STOPPED_RESULTS, MAX_STOPPED_ROWS, MAX_VARIANT_EXPRS,
     MIN_PARTS_ELEMENTS, MIN_STOPPED_ROW, MIN_STREAMED_BYTES, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD,
-    SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_SUM_OF_PAIRS, SHORT_TRAILING, SINGLE_ROW,
-    STOPPED_WORK,
+    SHARED_COLUMNS_OF_THREAD, SHARED_ROWS_OF_THREAD, SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM,
+    SHORT_SUM_OF_PAIRS, SHORT_TRAILING, SINGLE_ROW, STOPPED_WORK,
 };
 use crate::variant::Variant;
 use broadloom_ir::dim::{Dim, DimError};
@@ -247,6 +247,30 @@ impl SmallResults {
 }
 
 impl SmallResults {
+    /// Returns the shapes of products whose columns threads share: each thread would pack all columns for its few rows.
+    fn by_columns(&self, values: &Values, division: Division) -> Vec<Shape> {
+        let threads = division.threads as i64;
+        let is_wide = |result: &&SmallResult| {
+            let sizes = result.shape.iter().map(|dim| evaluate(dim, values).unwrap_or(i64::MAX));
+            let sizes: Vec<i64> = sizes.filter(|size| *size != 1).collect();
+            let &[rows, columns] = sizes.as_slice() else { return false };
+            result.is_contracted
+                && rows < SHARED_ROWS_OF_THREAD.saturating_mul(threads)
+                && columns >= SHARED_COLUMNS_OF_THREAD.saturating_mul(threads)
+                && count(&result.operand, values).unwrap_or(i64::MAX) >= division.threshold as i64
+        };
+        if threads < 2 {
+            return Vec::new();
+        }
+        let mut shapes: Vec<Shape> = Vec::new();
+        for result in self.results.iter().filter(is_wide) {
+            if !shapes.contains(&result.shape) {
+                shapes.push(result.shape.clone());
+            }
+        }
+        shapes
+    }
+
     /// Returns the shapes of results of rows that are so long that a call which can stop does so between them.
     fn apart(&self, values: &Values, division: Division) -> Vec<Shape> {
         let is_apart = |[results, rows]: &&[Shape; 2]| {
@@ -295,6 +319,7 @@ fn facts(
         sizes: request.short.of_call(values),
         shared: request.small.of_call(values, request.division),
         apart: request.small.apart(values, request.division),
+        by_columns: request.small.by_columns(values, request.division),
         ..general.clone()
     }
 }

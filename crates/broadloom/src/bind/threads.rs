@@ -11,7 +11,9 @@ use crate::thresholds::{
 };
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::shape::Shape;
-use broadloom_loops::kernel::{Band, Buffer, CONTRACTED_ROWS, Kernel, KernelId, Role, Schedule, Stmt, Work};
+use broadloom_loops::kernel::{
+    Band, Buffer, CONTRACTED_ROWS, Kernel, KernelId, PACKED_STEPS, Role, Schedule, Stmt, Work,
+};
 use smallvec::{SmallVec, smallvec};
 
 /// What a call is divided for. Calls that differ in it have bindings of their own.
@@ -260,7 +262,8 @@ fn launch_of(
     // Each chunk of columns walks over all rows, and each chunk of a contraction packs what its steps share: make
     // only as many chunks as there are threads, each as wide as possible.
     let is_contracted = is_contracted(kernel);
-    let most = if by_columns || is_contracted { 1 } else { MAX_CHUNKS_OF_THREAD } * threads as i64;
+    let packs = is_contracted || has_shared_strip(kernel);
+    let most = if by_columns || packs { 1 } else { MAX_CHUNKS_OF_THREAD } * threads as i64;
     let of_threads =
         if threads > 1 { ((work / MIN_CHUNK_WORK) as i64).clamp(threads as i64, most) } else { 1 };
     let chunks = match division.stops {
@@ -279,8 +282,8 @@ fn launch_of(
         () => 1,
     };
     let chunk = extent.div_ceil_by(chunks).max(least);
-    let whole_rows = [CONTRACTED_ROWS as i64];
-    let alignments = if is_contracted { &whole_rows[..] } else { &CHUNK_ALIGNMENTS };
+    let packed_rows = [PACKED_STEPS as i64];
+    let alignments = if is_contracted { &packed_rows[..] } else { &CHUNK_ALIGNMENTS };
     let repetitions = if is_contracted && division.stops { 1 } else { 4 };
     let alignment =
         alignments.iter().copied().find(|alignment| chunk >= repetitions * alignment).unwrap_or(1);
@@ -307,6 +310,12 @@ pub(super) fn is_contracted(kernel: &Kernel) -> bool {
         Stmt::Contract(contract) => kernel.shares(contract.rows),
         _ => false,
     };
+    kernel.statements().any(is_shared)
+}
+
+/// Returns whether the steps belong to the strip axis of a contraction.
+fn has_shared_strip(kernel: &Kernel) -> bool {
+    let is_shared = |stmt: &Stmt| matches!(stmt, Stmt::Contract(contract) if kernel.shares(contract.strip));
     kernel.statements().any(is_shared)
 }
 

@@ -16,6 +16,7 @@ pub(super) fn facts(inner: &Inner, general: &LowerOptions, variant: &Variant) ->
         sizes,
         shared,
         apart,
+        by_columns,
         keep_rows,
         pack,
         long_rows,
@@ -47,6 +48,9 @@ pub(super) fn facts(inner: &Inner, general: &LowerOptions, variant: &Variant) ->
     }
     for shape in apart {
         facts.push(format!("what is reduced to {} is stored", SymbolNames(graph).shape(shape)));
+    }
+    for shape in by_columns {
+        facts.push(format!("threads share the columns of {}", SymbolNames(graph).shape(shape)));
     }
     if index_width != &general.index_width && *index_width == IndexWidth::Wide {
         facts.push("indices of 64 bits".to_owned());

@@ -248,3 +248,50 @@ fn threads_share_the_rows_of_products_with_few_results() {
         assert!(products[0] == products[1], "{d}");
     }
 }
+
+/// Threads share the columns of a product with few rows, of which each would pack all columns otherwise, and the bits stay.
+#[test]
+fn threads_share_the_columns_of_products_with_few_rows() {
+    let layers: [(&str, fn(Tensor, Tensor, Tensor) -> Tensor); 3] = [
+        ("a product", |x, w, _| x.matmul(w)),
+        ("a layer", |x, w, b| (x.matmul(w) + b).relu()),
+        ("a layer of computed operands", |x, w, b| (x.relu().matmul(w.sin()) + b).exp()),
+    ];
+    let of = |threads: usize, [n, k, m]: [Dim; 3], g: &Graph, layer: fn(Tensor, Tensor, Tensor) -> Tensor| {
+        let (x, w) = (g.input::<f32>("x", shape![n, k.clone()]), g.input::<f32>("w", shape![k, m.clone()]));
+        let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let threads = if threads == 1 { Threads::Calling } else { Threads::Pool(pool().into()) };
+        let options = CompileOptions { threads, parallel_threshold: 0, ..CompileOptions::default() };
+        let b = g.input::<f32>("b", shape![m]);
+        g.compile_with([("y", layer(x, w, b)), ("read", b.cast::<f64>())], &options).unwrap()
+    };
+    let sizes = [[2, 3000, 520], [8, 65, 1000], [13, 1030, 449], [37, 64, 384], [143, 17, 768]];
+    for (name, layer) in layers {
+        for threads in [2, 3] {
+            let g = Graph::new();
+            let symbols = || ["n", "k", "m"].map(|name| Dim::from(g.symbol(name)));
+            let [one, several] = [1, threads].map(|threads| of(threads, symbols(), &g, layer));
+            for [n, k, m] in sizes {
+                let (x, w, b) = (numbers(n * k, 1), numbers(k * m, 2), numbers(m, 3));
+                let [x, w] =
+                    [(&x, [n, k]), (&w, [k, m])].map(|(x, sizes)| ArrayView::new(x, &sizes).unwrap());
+                let bound = several.bind((x.clone(), w.clone(), &b)).unwrap();
+                let text = bound.explain().to_string();
+                assert!(text.contains("threads share the columns of"), "{name}, {n} x {k} x {m}: {text}");
+                let results: [(Vec<f32>, Vec<f64>); 2] = [one.run((x, w, &b)).unwrap(), bound.run().unwrap()]
+                    .map(|results| results.try_into().unwrap());
+                let [one, several] =
+                    results.map(|(y, _)| y.into_iter().map(f32::to_bits).collect::<Vec<_>>());
+                assert!(one == several, "{name}, {n} x {k} x {m}, {threads} threads");
+            }
+            // As many rows as these are shared themselves, and so are all rows beside few columns.
+            for [n, m] in [[72 * threads, 768], [8, 100]] {
+                let (x, w, b) = (numbers(n * 64, 1), numbers(64 * m, 2), numbers(m, 3));
+                let [x, w] =
+                    [(&x, [n, 64]), (&w, [64, m])].map(|(x, sizes)| ArrayView::new(x, &sizes).unwrap());
+                let text = several.bind((x, w, &b)).unwrap().explain().to_string();
+                assert!(!text.contains("threads share the columns of"), "{name}, {n} x {m}: {text}");
+            }
+        }
+    }
+}
