@@ -51,6 +51,10 @@ fn schedules_keep_their_promises_in_every_layout() {
                         sizes: Vec::new(),
                         shared: Vec::new(),
                         apart: Vec::new(),
+                        by_columns: match vectorize {
+                            true => graph.outputs().iter().map(|of| graph.shape(of.expr).clone()).collect(),
+                            false => Vec::new(),
+                        },
                     };
                     let schedule = lower(&graph, &options).unwrap();
                     assert_eq!(verify(&schedule), Ok(()), "{name}\n{schedule}");

@@ -110,12 +110,7 @@ impl Variants {
                 }
                 match Variant::compile(&self.prepared, facts, &self.options) {
                     // Code that is too large with this size unrolled may still fit when compiled for all sizes.
-                    Err(_) if is_sized(facts) => self.get(LowerOptions {
-                        sizes: Vec::new(),
-                        shared: Vec::new(),
-                        apart: Vec::new(),
-                        ..facts.clone()
-                    }),
+                    Err(_) if is_sized(facts) => self.get(of_all_sizes(facts.clone())),
                     variant => variant.map(Arc::new),
                 }
             },
@@ -128,9 +123,7 @@ impl Variants {
             if slots.count(is_sized) < MAX_SIZED {
                 return facts;
             }
-            facts.sizes.clear();
-            facts.shared.clear();
-            facts.apart.clear();
+            facts = of_all_sizes(facts);
             if slots.contains(&facts) {
                 return facts;
             }
@@ -165,7 +158,13 @@ impl Variants {
 
 /// Returns whether code relies on sizes of a call.
 fn is_sized(facts: &LowerOptions) -> bool {
-    !facts.sizes.is_empty() || !facts.shared.is_empty() || !facts.apart.is_empty()
+    of_all_sizes(facts.clone()) != *facts
+}
+
+/// Returns facts without those of the sizes of a call.
+fn of_all_sizes(facts: LowerOptions) -> LowerOptions {
+    let (sizes, [shared, apart, by_columns]) = (Vec::new(), [const { Vec::new() }; 3]);
+    LowerOptions { sizes, shared, apart, by_columns, ..facts }
 }
 
 /// The reason why an assigned value is not written directly to its array.

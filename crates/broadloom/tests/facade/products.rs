@@ -258,7 +258,7 @@ fn threads_share_the_columns_of_products_with_few_rows() {
         ("a layer of computed operands", |x, w, b| (x.relu().matmul(w.sin()) + b).exp()),
     ];
     let of = |threads: usize, [n, k, m]: [Dim; 3], g: &Graph, layer: fn(Tensor, Tensor, Tensor) -> Tensor| {
-        let (x, w) = (g.input::<f32>("x", shape![n, k.clone()]), g.input::<f32>("w", shape![k, m.clone()]));
+        let (x, w) = (g.input::<f32>("x", shape![n, k]), g.input::<f32>("w", shape![k, m]));
         let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let threads = if threads == 1 { Threads::Calling } else { Threads::Pool(pool().into()) };
         let options = CompileOptions { threads, parallel_threshold: 0, ..CompileOptions::default() };
