@@ -252,12 +252,13 @@ fn threads_share_the_rows_of_products_with_few_results() {
 /// Threads share the columns of a product with few rows, of which each would pack all columns otherwise, and the bits stay.
 #[test]
 fn threads_share_the_columns_of_products_with_few_rows() {
-    let layers: [(&str, fn(Tensor, Tensor, Tensor) -> Tensor); 3] = [
+    type Layer = fn(Tensor, Tensor, Tensor) -> Tensor;
+    let layers: [(&str, Layer); 3] = [
         ("a product", |x, w, _| x.matmul(w)),
         ("a layer", |x, w, b| (x.matmul(w) + b).relu()),
         ("a layer of computed operands", |x, w, b| (x.relu().matmul(w.sin()) + b).exp()),
     ];
-    let of = |threads: usize, [n, k, m]: [Dim; 3], g: &Graph, layer: fn(Tensor, Tensor, Tensor) -> Tensor| {
+    let of = |threads: usize, [n, k, m]: [Dim; 3], g: &Graph, layer: Layer| {
         let (x, w) = (g.input::<f32>("x", shape![n, k]), g.input::<f32>("w", shape![k, m]));
         let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let threads = if threads == 1 { Threads::Calling } else { Threads::Pool(pool().into()) };
