@@ -370,6 +370,37 @@ def test_nested():
     same(seidel, np.random.default_rng(2).random((50, 50)))
 
 
+def test_windows_at_two_counters():
+    """With the sizes of the call, windows of these have one length, although they have none for all sizes."""
+
+    def convolved(x, weights):
+        k = weights.shape[0]
+        result = np.empty((x.shape[0], x.shape[1] - k + 1, x.shape[2] - k + 1, weights.shape[3]))
+        for i in range(result.shape[1]):
+            for j in range(result.shape[2]):
+                window = x[:, i : i + k, j : j + k, :, np.newaxis]
+                result[:, i, j, :] = np.sum(window * weights[np.newaxis], axis=(1, 2, 3))
+        return result
+
+    rng = np.random.default_rng(3)
+    # Unrolled, the longer ones are more than a function may have.
+    for size, loop in [(7, False), (40, True), (70, True)]:
+        same(convolved, rng.random((2, size, size, 2)), rng.random((3, 3, 2, 4)), loop=loop)
+
+
+def test_steps_of_many_operations():
+    def damped(x, inner):
+        for _ in range(60):
+            for _ in range(inner):
+                x = np.sin(x) * 0.5 + x * 0.25 - 0.125
+        return x
+
+    compiled = bl.jit(damped, static=["inner"])
+    for inner, loop in [(4, False), (16, True)]:
+        assert close(compiled(X, inner=inner), damped(X, inner))
+        assert is_loop(compiled.kernel(X, inner=inner).text) == loop
+
+
 def test_names_after_the_loop():
     def last(x):
         for i in range(100):

@@ -450,6 +450,12 @@ impl Trace {
         wrap(&trace, name)
     }
 
+    /// The number of values that operations have made so far.
+    #[getter]
+    fn made(&self, py: Python<'_>) -> usize {
+        self.with(py, |state| state.made)
+    }
+
     /// Notes that the function asks for the value of a size.
     fn needs_sizes(slf: &Bound<'_, Self>) {
         root(slf).get().with(slf.py(), |state| state.needs_sizes = true);
