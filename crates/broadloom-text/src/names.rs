@@ -483,7 +483,6 @@ const CONSTANTS: &[(&str, f64)] = &[
     ("euler_gamma", 0.577_215_664_901_532_9),
 ];
 
-/// Other names of dtypes.
 /// Returns the function of a name, its primary name, and its parameters.
 pub(crate) fn function(name: &str) -> Option<(Function, &'static str, Vec<&'static str>)> {
     let name = alias(ALIASES, name);

@@ -158,13 +158,13 @@ impl Variants {
 
 /// Returns whether code relies on sizes of a call.
 fn is_sized(facts: &LowerOptions) -> bool {
-    of_all_sizes(facts.clone()) != *facts
+    let LowerOptions { sizes, shared, apart, by_columns, .. } = facts;
+    !sizes.is_empty() || [shared, apart, by_columns].iter().any(|shapes| !shapes.is_empty())
 }
 
 /// Returns facts without those of the sizes of a call.
 fn of_all_sizes(facts: LowerOptions) -> LowerOptions {
-    let (sizes, [shared, apart, by_columns]) = (Vec::new(), [const { Vec::new() }; 3]);
-    LowerOptions { sizes, shared, apart, by_columns, ..facts }
+    LowerOptions { sizes: Vec::new(), shared: Vec::new(), apart: Vec::new(), by_columns: Vec::new(), ..facts }
 }
 
 /// The reason why an assigned value is not written directly to its array.

@@ -1,5 +1,5 @@
 //! Kernels whose threads can share another axis: `sort(x, axis=0)[:5]` reads sorted columns, which are rows of the array that
-//! holds them, in a loop inside the one over its own rows.
+//! holds them, in a loop inside the one over its own rows; a product of few rows and many columns has more columns to share.
 
 use super::{Known, is_by_rows, steps, touches};
 use crate::kernel::*;
@@ -46,11 +46,15 @@ pub(crate) fn turn(kernels: &mut [Kernel], buffers: &[Buffer], known: Known<'_>)
 pub(crate) fn turn_contractions(kernels: &mut [Kernel], buffers: &[Buffer], shapes: &[Shape]) {
     for kernel in kernels {
         let is_wide = |buffer: BufferId| shapes.contains(&buffers[buffer.index()].shape);
-        let [Stmt::Strip { axis: strip, body, .. }] = kernel.body.as_slice() else { continue };
+        // Beside the loops there are constants and other numbers, which all threads compute.
+        let Some((Stmt::Strip { axis: strip, body, .. }, before)) = kernel.body.split_last() else {
+            continue;
+        };
         let [Stmt::Strip { axis: rows, .. }] = body.as_slice() else { continue };
         let is_of_both =
             |stmt: &Stmt| matches!(stmt, Stmt::Contract(of) if (of.rows, of.strip) == (*rows, *strip));
-        let is_turned = kernel.parallel == Some(*rows)
+        let is_turned = before.iter().all(|stmt| matches!(stmt, Stmt::Let(_)))
+            && kernel.parallel == Some(*rows)
             && kernel.written().all(is_wide)
             && kernel.statements().any(is_of_both);
         if let Some(turned) = is_turned.then(|| shared_by(kernel, *strip)).flatten() {

@@ -2,6 +2,7 @@
 
 use broadloom_ir::dtype::DType;
 
+/// NumPy's names of dtypes.
 const DTYPES: &[(&str, DType)] = &[
     ("bool_", DType::Bool),
     ("int8", DType::I8),

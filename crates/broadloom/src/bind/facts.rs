@@ -8,8 +8,8 @@ use super::threads::{Division, is_contracted};
 use crate::array::Geometry;
 use crate::thresholds::{
     COLUMNS_OF_THREAD, CONTRACTED_ROWS_OF_THREAD, MAX_STOPPED_RESULTS, MAX_STOPPED_ROWS, MAX_VARIANT_EXPRS,
-    MIN_PARTS_ELEMENTS, MIN_STOPPED_ROW, MIN_STREAMED_BYTES, MIN_VARIANT_ELEMENTS, RESULTS_OF_THREAD,
-    SHARED_COLUMNS_OF_THREAD, SHARED_ROWS_OF_THREAD, SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM,
+    MIN_PARTS_ELEMENTS, MIN_STOPPED_ROW, MIN_STREAMED_BYTES, MIN_VARIANT_ELEMENTS, PACKED_COLUMNS_OF_THREAD,
+    PACKED_ROWS_OF_THREAD, RESULTS_OF_THREAD, SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM,
     SHORT_SUM_OF_PAIRS, SHORT_TRAILING, SINGLE_ROW, STOPPED_WORK,
 };
 use crate::variant::Variant;
@@ -236,17 +236,16 @@ impl SmallResults {
                 && elements / results >= STOPPED_WORK as i64 / 4;
             (is_shared || is_long) && elements / results >= MIN_PARTS_ELEMENTS
         };
+        let by_columns = self.by_columns(values, division);
         let mut shapes: Vec<Shape> = Vec::new();
         for result in self.results.iter().filter(is_small) {
-            if !shapes.contains(&result.shape) {
+            if !by_columns.contains(&result.shape) && !shapes.contains(&result.shape) {
                 shapes.push(result.shape.clone());
             }
         }
         shapes
     }
-}
 
-impl SmallResults {
     /// Returns the shapes of products whose columns threads share: each thread would pack all columns for its few rows.
     fn by_columns(&self, values: &Values, division: Division) -> Vec<Shape> {
         let threads = division.threads as i64;
@@ -255,8 +254,8 @@ impl SmallResults {
             let sizes: Vec<i64> = sizes.filter(|size| *size != 1).collect();
             let &[rows, columns] = sizes.as_slice() else { return false };
             result.is_contracted
-                && rows < SHARED_ROWS_OF_THREAD.saturating_mul(threads)
-                && columns >= SHARED_COLUMNS_OF_THREAD.saturating_mul(threads)
+                && rows < PACKED_ROWS_OF_THREAD.saturating_mul(threads)
+                && columns >= PACKED_COLUMNS_OF_THREAD.saturating_mul(threads)
                 && count(&result.operand, values).unwrap_or(i64::MAX) >= division.threshold as i64
         };
         if threads < 2 {

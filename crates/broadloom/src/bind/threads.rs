@@ -7,7 +7,7 @@ use super::sizes::{Values, count, evaluate};
 use crate::limits::Work as TotalWork;
 use crate::thresholds::{
     CHUNK_ALIGNMENTS, MAX_CHUNKS_OF_THREAD, MAX_PACKED_WORK, MAX_PARTIAL_BYTES, MAX_STOPPED_GROUPS,
-    MIN_CHUNK_WORK, MIN_COLUMNS, PACKED_STRIPS, STOPPED_WORK,
+    MIN_CHUNK_WORK, MIN_COLUMNS, PACKED_COLUMNS_OF_THREAD, PACKED_STRIPS, STOPPED_WORK,
 };
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::shape::Shape;
@@ -262,8 +262,9 @@ fn launch_of(
     // Each chunk of columns walks over all rows, and each chunk of a contraction packs what its steps share: make
     // only as many chunks as there are threads, each as wide as possible.
     let is_contracted = is_contracted(kernel);
-    let packs = is_contracted || has_shared_strip(kernel);
-    let most = if by_columns || packs { 1 } else { MAX_CHUNKS_OF_THREAD } * threads as i64;
+    let has_shared_strip = has_shared_strip(kernel);
+    let most = if by_columns || is_contracted || has_shared_strip { 1 } else { MAX_CHUNKS_OF_THREAD }
+        * threads as i64;
     let of_threads =
         if threads > 1 { ((work / MIN_CHUNK_WORK) as i64).clamp(threads as i64, most) } else { 1 };
     let chunks = match division.stops {
@@ -273,6 +274,8 @@ fn launch_of(
     };
     let least = match () {
         () if by_columns => MIN_COLUMNS,
+        // Each chunk packs all rows.
+        () if has_shared_strip => PACKED_COLUMNS_OF_THREAD,
         // With few rows, packing takes long beside them.
         () if is_contracted && division.stops => {
             let few = PACKED_STRIPS * CONTRACTED_ROWS as i64;

@@ -50,7 +50,7 @@ pub(super) fn facts(inner: &Inner, general: &LowerOptions, variant: &Variant) ->
         facts.push(format!("what is reduced to {} is stored", SymbolNames(graph).shape(shape)));
     }
     for shape in by_columns {
-        facts.push(format!("threads share the columns of {}", SymbolNames(graph).shape(shape)));
+        facts.push(format!("{} has few rows", SymbolNames(graph).shape(shape)));
     }
     if index_width != &general.index_width && *index_width == IndexWidth::Wide {
         facts.push("indices of 64 bits".to_owned());

@@ -3,7 +3,7 @@
 
 use crate::support::numbers::numbers;
 use broadloom::prelude::*;
-use broadloom::{ArrayPlace, Dim, Explanation, Threads};
+use broadloom::{ArrayPlace, Dim, Explanation, RunOptions, StopFlag, Threads};
 
 /// A matrix product in `f64`.
 fn by_loops(x: &[f32], w: &[f32], [n, k, m]: [usize; 3]) -> Vec<f64> {
@@ -253,9 +253,11 @@ fn threads_share_the_rows_of_products_with_few_results() {
 #[test]
 fn threads_share_the_columns_of_products_with_few_rows() {
     type Layer = fn(Tensor, Tensor, Tensor) -> Tensor;
-    let layers: [(&str, Layer); 3] = [
+    let layers: [(&str, Layer); 5] = [
         ("a product", |x, w, _| x.matmul(w)),
         ("a layer", |x, w, b| (x.matmul(w) + b).relu()),
+        ("a scaled product", |x, w, b| (x.matmul(w) * 0.5).maximum(b)),
+        ("a layer of the text language", |x, w, b| (x.matmul(w) + b).maximum(0.0)),
         ("a layer of computed operands", |x, w, b| (x.relu().matmul(w.sin()) + b).exp()),
     ];
     let of = |threads: usize, [n, k, m]: [Dim; 3], g: &Graph, layer: Layer| {
@@ -278,12 +280,20 @@ fn threads_share_the_columns_of_products_with_few_rows() {
                     [(&x, [n, k]), (&w, [k, m])].map(|(x, sizes)| ArrayView::new(x, &sizes).unwrap());
                 let bound = several.bind((x.clone(), w.clone(), &b)).unwrap();
                 let text = bound.explain().to_string();
-                assert!(text.contains("threads share the columns of"), "{name}, {n} x {k} x {m}: {text}");
-                let results: [(Vec<f32>, Vec<f64>); 2] = [one.run((x, w, &b)).unwrap(), bound.run().unwrap()]
-                    .map(|results| results.try_into().unwrap());
-                let [one, several] =
-                    results.map(|(y, _)| y.into_iter().map(f32::to_bits).collect::<Vec<_>>());
-                assert!(one == several, "{name}, {n} x {k} x {m}, {threads} threads");
+                assert!(text.contains("operations per step of m,"), "{name}, {n} x {k} x {m}: {text}");
+                assert!(text.contains("has few rows"), "{text}");
+                let flag = StopFlag::new();
+                let stoppable = RunOptions::new().stopped_by(&flag);
+                let results = [
+                    one.run((x.clone(), w.clone(), &b)).unwrap(),
+                    bound.run().unwrap(),
+                    several.run_with((x, w, &b), &stoppable).unwrap(),
+                ];
+                let [one, several, stopped] = results.map(|results| -> Vec<u32> {
+                    let (y, _): (Vec<f32>, Vec<f64>) = results.try_into().unwrap();
+                    y.into_iter().map(f32::to_bits).collect()
+                });
+                assert!(one == several && one == stopped, "{name}, {n} x {k} x {m}, {threads} threads");
             }
             // As many rows as these are shared themselves, and so are all rows beside few columns.
             for [n, m] in [[72 * threads, 768], [8, 100]] {
@@ -291,7 +301,7 @@ fn threads_share_the_columns_of_products_with_few_rows() {
                 let [x, w] =
                     [(&x, [n, 64]), (&w, [64, m])].map(|(x, sizes)| ArrayView::new(x, &sizes).unwrap());
                 let text = several.bind((x, w, &b)).unwrap().explain().to_string();
-                assert!(!text.contains("threads share the columns of"), "{name}, {n} x {m}: {text}");
+                assert!(!text.contains("has few rows"), "{name}, {n} x {m}: {text}");
             }
         }
     }
