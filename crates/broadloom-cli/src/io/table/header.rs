@@ -30,6 +30,8 @@ pub struct OverIndex {
     counts: bool,
     /// Those with which they begin so.
     counted: Range<i64>,
+    /// The last one, if each is greater than the one before: they differ, however many there are.
+    ascending_to: Option<i64>,
     /// The others, unless one is there twice, there are too many, or one cell is not an integer.
     integers: Option<HashSet<i64>>,
     has_missing: bool,
@@ -51,6 +53,7 @@ impl OverIndex {
             are_texts: true,
             counts: true,
             counted: 0..0,
+            ascending_to: None,
             integers: Some(HashSet::new()),
             has_missing: false,
         })
@@ -71,7 +74,7 @@ impl OverIndex {
             }
             match cell {
                 Cell::Int(int) => self.add_integer(int),
-                _ => (self.counts, self.integers) = (false, None),
+                _ => (self.counts, self.ascending_to, self.integers) = (false, None, None),
             }
         }
         self.rows += 1;
@@ -81,6 +84,9 @@ impl OverIndex {
         if self.rows == 0 {
             self.counted = int..int;
             self.counts = matches!(int, 0 | 1);
+            self.ascending_to = Some(int);
+        } else {
+            self.ascending_to = self.ascending_to.filter(|last| *last < int).map(|_| int);
         }
         self.counts &= int == self.counted.end;
         if self.counts {
@@ -98,10 +104,15 @@ impl OverIndex {
     /// cell, so its integers have to differ, and all names have to be integers.
     pub fn has_names(&self) -> bool {
         let is_index = match self.levels {
-            1 => self.are_texts || self.counts || (self.are_integers && self.integers.is_some()),
+            1 => self.are_texts || self.counts || (self.are_integers && self.are_different()),
             _ => true,
         };
         self.is_complete() && self.are_distinct && is_index
+    }
+
+    /// Whether the integers of the index certainly differ.
+    fn are_different(&self) -> bool {
+        self.ascending_to.is_some() || self.integers.is_some()
     }
 
     /// Whether the first row may have names, although the cells below its empty ones do not look like an index.
@@ -146,5 +157,26 @@ impl OverDecimals {
     /// Whether the first row may have names.
     pub fn may_have_names(&self) -> bool {
         self.rows > 0 && !self.has_others
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Those of filtered rows ascend: they differ, and nobody has to remember them.
+    #[test]
+    fn a_long_index_has_names_above_it_if_it_ascends() {
+        let rows = MOST_INTEGERS as i64 + 2;
+        let has_names = |int: fn(i64) -> i64| {
+            let first = ["", "2019", "2020"].map(str::to_owned);
+            let mut over = OverIndex::new(&first, &Spelling::default()).expect("names over an index");
+            (0..rows).for_each(|row| over.add([Cell::Int(int(row))].into_iter()));
+            over.has_names()
+        };
+        assert!(has_names(|row| 3 * row));
+        assert!(has_names(|row| row));
+        assert!(!has_names(|row| -row));
+        assert!(!has_names(|row| row / 2));
     }
 }
