@@ -140,7 +140,7 @@ pub struct LowerOptions {
     /// Shapes of results of long rows. They are stored even where another reduction reads them, so that no step of a loop
     /// computes many of them.
     pub apart: Vec<Shape>,
-    /// Shapes of products with few rows and many columns: where one kernel computes nothing else, the threads share its columns.
+    /// Shapes of products with few rows and many columns: where a kernel writes nothing else, the threads share its columns.
     pub by_columns: Vec<Shape>,
     /// The most values that lowering may make, in kernels and in attempts that it gives up.
     pub max_values: usize,

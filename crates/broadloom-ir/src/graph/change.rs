@@ -1,7 +1,6 @@
 //! Changed arrays: a tensor with other elements in a region.
 
 use super::assign::is_same_kind;
-use super::infer;
 use super::views::{Region, is_whole};
 use super::{Graph, Node, Site, SliceSpec};
 use crate::dim::Dim;
@@ -113,20 +112,12 @@ impl Graph {
         if self.any_poisoned(&[base, mask]) {
             return Ok(self.poison());
         }
-        if self.dtype(mask) != DType::Bool {
-            return Err(Problem::ConditionNotBool { dtype: self.dtype(mask) });
+        let [rank, given] = [base, mask].map(|of| self.written(of).rank());
+        if given > rank {
+            return Err(Problem::TooManyIndices { given, rank });
         }
-        let (source, rank) = (self.written(base).clone(), self.written(mask).rank());
-        if rank > source.rank() {
-            return Err(Problem::TooManyIndices { given: rank, rank: source.rank() });
-        }
-        let given = self.written(mask).clone();
-        let clash = self.comparing("set", &[base, mask], site, |compare| {
-            let mut axes = source.iter().zip(&given).enumerate();
-            axes.try_for_each(|(axis, (left, right))| infer::equal(compare, axis, (0, left), (1, right)))
-        });
-        clash.map_err(|clash| self.unequal(&clash, ["the tensor".into(), "the mask".into()]))?;
-        let others: Vec<i64> = (rank..source.rank()).map(|axis| axis as i64).collect();
+        self.check_mask("set", base, mask, 0, site)?;
+        let others: Vec<i64> = (given..rank).map(|axis| axis as i64).collect();
         self.try_expand_dims(mask, &others, site)
     }
 

@@ -83,7 +83,7 @@ impl Graph {
         if rank == 1 {
             return self.compressed(operand, mask, 0, site);
         }
-        self.check_mask(operand, mask, 0, site)?;
+        self.check_mask("index", operand, mask, 0, site)?;
         let leading = Dim::product(&source[..rank]).map_err(Problem::Size)?;
         let flat: Vec<Option<Dim>> =
             std::iter::once(leading).chain(source[rank..].iter().cloned()).map(Some).collect();
@@ -93,12 +93,19 @@ impl Graph {
     }
 
     /// Checks that a mask is bool, and has the sizes of the operand's axes from one on.
-    fn check_mask(&mut self, operand: ExprId, mask: ExprId, first: usize, site: Site) -> Result<(), Problem> {
+    pub(super) fn check_mask(
+        &mut self,
+        call: &'static str,
+        operand: ExprId,
+        mask: ExprId,
+        first: usize,
+        site: Site,
+    ) -> Result<(), Problem> {
         if self.dtype(mask) != DType::Bool {
             return Err(Problem::ConditionNotBool { dtype: self.dtype(mask) });
         }
         let (source, given) = (self.written(operand).clone(), self.written(mask).clone());
-        let clash = self.comparing("index", &[operand, mask], site, |compare| {
+        let clash = self.comparing(call, &[operand, mask], site, |compare| {
             let mut axes = source[first..].iter().zip(&given).enumerate();
             axes.try_for_each(|(axis, (left, right))| infer::equal(compare, axis, (0, left), (1, right)))
         });
@@ -112,7 +119,7 @@ impl Graph {
         axis: usize,
         site: Site,
     ) -> Result<ExprId, Problem> {
-        self.check_mask(operand, mask, axis, site)?;
+        self.check_mask("index", operand, mask, axis, site)?;
         let size = self.count_of(mask, site)?;
         // A mask of elements that another mask has selected selects among all elements.
         let (operand, mask) = match (self.whole((operand, axis), site)?, self.whole((mask, 0), site)?) {
@@ -390,7 +397,7 @@ impl Graph {
         let rank = self.written(mask).rank();
         let checked = match first + rank > self.written(operand).rank() {
             true => Err(Problem::TooManyIndices { given: first + rank, rank: self.written(operand).rank() }),
-            false => self.check_mask(operand, mask, first, site),
+            false => self.check_mask("index", operand, mask, first, site),
         };
         match checked.and_then(|()| self.try_nonzero(mask, site)) {
             Ok(positions) => positions

@@ -42,7 +42,7 @@ pub(crate) fn turn(kernels: &mut [Kernel], buffers: &[Buffer], known: Known<'_>)
     }
 }
 
-/// Lets threads share the strips of contractions with results of one of these shapes, instead of their rows.
+/// Lets threads share the columns of products that have one of these shapes, instead of their rows.
 pub(crate) fn turn_contractions(kernels: &mut [Kernel], buffers: &[Buffer], shapes: &[Shape]) {
     for kernel in kernels {
         let is_wide = |buffer: BufferId| shapes.contains(&buffers[buffer.index()].shape);

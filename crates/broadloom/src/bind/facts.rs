@@ -216,7 +216,7 @@ impl SmallResults {
 
     /// Returns the shapes of those whose reduced axes are cut in a call: the threads share the parts, or the call can stop
     /// between them.
-    fn of_call(&self, values: &Values, division: Division) -> Vec<Shape> {
+    fn of_call(&self, values: &Values, division: Division, by_columns: &[Shape]) -> Vec<Shape> {
         let threads = division.threads as i64;
         let is_small = |result: &&SmallResult| {
             let least = if result.is_by_columns { COLUMNS_OF_THREAD } else { RESULTS_OF_THREAD };
@@ -236,14 +236,8 @@ impl SmallResults {
                 && elements / results >= STOPPED_WORK as i64 / 4;
             (is_shared || is_long) && elements / results >= MIN_PARTS_ELEMENTS
         };
-        let by_columns = self.by_columns(values, division);
-        let mut shapes: Vec<Shape> = Vec::new();
-        for result in self.results.iter().filter(is_small) {
-            if !by_columns.contains(&result.shape) && !shapes.contains(&result.shape) {
-                shapes.push(result.shape.clone());
-            }
-        }
-        shapes
+        let small = self.results.iter().filter(is_small).map(|result| &result.shape);
+        distinct(small.filter(|shape| !by_columns.contains(shape)))
     }
 
     /// Returns the shapes of products whose columns threads share: each thread would pack all columns for its few rows.
@@ -261,13 +255,7 @@ impl SmallResults {
         if threads < 2 {
             return Vec::new();
         }
-        let mut shapes: Vec<Shape> = Vec::new();
-        for result in self.results.iter().filter(is_wide) {
-            if !shapes.contains(&result.shape) {
-                shapes.push(result.shape.clone());
-            }
-        }
-        shapes
+        distinct(self.results.iter().filter(is_wide).map(|result| &result.shape))
     }
 
     /// Returns the shapes of results of rows that are so long that a call which can stop does so between them.
@@ -277,14 +265,19 @@ impl SmallResults {
             let elements = count(rows, values).unwrap_or(i64::MAX);
             (2..=MAX_STOPPED_ROWS).contains(&results) && elements / results >= MIN_STOPPED_ROW
         };
-        let mut shapes: Vec<Shape> = Vec::new();
-        for [results, _] in self.rows.iter().filter(|_| division.stops).filter(is_apart) {
-            if !shapes.contains(results) {
-                shapes.push(results.clone());
-            }
-        }
-        shapes
+        distinct(self.rows.iter().filter(|_| division.stops).filter(is_apart).map(|[results, _]| results))
     }
+}
+
+/// Returns each shape once.
+fn distinct<'s>(shapes: impl Iterator<Item = &'s Shape>) -> Vec<Shape> {
+    let mut found: Vec<Shape> = Vec::new();
+    for shape in shapes {
+        if !found.contains(shape) {
+            found.push(shape.clone());
+        }
+    }
+    found
 }
 
 /// Returns the facts of a call that its code relies on, except for the assumptions that only a schedule knows.
@@ -310,15 +303,16 @@ fn facts(
     };
     let general = &request.variants.general.facts;
     let is_wide = general.target.widest_bytes > general.target.vector_bytes;
+    let by_columns = request.small.by_columns(values, request.division);
     let may_stream = is_wide && request.graph.len() <= MAX_VARIANT_EXPRS;
     LowerOptions {
         inputs: inputs.iter().map(|geometry| of(*geometry)).collect(),
         outputs: destinations.iter().map(|destination| of(destination.written())).collect(),
         streamed: destinations.iter().map(|destination| may_stream && streams(destination)).collect(),
         sizes: request.short.of_call(values),
-        shared: request.small.of_call(values, request.division),
+        shared: request.small.of_call(values, request.division, &by_columns),
         apart: request.small.apart(values, request.division),
-        by_columns: request.small.by_columns(values, request.division),
+        by_columns,
         ..general.clone()
     }
 }

@@ -309,17 +309,12 @@ pub(super) fn least_steps(kernel: &Kernel) -> i64 {
 
 /// Returns whether the steps belong to the row axis of a contraction.
 pub(super) fn is_contracted(kernel: &Kernel) -> bool {
-    let is_shared = |stmt: &Stmt| match stmt {
-        Stmt::Contract(contract) => kernel.shares(contract.rows),
-        _ => false,
-    };
-    kernel.statements().any(is_shared)
+    kernel.statements().any(|stmt| matches!(stmt, Stmt::Contract(of) if kernel.shares(of.rows)))
 }
 
 /// Returns whether the steps belong to the strip axis of a contraction.
 fn has_shared_strip(kernel: &Kernel) -> bool {
-    let is_shared = |stmt: &Stmt| matches!(stmt, Stmt::Contract(contract) if kernel.shares(contract.strip));
-    kernel.statements().any(is_shared)
+    kernel.statements().any(|stmt| matches!(stmt, Stmt::Contract(of) if kernel.shares(of.strip)))
 }
 
 /// Returns whether the steps are columns that are streamed row by row.

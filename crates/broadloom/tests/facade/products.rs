@@ -276,6 +276,7 @@ fn threads_share_the_columns_of_products_with_few_rows() {
             let [one, several] = [1, threads].map(|threads| of(threads, symbols(), &g, layer));
             for [n, k, m] in sizes {
                 let (x, w, b) = (numbers(n * k, 1), numbers(k * m, 2), numbers(m, 3));
+                let wanted = by_loops(&x, &w, [n, k, m]);
                 let [x, w] =
                     [(&x, [n, k]), (&w, [k, m])].map(|(x, sizes)| ArrayView::new(x, &sizes).unwrap());
                 let bound = several.bind((x.clone(), w.clone(), &b)).unwrap();
@@ -294,6 +295,10 @@ fn threads_share_the_columns_of_products_with_few_rows() {
                     y.into_iter().map(f32::to_bits).collect()
                 });
                 assert!(one == several && one == stopped, "{name}, {n} x {k} x {m}, {threads} threads");
+                if name == "a product" {
+                    let found: Vec<f32> = several.into_iter().map(f32::from_bits).collect();
+                    assert_near(&found, &wanted, k);
+                }
             }
             // As many rows as these are shared themselves, and so are all rows beside few columns.
             for [n, m] in [[72 * threads, 768], [8, 100]] {

@@ -26,9 +26,7 @@ pub struct OverIndex {
     rows: usize,
     /// Whether all cells below are text.
     are_texts: bool,
-    /// Whether the integers below are 0, 1, 2, .. or 1, 2, 3, ..
-    counts: bool,
-    /// Those with which they begin so.
+    /// The integers below count from the first one on, as far as these.
     counted: Range<i64>,
     /// The last one, if each is greater than the one before: they differ, however many there are.
     ascending_to: Option<i64>,
@@ -51,7 +49,6 @@ impl OverIndex {
             are_integers: read.iter().all(|cell| matches!(cell, Cell::Int(_))),
             rows: 0,
             are_texts: true,
-            counts: true,
             counted: 0..0,
             ascending_to: None,
             integers: Some(HashSet::new()),
@@ -74,7 +71,7 @@ impl OverIndex {
             }
             match cell {
                 Cell::Int(int) => self.add_integer(int),
-                _ => (self.counts, self.ascending_to, self.integers) = (false, None, None),
+                _ => (self.ascending_to, self.integers) = (None, None),
             }
         }
         self.rows += 1;
@@ -83,13 +80,11 @@ impl OverIndex {
     fn add_integer(&mut self, int: i64) {
         if self.rows == 0 {
             self.counted = int..int;
-            self.counts = matches!(int, 0 | 1);
             self.ascending_to = Some(int);
         } else {
             self.ascending_to = self.ascending_to.filter(|last| *last < int).map(|_| int);
         }
-        self.counts &= int == self.counted.end;
-        if self.counts {
+        if self.counts() && int == self.counted.end {
             self.counted.end += 1;
             return;
         }
@@ -104,10 +99,15 @@ impl OverIndex {
     /// cell, so its integers have to differ, and all names have to be integers.
     pub fn has_names(&self) -> bool {
         let is_index = match self.levels {
-            1 => self.are_texts || self.counts || (self.are_integers && self.are_different()),
+            1 => self.are_texts || self.counts() || (self.are_integers && self.are_different()),
             _ => true,
         };
         self.is_complete() && self.are_distinct && is_index
+    }
+
+    /// Whether the index is 0, 1, 2, .. or 1, 2, 3, ..
+    fn counts(&self) -> bool {
+        matches!(self.counted.start, 0 | 1) && self.counted.end - self.counted.start == self.rows as i64
     }
 
     /// Whether the integers of the index certainly differ.
