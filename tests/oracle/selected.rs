@@ -3,7 +3,7 @@
 
 use crate::build::{Builder, Built};
 use crate::recipe::{Draw, Recipe};
-use broadloom::{DType, Dim, Tensor};
+use broadloom::{DType, Dim, Shape, Tensor, select};
 
 /// The graph of a recipe, with selections in between.
 pub fn build(recipe: &Recipe) -> Built {
@@ -60,9 +60,16 @@ fn masked(builder: &mut Builder, x: Tensor, draw: &mut Draw) -> Vec<Tensor> {
     let axes = draw.next(x.rank() + 1);
     let leading: Vec<Dim> = x.shape()[..axes].to_vec();
     let mask = mask(builder, x, &leading, draw);
-    let other = builder.like(x, &leading.into(), draw);
+    let of_mask: Shape = leading.into();
+    let other = builder.like(x, &of_mask, draw);
     let (one, two) = (x.masked(mask), other.masked(mask));
-    match draw.next(4) {
+    match draw.next(5) {
+        4 => {
+            let mut third = builder.like(x, &of_mask, draw).masked(mask).cast_to(DType::F64);
+            let lesser = select(two.cast_to(DType::F64).lt(third), two.cast_to(DType::F64), third * 2);
+            (axes..x.rank()).for_each(|_| third = third.unsqueeze(-1));
+            vec![lesser, one.cast_to(DType::F64) - third]
+        }
         0 => vec![one, two, two.masked(two.cast_to(DType::Bool))],
         1 => vec![two.cast_to(DType::F64).sum(0), one],
         2 => {

@@ -15,7 +15,7 @@ use crate::part::unused_prefix;
 use crate::reduce::ReduceOp;
 use crate::shape::Shape;
 use crate::stages::computed_again;
-use crate::transform::Rewriter;
+use crate::transform::{Rewriter, pull_up_selections};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A graph cut into phases.
@@ -106,10 +106,20 @@ pub struct Move {
 /// # Errors
 /// Returns the mistakes of a part, which cannot happen: its expressions have been checked.
 pub fn split(graph: &CheckedGraph) -> Result<Option<Phases>, Diagnostics> {
-    match graph.has_decided_sizes() {
-        true => Cutter::new(graph).run().map(Some),
-        false => Ok(None),
+    if !graph.has_decided_sizes() {
+        return Ok(None);
     }
+    let rewritten = pull_up_selections(graph);
+    let mut phases = Cutter::new(&rewritten.graph).run()?;
+    for phase in &mut phases.phases {
+        for expr in phase.part.iter_mut().flat_map(|part| &mut part.origins) {
+            *expr = rewritten.origin(*expr);
+        }
+        for decided in &mut phase.decided {
+            decided.expr = rewritten.origin(decided.expr);
+        }
+    }
+    Ok(Some(phases))
 }
 
 /// The most ops of what a later phase computes again from inputs. An array of the results would be written and read, which takes

@@ -10,11 +10,13 @@
 
 mod canonical;
 mod rewrite;
+mod selections;
 mod simplify;
 
 use crate::graph::CheckedGraph;
 pub use canonical::canonical;
 pub use rewrite::{Rewriter, Rewritten, Sources};
+pub use selections::pull_up_selections;
 pub use simplify::{RULES, Rule, simplify};
 
 /// Returns the graph to compile for a graph: canonical and simplified.

@@ -157,12 +157,8 @@ impl<'a> Dense<'a> {
         let geometry = array.geometry();
         let bytes = geometry.count() * geometry.dtype.size();
         if geometry.is_dense() {
-            return Ok(Dense {
-                start: array.pointer(),
-                bytes,
-                _copy: None,
-                _array: std::marker::PhantomData,
-            });
+            // SAFETY: the array can be read as long as it is borrowed.
+            return Ok(unsafe { Dense::at(array.pointer(), bytes) });
         }
         let mut copy: Vec<u64> = Vec::new();
         copy.try_reserve_exact(bytes.div_ceil(8)).map_err(|_| OutOfMemory { bytes })?;
@@ -170,6 +166,14 @@ impl<'a> Dense<'a> {
         // SAFETY: the copy has room for the elements, which can be read.
         unsafe { copy_from_array(array.pointer(), copy.as_mut_ptr().cast(), geometry) };
         Ok(Dense { start: copy.as_ptr().cast(), bytes, _copy: Some(copy), _array: std::marker::PhantomData })
+    }
+
+    /// Returns elements that are there.
+    ///
+    /// # Safety
+    /// So many bytes can be read, as long as the value lives.
+    pub(super) unsafe fn at(start: *const u8, bytes: usize) -> Dense<'a> {
+        Dense { start, bytes, _copy: None, _array: std::marker::PhantomData }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {

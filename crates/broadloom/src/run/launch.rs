@@ -146,7 +146,7 @@ fn run_kernels(
 
 /// Returns the address of arrays without elements, which kernels neither read nor write. In debug builds it is in no
 /// memory, so that a test which does so ends; in others there is memory.
-fn nothing() -> *mut u8 {
+pub(super) fn nothing() -> *mut u8 {
     static ZEROS: [u64; 64] = [0; 64];
     match cfg!(debug_assertions) {
         true => std::ptr::without_provenance_mut(64),

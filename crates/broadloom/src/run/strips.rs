@@ -9,19 +9,19 @@
 #![allow(unsafe_code, reason = "threads fill parts of a result whose size is known at the end")]
 
 use super::compress::{Dense, Target, lanes, product};
-use super::launch::share_work;
-use super::{Outputs, RunError, RunOptions, run_ordered};
-use crate::array::{AnyArray, Argument, ArrayView, IntoArrayView};
-use crate::bind::{Given, Ordered};
+use super::launch::{nothing, run_bound, share_work};
+use super::{RunError, RunOptions};
+use crate::array::{AnyArray, Argument};
+use crate::bind::{Base, Binding, Destination as Bound, Destinations, Given, Ordered};
 use crate::cache::lock;
 use crate::compiled::Inner;
-use crate::memory::Storage;
+use crate::memory::{Block, Storage};
 use crate::phased::{CompiledPhase, PhasePart, Strips};
 use broadloom_ir::phases::{Destination, Move, Source};
 use broadloom_jit::CpuLevel;
 use smallvec::SmallVec;
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// The bytes of a strip that stay in a cache while it is selected from.
 const STRIP_BYTES: usize = 128 << 10;
@@ -136,13 +136,15 @@ impl Stripped<'_, '_> {
         let level = self.whole.options.level.unwrap_or_else(CpuLevel::detect);
         let mut counts = vec![0_usize; starts.len()];
         let mut first = rows.start;
+        let mut strip = Strip::new(self, length.min(rows.len()))?;
         while first < rows.end {
             self.options.check()?;
-            let strip = first..rows.end.min(first + length);
-            let made = self.compute(&strip)?;
+            if rows.end - first < strip.rows {
+                strip = Strip::new(self, rows.end - first)?;
+            }
+            strip.compute(first)?;
             for (number, moved) in self.phase.moves.iter().enumerate() {
-                let mask = self.rows_of(moved.mask, &made, &strip)?;
-                let mask = Dense::of(&mask)?;
+                let mask = strip.rows_of(moved.mask, first)?;
                 let (width, before) = (widths[number], rows.start + counts[number]);
                 let room = rows.end - before;
                 let to = starts[number].at(before * width);
@@ -150,54 +152,101 @@ impl Stripped<'_, '_> {
                     // SAFETY: this thread alone fills these rows, of which there is room up to the last one of its own.
                     None => unsafe { lanes::write_positions(mask.bytes(), first as i64, to.cast(), room) },
                     Some(operand) => {
-                        let operand = self.rows_of(operand, &made, &strip)?;
-                        let operand = Dense::of(&operand)?;
+                        let operand = strip.rows_of(operand, first)?;
                         // SAFETY: as above; the operand has a row for each element of the mask.
                         unsafe { lanes::move_rows(level, mask.bytes(), operand.start, width, to, room) }
                     }
                 };
             }
-            first = strip.end;
+            first += strip.rows;
         }
         Ok(counts)
     }
+}
 
-    /// Computes the masks and elements of a strip, in the order of the part's outputs.
-    fn compute(&self, strip: &Range<usize>) -> Result<Vec<AnyArray>, RunError> {
-        let inputs = self.part.inputs.iter().zip(&self.strips.streamed).map(|(source, is_streamed)| {
-            let Source::Array(input) = source else { return None };
-            let argument = self.inputs.get(input.index())?.as_ref()?;
-            let view = match is_streamed {
-                true => argument.view.rows(strip.clone())?,
-                false => argument.view.clone(),
-            };
-            Some(Argument { view, is_exclusive: false })
-        });
-        let inputs: Ordered<'_> = inputs.collect();
-        let mut given = self.given.clone();
-        given.retain(|(symbol, _)| *symbol != self.strips.rows);
-        given.push((self.strips.rows, strip.len() as i64));
-        let mut made = Outputs::none();
-        let result = run_ordered(&self.part.inner, &inputs, &given, self.options, &mut made);
-        result.map_err(|error| RunError::of_call(error.of_part(&self.part.origins)))?;
-        Ok(made.into_arrays().collect())
+/// A strip of a number of rows, bound once for all places of it, and the memory of a thread for what it makes.
+struct Strip<'s, 'r, 'a> {
+    of: &'s Stripped<'r, 'a>,
+    rows: usize,
+    binding: Arc<Binding>,
+    /// For each input of the part, its first element, and the bytes from a row to the next one.
+    inputs: SmallVec<[(*const u8, isize); 4]>,
+    /// For each output of the part, where it is in the memory, and its bytes.
+    outputs: SmallVec<[(usize, usize); 4]>,
+    /// Where the memory begins, and where that of the call does, behind what the part makes.
+    start: *mut u8,
+    arena: *mut u8,
+    _memory: Block,
+}
+
+impl<'s, 'r, 'a> Strip<'s, 'r, 'a> {
+    fn new(of: &'s Stripped<'r, 'a>, rows: usize) -> Result<Self, RunError> {
+        let mut bound: Ordered<'_> = SmallVec::new();
+        let mut inputs = SmallVec::new();
+        for (source, is_streamed) in of.part.inputs.iter().zip(&of.strips.streamed) {
+            let Source::Array(input) = source else { return Err(RunError::MissingArray) };
+            // What nothing in the part reads need not be there.
+            let argument = of.inputs.get(input.index()).and_then(Option::as_ref);
+            inputs.push(argument.map_or((std::ptr::null(), 0), |Argument { view, .. }| {
+                let axis = view.geometry().axes.first().filter(|_| *is_streamed);
+                // Distances were checked as bytes of an array, so they fit.
+                let distance = axis.map_or(0, |axis| axis.stride as isize * view.dtype().size() as isize);
+                (view.pointer(), distance)
+            }));
+            let view = argument.and_then(|argument| match is_streamed {
+                true => argument.view.rows(0..rows),
+                false => Some(argument.view.clone()),
+            });
+            bound.push(view.map(|view| Argument { view, is_exclusive: false }));
+        }
+        let mut given = of.given.clone();
+        given.retain(|(symbol, _)| *symbol != of.strips.rows);
+        given.push((of.strips.rows, rows as i64));
+        let inner = &of.part.inner;
+        let destinations = Destinations::from_elem(Bound::Own, inner.graph.outputs().len());
+        let binding = inner.bind(&bound, &given, &destinations, of.options.stops());
+        let binding =
+            binding.map_err(|error| RunError::of_size(error).of_part(&of.part.origins))?.into_owned();
+        let (mut end, mut outputs) = (0_usize, SmallVec::new());
+        for output in &binding.outputs {
+            outputs.push((end, output.bytes()));
+            end = end.saturating_add(output.bytes()).next_multiple_of(64);
+        }
+        let mut memory = Block::new(end.saturating_add(binding.arena_bytes))?;
+        let start = memory.as_mut_ptr();
+        let arena = start.wrapping_add(end);
+        Ok(Strip { of, rows, binding, inputs, outputs, start, arena, _memory: memory })
     }
 
-    /// Returns the rows of a strip of an array, or the array that the part has made for it.
-    fn rows_of<'v>(
-        &'v self,
-        source: Source,
-        made: &'v [AnyArray],
-        strip: &Range<usize>,
-    ) -> Result<ArrayView<'v>, RunError> {
-        let rows = match source {
-            Source::Array(input) => self.input(input.index())?.view.rows(strip.clone()),
+    /// Computes the masks and elements of the strip that begins at a row.
+    fn compute(&self, first: usize) -> Result<(), RunError> {
+        let Strip { of, binding, inputs, outputs, .. } = self;
+        let mut pointer = |base: Base| match base {
+            Base::Input(input) => {
+                let (array, distance) = inputs[input];
+                array.wrapping_offset(first as isize * distance).cast_mut()
+            }
+            Base::Output(output) => self.start.wrapping_add(outputs[output].0),
+            Base::Arena(_) | Base::Nothing => nothing(),
+        };
+        let result = run_bound(&of.part.inner, binding, of.options, &mut pointer, self.arena);
+        result.map_err(|error| error.of_part(&of.part.origins))
+    }
+
+    /// Returns the rows of the strip that begins at a row, of an array, or those that the part has made for it.
+    fn rows_of(&self, source: Source, first: usize) -> Result<Dense<'_>, RunError> {
+        match source {
+            Source::Array(input) => {
+                let rows = self.of.input(input.index())?.view.rows(first..first + self.rows);
+                Ok(Dense::of(&rows.ok_or(RunError::MissingArray)?)?)
+            }
             Source::Slot(slot) => {
                 let is_it = |destination: &Destination| *destination == Destination::Slot(slot);
-                let number = self.part.outputs.iter().position(is_it);
-                number.and_then(|number| made.get(number)).map(IntoArrayView::into_array_view)
+                let number = self.of.part.outputs.iter().position(is_it).ok_or(RunError::MissingArray)?;
+                let (start, bytes) = self.outputs[number];
+                // SAFETY: the part has just written so many bytes there, which nothing writes before the next strip.
+                Ok(unsafe { Dense::at(self.start.wrapping_add(start), bytes) })
             }
-        };
-        rows.ok_or(RunError::MissingArray)
+        }
     }
 }

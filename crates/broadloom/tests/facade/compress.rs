@@ -145,6 +145,43 @@ fn reductions_store_nothing() {
 
 /// Ids that are computed for a number of groups which the data decide are computed again, and not stored with a row each.
 #[test]
+fn elements_are_moved_once_for_what_is_computed_of_them() {
+    let kernels = Kernels::of(&ways(), |g| {
+        let [n, d] = g.symbols(["n", "d"]);
+        let (x, y) = (g.input::<f32>("x", shape![n, d]), g.input::<f32>("y", shape![n]));
+        let mask = y.gt(0);
+        let (rows, kept) = (x.masked(mask), y.masked(mask));
+        vec![
+            rows * kept.unsqueeze(1) - x.sum(0),
+            select(kept.gt(1), kept, y.masked(mask).cast_to(DType::F64)),
+            rows.t() + kept,
+            // Not of all elements: what makes more of them, what costs more than a move, what another mask selects.
+            kept.unsqueeze(1) * kept,
+            (rows * 2 + kept.unsqueeze(1)).unsqueeze(0) - kept.unsqueeze(1).unsqueeze(1),
+            (kept * 2).exp() + kept,
+            kept + y.masked(y.ge(0)).sum(0),
+            kept.masked(kept.lt(2)) * kept.masked(kept.lt(2)),
+        ]
+    });
+    for (n, d) in [(0, 3), (1, 1), (17, 1), (65, 3), (1000, 5)] {
+        let (x, y) = (with_zeros::<f32>(n * d, 3), with_zeros::<f32>(n, 5));
+        let inputs = [Input::new(&[n, d], x), Input::new(&[n], y)];
+        kernels.check_laid_out("computed", &inputs, &[Layout::DENSE, Layout { apart: 2, ..Layout::DENSE }]);
+    }
+    let moves = |make: fn(Tensor, Tensor, Tensor) -> Tensor| {
+        let g = Graph::new();
+        let n = g.symbol("n");
+        let (x, y) = (g.input::<f32>("x", shape![n]), g.input::<f32>("y", shape![n]));
+        let kernel = make(x, y, g.input::<bool>("m", shape![n])).compile().unwrap();
+        kernel.explain().to_string().matches("selected elements are moved").count()
+    };
+    assert_eq!(moves(|x, y, m| x.masked(m) * 2 + y.masked(m)), 1);
+    assert_eq!(moves(|x, y, _| (x.masked(x.gt(0)) + 1).sqrt() - y.masked(x.gt(0))), 1);
+    assert_eq!(moves(|x, y, m| x.masked(m).exp() + y.masked(m).exp()), 2);
+    assert_eq!(moves(|x, y, m| x.masked(m).sum(0) + y.masked(m)), 1);
+}
+
+#[test]
 fn ids_are_computed_again_once_their_number_is_known() {
     let g = Graph::new();
     let x = g.input::<i64>("x", shape![g.symbol("n")]);

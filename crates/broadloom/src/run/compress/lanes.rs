@@ -128,18 +128,29 @@ fn select(mask: &[u8], room: usize, write: impl Fn(usize, usize)) -> usize {
 mod x86 {
     use std::arch::x86_64::*;
 
-    /// Returns a bit for each of 16 elements of a mask.
+    /// Returns a bit for each of 64 elements of a mask.
     ///
     /// # Safety
-    /// There are 16 bytes.
-    #[inline(always)]
-    unsafe fn bits_of_16(mask: *const u8) -> u32 {
-        // SAFETY: by the contract of the caller; every x86-64 CPU has SSE2.
-        unsafe {
-            let bytes = _mm_loadu_si128(mask.cast());
-            let are_false = _mm_cmpeq_epi8(bytes, _mm_setzero_si128());
-            _mm_movemask_epi8(are_false) as u32 ^ 0xffff
-        }
+    /// There are 64 bytes.
+    #[target_feature(enable = "avx512f,avx512bw")]
+    #[inline]
+    unsafe fn bits_of_64(mask: *const u8) -> u64 {
+        // SAFETY: by the contract of the caller.
+        let bytes = unsafe { _mm512_loadu_si512(mask.cast()) };
+        _mm512_test_epi8_mask(bytes, bytes)
+    }
+
+    /// Returns a bit for each of 32 elements of a mask.
+    ///
+    /// # Safety
+    /// There are 32 bytes.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn bits_of_32(mask: *const u8) -> u64 {
+        // SAFETY: by the contract of the caller.
+        let bytes = unsafe { _mm256_loadu_si256(mask.cast()) };
+        let are_false = _mm256_cmpeq_epi8(bytes, _mm256_setzero_si256());
+        u64::from(!_mm256_movemask_epi8(are_false).cast_unsigned())
     }
 
     /// For each choice of 8 elements, which of them come first.
@@ -160,10 +171,10 @@ mod x86 {
         table
     };
 
-    /// Defines functions that move 16 elements at a time, in vectors of some lanes: `kept` takes the bits of the lanes that are
-    /// kept and the address of the elements, and gives a vector that begins with them.
+    /// Defines functions that read some elements of a mask at a time, and move theirs in vectors of some lanes: `kept` takes the
+    /// bits of the lanes that are kept and the address of the elements, and gives a vector that begins with them.
     macro_rules! movers {
-        ($($name:ident: $feature:literal, $lanes:literal lanes of $element:ty, $store:ident, |$bits:ident, $from:ident| $kept:expr;)*) => {
+        ($($name:ident: $feature:literal, $count:literal by $bits_of:ident, $lanes:literal lanes of $element:ty, $store:ident, |$bits:ident, $from:ident| $kept:expr;)*) => {
             $(
                 #[target_feature(enable = $feature)]
                 pub(super) unsafe fn $name(
@@ -173,13 +184,13 @@ mod x86 {
                     room: usize,
                 ) -> (usize, usize) {
                     let (mut index, mut place) = (0, 0);
-                    while index + 16 <= mask.len() && place + 16 <= room {
-                        // SAFETY: there are 16 elements at `index`, and there is room for 16 at `place`.
+                    while index + $count <= mask.len() && place + $count <= room {
+                        // SAFETY: there are so many elements at `index`, and there is room for as many at `place`.
                         unsafe {
-                            let bits = bits_of_16(mask.as_ptr().add(index));
+                            let bits = $bits_of(mask.as_ptr().add(index));
                             // Long stretches of a mask are often false.
                             if bits != 0 {
-                                for vector in 0..16 / $lanes {
+                                for vector in 0..$count / $lanes {
                                     let $bits = bits >> ($lanes * vector) & ((1 << $lanes) - 1);
                                     let $from = from.add(index + $lanes * vector);
                                     $store(to.add(place).cast(), $kept);
@@ -187,7 +198,7 @@ mod x86 {
                                 }
                             }
                         }
-                        index += 16;
+                        index += $count;
                     }
                     (index, place)
                 }
@@ -196,17 +207,17 @@ mod x86 {
     }
 
     movers! {
-        move_32_avx512: "avx512f", 16 lanes of u32, _mm512_storeu_si512, |bits, from| {
+        move_32_avx512: "avx512f,avx512bw,popcnt", 64 by bits_of_64, 16 lanes of u32, _mm512_storeu_si512, |bits, from| {
             _mm512_maskz_compress_epi32(bits as u16, _mm512_loadu_si512(from.cast()))
         };
-        move_64_avx512: "avx512f", 8 lanes of u64, _mm512_storeu_si512, |bits, from| {
+        move_64_avx512: "avx512f,avx512bw,popcnt", 64 by bits_of_64, 8 lanes of u64, _mm512_storeu_si512, |bits, from| {
             _mm512_maskz_compress_epi64(bits as u8, _mm512_loadu_si512(from.cast()))
         };
-        move_32_avx2: "avx2", 8 lanes of u32, _mm256_storeu_si256, |bits, from| {
+        move_32_avx2: "avx2,popcnt", 32 by bits_of_32, 8 lanes of u32, _mm256_storeu_si256, |bits, from| {
             let order = _mm_loadl_epi64(FIRST_OF_8[bits as usize].as_ptr().cast());
             _mm256_permutevar8x32_epi32(_mm256_loadu_si256(from.cast()), _mm256_cvtepu8_epi32(order))
         };
-        move_64_avx2: "avx2", 4 lanes of u64, _mm256_storeu_si256, |bits, from| {
+        move_64_avx2: "avx2,popcnt", 32 by bits_of_32, 4 lanes of u64, _mm256_storeu_si256, |bits, from| {
             // An element of 64 bits is two of 32.
             let order = _mm_loadl_epi64(FIRST_OF_8[bits as usize].as_ptr().cast());
             let pairs = _mm256_cvtepu8_epi64(order);
