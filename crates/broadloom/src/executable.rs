@@ -235,6 +235,36 @@ impl Executable {
             .map_err(|error| error.called_from(site))
     }
 
+    /// Like [`Executable::run_into`], into arrays that may have room for more along axes whose sizes the data decide. Returns the
+    /// shape of each output, whose elements are the first ones of its array along each axis; the others keep their values.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = x.masked(x.gt(0)).compile()?;
+    /// let mut positive = [0.0f32; 100];
+    /// let shapes = kernel.run_into_capacity(&[1.0f32, -2.0, 3.0], &mut positive)?;
+    /// assert_eq!(shapes, [[2]]);
+    /// assert_eq!(positive[..2], [1.0, 3.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`Executable::run_into`], or an error if an array has too little room; nothing has been written
+    /// then.
+    #[track_caller]
+    pub fn run_into_capacity<'a, 'b>(
+        &self,
+        inputs: impl IntoInputs<'a>,
+        outputs: impl IntoOutputs<'b>,
+    ) -> Result<Vec<Vec<usize>>, CallError> {
+        let site = Site::caller();
+        let (mut inputs, mut outputs) = (inputs.into_inputs(), outputs.into_outputs());
+        crate::run::run_inputs_into_capacity(&self.inner, &mut inputs, &mut outputs)
+            .map_err(|error| error.called_from(site))
+    }
+
     /// Checks arrays for one or more runs.
     ///
     /// ```

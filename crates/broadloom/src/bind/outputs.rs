@@ -49,7 +49,7 @@ pub(super) fn bind_outputs(
     for (position, output) in graph.outputs().iter().enumerate() {
         let made = BoundOutput::new(graph, output, values)?;
         if let Some(geometry) = destinations[position].array() {
-            check_output(inner, inputs, values, output, geometry, &made)?;
+            check_output(inner, inputs, values, output, geometry, &made, Fit::Exact)?;
         }
         bound.push(made);
     }
@@ -93,6 +93,15 @@ fn wrong_type(graph: &CheckedGraph, output: &OutputInfo, geometry: &Geometry) ->
     BindError::Rank { array, rank: shape.rank(), declared, found }
 }
 
+/// How an array for an output fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// It has the sizes of the output.
+    Exact,
+    /// Along axes whose sizes the data decide, it may have more.
+    Capacity,
+}
+
 /// Checks that an array for an output, with the right dtype and rank, has the right sizes.
 fn check_output(
     inner: &Inner,
@@ -101,12 +110,21 @@ fn check_output(
     output: &OutputInfo,
     geometry: &Geometry,
     bound: &BoundOutput,
+    fit: Fit,
 ) -> Result<(), BindError> {
     let array = || ArrayName { role: Role::Output, name: output.name.to_string() };
     let (graph, rules) = (&inner.graph, &inner.rules);
     let shape = graph.shape(output.expr);
     let found = geometry.shape();
-    match (0..found.len()).find(|axis| found[*axis] != bound.shape[*axis]) {
+    let is_decided = |axis: usize| {
+        let mut symbols = shape[axis].symbols().into_iter();
+        symbols.any(|symbol| graph.decided_by(symbol).is_some())
+    };
+    let fits = |axis: usize| match fit {
+        Fit::Capacity if is_decided(axis) => found[axis] >= bound.shape[axis],
+        Fit::Exact | Fit::Capacity => found[axis] == bound.shape[axis],
+    };
+    match (0..found.len()).find(|axis| !fits(*axis)) {
         None => Ok(()),
         Some(axis) => Err(BindError::Size(Box::new(SizeMismatch {
             array: array(),
@@ -126,14 +144,15 @@ fn check_output(
     }
 }
 
-/// Checks that an array for an output has the sizes that the data have decided.
+/// Checks that an array for an output has the sizes that the data have decided, or room for them.
 pub(crate) fn check_decided_output(
     inner: &Inner,
     inputs: &[Option<&Geometry>],
     values: &Values,
     output: &OutputInfo,
     geometry: &Geometry,
+    fit: Fit,
 ) -> Result<(), BindError> {
     let bound = BoundOutput::new(&inner.graph, output, values)?;
-    check_output(inner, inputs, values, output, geometry, &bound)
+    check_output(inner, inputs, values, output, geometry, &bound, fit)
 }

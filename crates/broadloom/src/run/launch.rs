@@ -3,7 +3,7 @@
 
 use super::stages::run_stages;
 use super::{Outputs, RunError, RunOptions};
-use crate::array::{AnyArray, ArrayViewMut, copy_from_array, copy_to_array};
+use crate::array::{AnyArray, ArrayViewMut, AxisLayout, copy_from_array, copy_to_array};
 use crate::bind::{Base, Binding, BoundCode, BoundKernels, Call, Launch, Ordered};
 use crate::cache::lock;
 use crate::compiled::Inner;
@@ -45,12 +45,22 @@ pub(super) fn run_borrowed(
     run(inner, binding, inputs, options, |output| outputs[output].pointer())
 }
 
-/// Copies results to arrays of the caller, which have their dtypes and sizes.
-pub(super) fn copy_results(results: Outputs, targets: &[ArrayViewMut<'_>]) {
-    for (array, target) in results.into_arrays().zip(targets) {
-        // SAFETY: the sizes were compared, and the elements of an owned array are dense in row-major order.
-        unsafe { copy_to_array(array.as_ptr(), target.pointer(), target.geometry()) };
-    }
+/// Copies results to arrays of the caller, which have their dtypes, and their sizes or more. Returns the sizes.
+pub(super) fn copy_results(
+    results: Outputs,
+    targets: &[ArrayViewMut<'_>],
+) -> Result<Vec<Vec<usize>>, RunError> {
+    let copies = results.into_arrays().zip(targets).map(|(array, target)| {
+        let axes = target.geometry().axes.iter().zip(array.shape());
+        let axes: SmallVec<[AxisLayout; 4]> =
+            axes.map(|(axis, size)| AxisLayout { size: *size as i64, ..*axis }).collect();
+        let leading = target.geometry().of_axes(&axes).map_err(|error| RunError::of_size(error.into()))?;
+        // SAFETY: the sizes were compared, so these elements are some of the array; those of an owned array are dense in
+        // row-major order.
+        unsafe { copy_to_array(array.as_ptr(), target.pointer(), &leading) };
+        Ok(array.shape().to_vec())
+    });
+    copies.collect()
 }
 
 /// Runs a bound graph. `array` returns the arrays of the outputs that are not assigned to inputs.

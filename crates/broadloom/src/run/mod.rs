@@ -14,12 +14,13 @@ pub use error::{CallError, DecidedSizes, RunError};
 pub use outputs::{IntoOutputs, Outputs, OutputsMut};
 pub use stop::{RunOptions, StopFlag};
 
-use crate::array::AnyArray;
-use crate::bind::{BindError, Binding, BoundOutput, Given, Inputs, Ordered, given, type_text};
+use crate::array::{AnyArray, ArrayViewMut};
+use crate::bind::{BindError, Binding, BoundOutput, Fit, Given, Inputs, Ordered, given, type_text};
 use crate::cache::lock;
 use crate::compiled::{Code, Inner};
 use crate::explain::Explanation;
 use crate::limits::{OutputSize, Work};
+use crate::phased::Phased;
 use broadloom_ir::graph::Site;
 use overlap::destinations;
 use std::fmt;
@@ -291,6 +292,33 @@ pub(crate) fn run_inputs_into(
     run_into(inner, inputs, &given, options, outputs)
 }
 
+/// Computes the outputs of given arrays into the first elements of arrays of the caller. Returns their shapes.
+pub(crate) fn run_inputs_into_capacity(
+    inner: &Inner,
+    inputs: &mut Inputs<'_>,
+    outputs: &mut OutputsMut<'_>,
+) -> Result<Vec<Vec<usize>>, CallError> {
+    let given = given(&inner.graph, inputs)?;
+    let inputs = inputs.order(&inner.graph, &inner.rules.required)?;
+    let options = RunOptions::default();
+    match &inner.code {
+        Code::Phases(phased) => run_phases_into(
+            inner,
+            phased,
+            inputs,
+            &given,
+            &options,
+            outputs.order(&inner.graph)?,
+            Fit::Capacity,
+        ),
+        Code::Kernels(_) | Code::Stages(_) => {
+            run_into(inner, inputs, &given, &options, outputs)?;
+            let arrays = outputs.order(&inner.graph)?;
+            Ok(arrays.iter().map(|array| array.geometry().shape()).collect())
+        }
+    }
+}
+
 /// Computes the outputs into arrays that it puts into `outputs`, which is empty before. After an error, its
 /// contents are meaningless.
 fn run(
@@ -333,18 +361,31 @@ fn run_into(
     outputs: &mut OutputsMut<'_>,
 ) -> Result<(), CallError> {
     let outputs = outputs.order(&inner.graph)?;
-    let destinations = destinations(&inner.graph, inputs, Some(outputs))?;
     if let Code::Phases(phased) = &inner.code {
-        // Their sizes are known after they have been computed.
-        let binding = inner.bind(inputs, given, &destinations, options.stops())?;
-        let mut made = Outputs::none();
-        phases::run_phases(inner, phased, &binding, inputs, options, Some(outputs), &mut made)?;
-        launch::copy_results(made, outputs);
+        run_phases_into(inner, phased, inputs, given, options, outputs, Fit::Exact)?;
         return Ok(());
     }
+    let destinations = destinations(&inner.graph, inputs, Some(outputs))?;
     let binding = inner.bind(inputs, given, &destinations, options.stops())?;
     launch::run_borrowed(inner, &binding, inputs, options, outputs)?;
     Ok(())
+}
+
+/// Computes outputs whose sizes are known after they have been computed. Returns their shapes.
+fn run_phases_into(
+    inner: &Inner,
+    phased: &Phased,
+    inputs: &Ordered<'_>,
+    given: &Given,
+    options: &RunOptions,
+    outputs: &[ArrayViewMut<'_>],
+    fit: Fit,
+) -> Result<Vec<Vec<usize>>, CallError> {
+    let destinations = destinations(&inner.graph, inputs, Some(outputs))?;
+    let binding = inner.bind(inputs, given, &destinations, options.stops())?;
+    let mut made = Outputs::none();
+    phases::run_phases(inner, phased, &binding, inputs, options, Some((outputs, fit)), &mut made)?;
+    Ok(launch::copy_results(made, outputs)?)
 }
 
 /// Checks that all required inputs are present: without its array, a kernel would read from nowhere.

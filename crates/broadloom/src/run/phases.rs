@@ -4,7 +4,7 @@ use super::compress::{Selected, compress, count, whole_number};
 use super::strips::Stripped;
 use super::{Outputs, RunError, RunOptions, run_ordered};
 use crate::array::{AnyArray, Argument, ArrayView, ArrayViewMut, Geometry, IntoArrayView};
-use crate::bind::{Binding, Given, Ordered, Values, check_decided_output, check_known_outputs};
+use crate::bind::{Binding, Fit, Given, Ordered, Values, check_decided_output, check_known_outputs};
 use crate::compiled::Inner;
 use crate::phased::{CompiledPhase, PhasePart, Phased, Strips};
 use broadloom_ir::SymbolId;
@@ -20,7 +20,7 @@ pub(super) fn run_phases(
     binding: &Binding,
     inputs: &Ordered<'_>,
     options: &RunOptions,
-    targets: Option<&[ArrayViewMut<'_>]>,
+    targets: Option<(&[ArrayViewMut<'_>], Fit)>,
     outputs: &mut Outputs,
 ) -> Result<(), RunError> {
     let stretched = inner.rules.stretched(&inner.graph, &geometries(inputs), &binding.values);
@@ -46,9 +46,9 @@ pub(super) fn run_phases(
         running.check_results()?;
         number += 1;
         if number == count
-            && let Some(targets) = targets
+            && let Some((targets, fit)) = targets
         {
-            running.check_targets(targets)?;
+            running.check_targets(targets, fit)?;
         }
         running.run(phase)?;
         for (slot, info) in running.slots.iter_mut().zip(&phased.slots) {
@@ -92,10 +92,10 @@ impl Running<'_, '_> {
         check_known_outputs(self.inner, &self.values).map_err(RunError::of_size)
     }
 
-    fn check_targets(&self, targets: &[ArrayViewMut<'_>]) -> Result<(), RunError> {
+    fn check_targets(&self, targets: &[ArrayViewMut<'_>], fit: Fit) -> Result<(), RunError> {
         let geometries = geometries(self.inputs);
         for (output, target) in self.inner.graph.results().iter().zip(targets) {
-            check_decided_output(self.inner, &geometries, &self.values, output, target.geometry())
+            check_decided_output(self.inner, &geometries, &self.values, output, target.geometry(), fit)
                 .map_err(RunError::of_size)?;
         }
         Ok(())

@@ -279,6 +279,66 @@ fn inputs_stay_as_they_were_where_sizes_do_not_fit() {
     assert_eq!((x, room), ([4.0, 1.0, 6.0], [1.0, 3.0]));
 }
 
+/// Arrays of the caller may be longer than what the data select, along these axes alone; too short ones are refused before
+/// anything is written.
+#[test]
+fn results_are_written_to_the_front_of_longer_arrays() {
+    let g = Graph::new();
+    let [n, d] = g.symbols(["n", "d"]);
+    let x = g.input::<f32>("x", shape![n, d]);
+    let kept = x.masked(x.sum(1).gt(0));
+    let kernel = g
+        .compile([("kept", kept), ("count", kept.sum(1).gt(0).cast::<i64>().sum(0)), ("all", x * 2)])
+        .unwrap();
+    let x: Vec<f32> = (0..12).map(|at| [1.0, -9.0, 2.0, 4.0][at / 3] + at as f32 / 8.0).collect();
+    let x = ArrayView::new(&x, &[4, 3]).unwrap();
+    let right: Vec<f32> = [0, 2, 3]
+        .iter()
+        .flat_map(|row| (0..3).map(move |at| [*row, at]))
+        .map(|at| x.get(&at).unwrap())
+        .collect();
+    for rows in 2..6 {
+        let (mut kept, mut count, mut all) = (vec![-1.0f32; 2 * rows * 3], [-1i64], [-1.0f32; 12]);
+        let strided = ArrayViewMut::strided(&mut kept, 0, &[rows, 3], &[6, 1]).unwrap();
+        let all_of = ArrayViewMut::new(&mut all, &[4, 3]).unwrap();
+        let count_of = ArrayViewMut::new(&mut count, &[]).unwrap();
+        let done = kernel.run_into_capacity(x.clone(), (strided, count_of, all_of));
+        if rows < 3 {
+            let Err(CallError::Run(RunError::Sizes(sizes))) = &done else { panic!("{done:?}") };
+            let BindError::Size(size) = sizes.error() else { panic!("{sizes:?}") };
+            assert_eq!((size.axis, size.expected, size.found), (0, Some(3), 2));
+            assert!(kept.iter().chain(&all).all(|x| *x == -1.0) && count == [-1]);
+            continue;
+        }
+        assert_eq!(done.unwrap(), [vec![3, 3], vec![], vec![4, 3]]);
+        let written: Vec<f32> = kept.chunks(6).take(3).flat_map(|row| row[..3].to_vec()).collect();
+        assert_eq!((written, count), (right.clone(), [3]));
+        assert!(
+            kept.chunks(6)
+                .skip(3)
+                .flatten()
+                .chain(kept.chunks(6).flat_map(|row| &row[3..]))
+                .all(|x| *x == -1.0)
+        );
+        assert!(all.iter().all(|x| *x != -1.0));
+    }
+    // The other axes are those of the result, and so are all axes of a kernel without such sizes.
+    let (mut kept, mut count, mut all) = ([0.0f32; 16], [0i64], [0.0f32; 12]);
+    let wide = ArrayViewMut::new(&mut kept, &[4, 4]).unwrap();
+    let all = ArrayViewMut::new(&mut all, &[4, 3]).unwrap();
+    let count = ArrayViewMut::new(&mut count, &[]).unwrap();
+    assert!(kernel.run_into_capacity(x, (wide, count, all)).is_err());
+    let y = g.input::<f32>("y", shape![n]);
+    let twice = (y * 2).compile().unwrap();
+    let mut room = [0.0f32; 3];
+    assert_eq!(twice.run_into_capacity(&[1.0f32, 2.0, 3.0], &mut room).unwrap(), [[3]]);
+    assert_eq!(room, [2.0, 4.0, 6.0]);
+    assert!(matches!(
+        twice.run_into_capacity(&[1.0f32, 2.0], &mut room),
+        Err(CallError::Bind(BindError::Size(_)))
+    ));
+}
+
 #[test]
 fn bound_arrays_run_again_and_report_the_largest_sizes() {
     let g = Graph::new();
