@@ -32,6 +32,7 @@ mod element;
 mod erf;
 mod exact;
 mod exp;
+mod few_values;
 mod float;
 mod functions;
 mod huge;

@@ -6,11 +6,12 @@
 //! ```
 //!
 //! The key of a float is an integer; keys compare as the floats do, and the key of NaN is above all others. Nothing is
-//! allocated, because a running kernel has nowhere to get memory from. AVX-512 has sorts of its own for integers of 32 and 64
+//! allocated, because a running kernel has nowhere to get memory from. Few values are counted and written. AVX-512 has sorts of its own for integers of 32 and 64
 //! bits; other levels share the standard library's, which spends its time on branches.
 #![allow(unsafe_code, reason = "entry points called by compiled kernels")]
 
 use crate::element::ElementType;
+use crate::few_values;
 use crate::level::CpuLevel;
 #[cfg(target_arch = "x86_64")]
 use crate::vector_sort::{self, of_longs, of_words};
@@ -271,12 +272,24 @@ unsafe extern "C" fn sort<E: Element, const DESCENDING: bool, const WIDE: bool>(
         return;
     }
     let (source, target) = (source.cast::<E::Bits>(), target.cast::<E::Bits>());
+    // SAFETY: by the contract of the caller; `index` is below `count` in every call.
+    let key = |index: usize| turned::<_, DESCENDING>(E::key(unsafe { source.add(index).read_unaligned() }));
+    let mut end = target;
+    let has_few_values = few_values::sort(count, key, |key, times| {
+        for _ in 0..times {
+            // SAFETY: by the contract of the caller; there are `count` keys in all.
+            unsafe {
+                end.write(E::of_key(turned::<_, DESCENDING>(key)));
+                end = end.add(1);
+            }
+        }
+    });
+    if has_few_values {
+        return;
+    }
     for index in 0..count {
         // SAFETY: by the contract of the caller; `index` is below `count`.
-        unsafe {
-            let key = E::key(source.add(index).read_unaligned());
-            target.add(index).write(turned::<_, DESCENDING>(key));
-        }
+        unsafe { target.add(index).write(key(index)) };
     }
     // SAFETY: by the contract of the caller; the loop above has written all integers.
     let keys = unsafe { written(target, count) };
