@@ -96,6 +96,17 @@ enum Attempt {
     Large(Vec<FlatId>),
 }
 
+impl Attempt {
+    /// Returns whether nothing but the size of the kernel is in the way.
+    fn is_large(&self) -> bool {
+        match self {
+            Attempt::Made(..) => false,
+            Attempt::Wants(nodes) => nodes.iter().all(|(_, reason)| *reason == Reason::Large),
+            Attempt::Large(_) => true,
+        }
+    }
+}
+
 struct Fusion<'u> {
     flat: Flat,
     plan: Materialization,
@@ -183,10 +194,16 @@ impl Fusion<'_> {
                     attempt => refused = Some(attempt),
                 }
             }
-            if refused.is_some()
+            if let Some(attempt) = &refused
                 && let Some(section) = self.plan.section(last)
             {
-                self.plan.dissolve(section);
+                match attempt.is_large() {
+                    true => {
+                        let crosses = self.plan.halve(&self.flat, section);
+                        crosses.into_iter().for_each(|node| self.store(node));
+                    }
+                    false => self.plan.dissolve(section),
+                }
                 continue;
             }
             match refused {

@@ -130,7 +130,16 @@ impl Materialization {
         self.sections.as_ref().map_or(0, |sections| sections.phase(node))
     }
 
-    /// Lets the tensors of a section have kernels of their own: one for all of them would be too large.
+    /// Cuts a section that is too large for a kernel in two, if it has many tensors, and materialises what crosses the cut. Returns
+    /// these tensors.
+    pub fn halve(&mut self, flat: &Flat, section: usize) -> Vec<FlatId> {
+        let crosses = self.sections.as_mut().map(|sections| sections.halve(flat, section));
+        let crosses = crosses.unwrap_or_default();
+        crosses.iter().for_each(|node| self.add(*node, Reason::Large));
+        crosses
+    }
+
+    /// Lets the tensors of a section have kernels of their own: one for all of them cannot be made.
     pub fn dissolve(&mut self, section: usize) {
         if let Some(sections) = &mut self.sections {
             sections.dissolve(section);

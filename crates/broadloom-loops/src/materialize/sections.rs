@@ -16,6 +16,7 @@ use crate::flat::{Flat, FlatId, Kind};
 use crate::thresholds::{MAX_UNCUT_OPS, MIN_SECTIONED_OPS, OPS_OF_SECTION};
 use broadloom_ir::dim::Dim;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The ops on tensors of one size.
 type OfSize<'f> = (&'f [Dim], Vec<usize>);
@@ -29,6 +30,8 @@ pub(crate) struct Sections {
     sections: Vec<Option<usize>>,
     /// Whether a later section of the same size and phase reads a node.
     crosses: Vec<bool>,
+    /// The number of the next section.
+    next: usize,
 }
 
 impl Sections {
@@ -61,16 +64,17 @@ impl Sections {
                 }
             }
         }
-        let mut all = Sections { phases, sections: vec![None; count], crosses: vec![false; count] };
-        let mut next = 0;
+        let (sections, crosses) = (vec![None; count], vec![false; count]);
+        let mut all = Sections { phases, sections, crosses, next: 0 };
         for (_, ops) in groups.into_values().flatten().filter(|(_, ops)| ops.len() > MIN_SECTIONED_OPS) {
-            all.cut(flat, &ops, &mut next);
+            let is_cut = ops.len() > MAX_UNCUT_OPS;
+            all.cut(flat, &ops, if is_cut { OPS_OF_SECTION } else { 0..ops.len() });
         }
-        (next > 0).then_some(all)
+        (all.next > 0).then_some(all)
     }
 
-    /// Cuts ops of one size and phase into sections, whose numbers begin with `next`.
-    fn cut(&mut self, flat: &Flat, ops: &[usize], next: &mut usize) {
+    /// Cuts ops of one size and phase into sections of these lengths.
+    fn cut(&mut self, flat: &Flat, ops: &[usize], lengths: Range<usize>) {
         let place: BTreeMap<usize, usize> = ops.iter().enumerate().map(|(place, op)| (*op, place)).collect();
         let mut last_use: Vec<usize> = (0..ops.len()).collect();
         for (at, op) in ops.iter().enumerate() {
@@ -92,9 +96,9 @@ impl Sections {
             *change = alive;
         }
         let mut starts = vec![0];
-        while ops.len() > MAX_UNCUT_OPS && ops.len() - starts[starts.len() - 1] > OPS_OF_SECTION.end {
+        while ops.len() - starts[starts.len() - 1] > lengths.end {
             let from = starts[starts.len() - 1];
-            let places = from + OPS_OF_SECTION.start..=from + OPS_OF_SECTION.end;
+            let places = from + lengths.start..=from + lengths.end;
             let Some(place) = places.min_by_key(|place| (crossing[*place], std::cmp::Reverse(*place))) else {
                 break;
             };
@@ -102,10 +106,25 @@ impl Sections {
         }
         let section = |at: usize| starts.partition_point(|start| *start <= at) - 1;
         for (at, op) in ops.iter().enumerate() {
-            self.sections[*op] = Some(*next + section(at));
-            self.crosses[*op] = section(last_use[at]) > section(at);
+            self.sections[*op] = Some(self.next + section(at));
+            self.crosses[*op] |= section(last_use[at]) > section(at);
         }
-        *next += starts.len();
+        self.next += starts.len();
+    }
+
+    /// Cuts a section that is too large for a kernel in two. Returns the nodes that cross the cut; none if its nodes are few, and
+    /// are left to themselves.
+    pub fn halve(&mut self, flat: &Flat, section: usize) -> Vec<FlatId> {
+        let of_section = |at: &usize| self.sections[*at] == Some(section);
+        let ops: Vec<usize> = (0..self.sections.len()).filter(of_section).collect();
+        if ops.len() <= MIN_SECTIONED_OPS {
+            self.dissolve(section);
+            return Vec::new();
+        }
+        let before = self.crosses.clone();
+        self.cut(flat, &ops, ops.len() / 3..ops.len().div_ceil(3) * 2);
+        let crosses = ops.into_iter().filter(|op| self.crosses[*op] && !before[*op]);
+        crosses.map(FlatId::new).collect()
     }
 
     /// Returns the section of a node, if it is in one.
