@@ -257,6 +257,10 @@ impl Address {
                 return false;
             };
             let (Ok(least), Ok(greatest)) = (a.sub(&d), b.sub(&c)) else { return false };
+            // Both may be as many rows away as sizes say.
+            let whole = least.div_terms(row).and_then(|(rows, _)| rows.mul(row));
+            let rest = |of: &Dim| whole.as_ref().ok().and_then(|whole| of.sub(whole).ok());
+            let (Some(least), Some(greatest)) = (rest(&least), rest(&greatest)) else { return false };
             // Some multiple of the row is below all differences, and the next one above them.
             (-ROWS_APART..ROWS_APART).any(|rows| {
                 let multiples = [row.scale(rows), row.scale(rows + 1)];

@@ -23,7 +23,7 @@ use crate::place::Placement;
 use crate::plan::Reason;
 use crate::rows::near_bytes;
 use crate::thresholds::{MAX_KERNEL_REDUCTIONS, MAX_KERNEL_VALUES};
-use crate::update::Updates;
+use crate::update::{Updated, Updates};
 use crate::verify::{Broken, Fault};
 use crate::{IndexWidth, Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
@@ -54,7 +54,7 @@ fn scheduled(
     graph: &CheckedGraph,
     options: &LowerOptions,
     updates: &mut Updates,
-) -> Result<(Schedule, BTreeMap<BufferId, FlatId>), LowerError> {
+) -> Result<(Schedule, BTreeMap<BufferId, Updated>), LowerError> {
     let mut flat = Flat::new(graph, options)?;
     let updated = flat.updated(&assigned(graph, &flat.buffers), updates);
     flat.store_replacements(updates);
@@ -77,6 +77,13 @@ fn scheduled(
     };
     for node in fusion.plan.materialized().collect::<Vec<_>>() {
         fusion.store(node);
+    }
+    for mut node in fusion.updates.in_turn().collect::<Vec<_>>() {
+        while let Some(change) = fusion.change_before(node) {
+            fusion.plan.add(change, Reason::Changed);
+            fusion.store(change);
+            node = change;
+        }
     }
     fusion.run(graph, options)?;
     let (mut schedule, nodes) = fusion.finish(graph)?;
@@ -206,6 +213,21 @@ impl Fusion<'_> {
                 }
                 continue;
             }
+            let updates = if refused.is_none() { self.in_part(&roots)? } else { Vec::new() };
+            if let Some(update) = updates.iter().find(|update| self.overwrites(&kernels, update)) {
+                match self.change_before(update.node) {
+                    Some(change) => refused = Some(Attempt::Wants(vec![(change, Reason::Changed)])),
+                    None => {
+                        let node = Updated { node: update.node, has_changes: false };
+                        if !self.updates.defer(node, None) {
+                            let fault = Fault::Start(update.array);
+                            return Err(Broken { kernel: KernelId::new(0), fault }.into());
+                        }
+                        self.cut.borrow_mut().clear();
+                        continue;
+                    }
+                }
+            }
             match refused {
                 Some(Attempt::Large(_)) if roots.len() > 1 => {
                     most_roots = roots.len() / 2;
@@ -246,14 +268,6 @@ impl Fusion<'_> {
                     continue;
                 }
                 Some(Attempt::Made(..)) | None => {}
-            }
-            let updates = self.in_part(&roots)?;
-            if let Some(update) = updates.iter().find(|update| self.overwrites(&kernels, update)) {
-                if !self.updates.defer(update.node, None) {
-                    return Err(Broken { kernel: KernelId::new(0), fault: Fault::Start(update.array) }.into());
-                }
-                self.cut.borrow_mut().clear();
-                continue;
             }
             // Other groups may have room for more.
             most_roots = most_roots.saturating_mul(2);

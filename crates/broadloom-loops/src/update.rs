@@ -22,10 +22,20 @@ use std::collections::BTreeMap;
 enum Update {
     /// What changes is written as soon as it is computed.
     Directly,
+    /// So is each change of several, one after the other: together they would overwrite what others read.
+    InTurn,
     /// What changes is written once all of it is stored elsewhere.
     Stored,
     /// Every element is written, elsewhere.
     Whole,
+}
+
+/// A node that updates an array.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Updated {
+    pub node: FlatId,
+    /// Whether it changes what other changes have made, which no array has.
+    pub has_changes: bool,
 }
 
 /// The ways in which nodes update arrays, with the inputs that these start as: directly, if nothing else is known.
@@ -46,12 +56,19 @@ impl Updates {
         self.of(node) != Update::Whole
     }
 
+    /// Returns the nodes that update arrays by one change after the other.
+    pub fn in_turn(&self) -> impl Iterator<Item = FlatId> {
+        self.0.iter().filter(|(_, (update, _))| *update == Update::InTurn).map(|(node, _)| *node)
+    }
+
     /// Chooses the next way for a node that cannot update an array as it was to; `input` is the array if it is an input.
     /// Returns whether there is one.
-    pub fn defer(&mut self, node: FlatId, input: Option<BufferId>) -> bool {
+    pub fn defer(&mut self, node: Updated, input: Option<BufferId>) -> bool {
+        let Updated { node, has_changes } = node;
         let next = match self.of(node) {
-            Update::Directly if input.is_some() => Update::Stored,
-            Update::Directly | Update::Stored => Update::Whole,
+            Update::Directly if has_changes => Update::InTurn,
+            Update::Directly | Update::InTurn if input.is_some() => Update::Stored,
+            Update::Directly | Update::InTurn | Update::Stored => Update::Whole,
             Update::Whole => return false,
         };
         self.0.insert(node, (next, input));
@@ -66,7 +83,7 @@ impl Updates {
     pub fn defer_all(
         &mut self,
         schedule: &Schedule,
-        nodes: &BTreeMap<BufferId, FlatId>,
+        nodes: &BTreeMap<BufferId, Updated>,
     ) -> Result<bool, Broken> {
         let is_input = |array: &BufferId| matches!(schedule.buffers[array.index()].role, Role::Input(_));
         let last_versions = schedule.last_versions();

@@ -4,8 +4,8 @@ use super::{Fusion, InPart};
 use crate::LowerError;
 use crate::band::{Finder, Known, count_together, turn, turn_contractions};
 use crate::fails::failing;
-use crate::flat::FlatId;
 use crate::kernel::*;
+use crate::update::Updated;
 use crate::verify::has_examples;
 use broadloom_ir::SymbolId;
 use broadloom_ir::graph::CheckedGraph;
@@ -17,7 +17,7 @@ impl Fusion<'_> {
     pub(super) fn finish(
         mut self,
         graph: &CheckedGraph,
-    ) -> Result<(Schedule, BTreeMap<BufferId, FlatId>), LowerError> {
+    ) -> Result<(Schedule, BTreeMap<BufferId, Updated>), LowerError> {
         // Inputs and outputs keep their numbers below: they come before all other arrays.
         for InPart { array, before, .. } in &self.partial {
             self.flat.buffers[array.index()].starts_as = Some(*before);
@@ -115,6 +115,13 @@ impl Fusion<'_> {
         let (together, order) = finder.find(order);
         let mut renumbered: BTreeMap<BufferId, BufferId> = BTreeMap::new();
         let mut buffers = Vec::new();
+        let updated: Vec<(BufferId, Updated)> = self
+            .partial
+            .iter()
+            .map(|InPart { node, array, .. }| {
+                (*array, Updated { node: *node, has_changes: self.change_before(*node).is_some() })
+            })
+            .collect();
         for (index, buffer) in self.flat.buffers.into_iter().enumerate() {
             let id = BufferId::new(index);
             if buffer.role != Role::Temporary || writers.contains_key(&id) || buffer.starts_as.is_some() {
@@ -125,7 +132,7 @@ impl Fusion<'_> {
         for buffer in &mut buffers {
             buffer.starts_as = buffer.starts_as.map(|array| renumbered[&array]);
         }
-        let nodes_of = self.partial.iter().map(|update| (renumbered[&update.array], update.node)).collect();
+        let nodes_of = updated.into_iter().map(|(array, node)| (renumbered[&array], node)).collect();
         for kernel in &mut self.kernels {
             for access in &mut kernel.accesses {
                 access.buffer = access.buffer.map(|buffer| renumbered[&buffer]);

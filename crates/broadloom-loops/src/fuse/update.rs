@@ -74,6 +74,14 @@ impl Fusion<'_> {
         })
     }
 
+    /// Returns the change that a change starts from, if no array has it: made one after the other, each of the two overwrites
+    /// less than both at once.
+    pub(super) fn change_before(&self, node: FlatId) -> Option<FlatId> {
+        let Kind::Set { base, .. } = self.flat.node(node).kind else { return None };
+        let is_change = matches!(self.flat.node(base).kind, Kind::Set { .. });
+        (is_change && !self.stored.contains_key(&base)).then_some(base)
+    }
+
     /// Returns which of the nodes of a kernel are written in part.
     pub(super) fn in_part(&self, roots: &[FlatId]) -> Result<Vec<InPart>, LowerError> {
         let mut updates = Vec::new();

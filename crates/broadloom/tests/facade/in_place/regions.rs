@@ -70,6 +70,28 @@ fn what_does_not_change_is_not_written() {
         x.at(slice![0]).set(0).at(slice![-1]).set(0)
     };
     assert_eq!(written(edges), (4, none(), 1));
+    // Boundaries that are copied from their neighbours, in any order.
+    fn rows_first(x: Tensor) -> Tensor {
+        let x = x.at(slice![0]).set(0);
+        x.at(slice![-1]).set(x.slice(slice![-2])).at(slice![.., 0]).set(1)
+    }
+    assert_eq!(written(rows_first), (3, none(), 0));
+    let all_edges = |x: Tensor| rows_first(x).at(slice![.., -1]).set(2);
+    assert_eq!(written(all_edges), (4, none(), 0));
+    let copied = |x: Tensor| {
+        let x = x.at(slice![0]).set(x.slice(slice![1]));
+        let x = x.at(slice![-1]).set(x.slice(slice![-2]));
+        let x = x.at(slice![.., 0]).set(x.slice(slice![.., 1]));
+        x.at(slice![.., -1]).set(x.slice(slice![.., -2]))
+    };
+    let mixed = |x: Tensor| {
+        let x = x.at(slice![.., -1]).set(x.slice(slice![.., -2]));
+        let x = x.at(slice![0]).set(x.slice(slice![1]));
+        x.at(slice![.., 0]).set(x.slice(slice![.., 1])).at(slice![-1]).set(0)
+    };
+    for (name, (_, stored, _)) in [("copied", written(copied)), ("mixed", written(mixed))] {
+        assert_eq!(stored, "0", "{name}");
+    }
     let many = |x: Tensor| (0..100).fold(x, |x, row| x.at(slice![row]).multiply(row + 2));
     assert_eq!(written(many), (100, none(), 100));
     let running = |x: Tensor| (1..50).fold(x, |x, row| x.at(slice![row]).add(x.slice(slice![row - 1]) * 2));
