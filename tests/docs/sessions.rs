@@ -28,7 +28,7 @@ const RUN_BY: &[(&str, &str)] = &[
     ("INSTA_UPDATE=always INSTA_FORCE_PASS=1 cargo test -p broadloom-loops --test schedules", "update_pages"),
     ("cargo bench --features rivals --bench table -- --write", "--bench table"),
     ("cargo test --test docs -- --ignored", "--test docs -- --ignored"),
-    ("cargo test --test faults -- --ignored --nocapture", "FAULTS=simplify.rs"),
+    ("cargo test --test faults -- --ignored --nocapture", "FAULTS=math/src/order.rs"),
     ("python3 -m venv target/numpy", "python3 -m venv \"target/$name\""),
     ("target/numpy/bin/pip install -r tests/numpy/requirements.txt", "-r \"tests/$name/requirements.txt\""),
     ("BROADLOOM_PYTHON=$PWD/target/numpy/bin/python cargo test --test numpy", "environment \"$name\""),

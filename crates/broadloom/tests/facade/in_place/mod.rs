@@ -5,6 +5,7 @@ mod cases;
 mod positions;
 mod regions;
 
+use crate::support::ways::selected;
 use broadloom::prelude::*;
 use broadloom::{
     AnyArray, BindError, CallError, Inputs, IntoArrayView, RunError, RunOptions, StopFlag, Threads,
@@ -226,10 +227,11 @@ fn shape_of(name: &str, n: usize, m: usize, square: bool) -> Vec<usize> {
 #[test]
 fn every_overlap_equals_the_interpreter_on_copies() {
     let ways = ways();
-    for (name, square, build, in_place) in CASES {
+    for (which, (name, square, build, in_place)) in CASES.iter().enumerate() {
         let build = |g: &Graph| build(g, matrix(g, "x", *square));
-        for (n, m) in [(1, 1), (2, 3), (7, 17), (40, 33), (3, 1100)] {
-            if *square && n == 3 {
+        for (place, (n, m)) in [(1, 1), (2, 3), (7, 17), (40, 33), (3, 1100)].into_iter().enumerate() {
+            let is_large = place >= 3;
+            if *square && n == 3 || is_large && !selected(which + place, 2) {
                 continue;
             }
             check(name, &ways, &build, &|input| shape_of(input, n, m, *square));
