@@ -8,6 +8,8 @@ use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::{BLOCK, LANES, ReduceOp};
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
+use petgraph::dot::Dot;
+use petgraph::graph::{DiGraph, NodeIndex};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
@@ -72,11 +74,34 @@ pub struct Schedule {
     pub bands: Vec<Band>,
     /// What is stored, what is computed where it is read, and why, in the order of the graph.
     pub plan: Vec<Planned>,
-    /// The kernel graph in the DOT language.
-    pub dot: String,
+    /// Which kernels wait for which.
+    pub waits: Vec<Wait>,
+}
+
+/// A kernel that is launched after another one because of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    /// The kernel that waits.
+    pub kernel: KernelId,
+    /// The kernel that it waits for.
+    pub before: KernelId,
+    /// What that one writes, or reads before it is overwritten.
+    pub array: BufferId,
 }
 
 impl Schedule {
+    /// Returns the graph of kernels in the DOT language.
+    pub fn dot(&self) -> String {
+        let mut drawn: DiGraph<String, &str> = DiGraph::new();
+        let kernels = (0..self.kernels.len()).map(|kernel| KernelId::new(kernel).to_string());
+        let nodes: Vec<NodeIndex> = kernels.map(|kernel| drawn.add_node(kernel)).collect();
+        for Wait { kernel, before, array } in &self.waits {
+            let name = &*self.buffers[array.index()].name;
+            drawn.add_edge(nodes[before.index()], nodes[kernel.index()], name);
+        }
+        Dot::new(&drawn).to_string()
+    }
+
     /// Returns the versions of an array in one memory: what it starts as, and so on, earliest first, and itself.
     pub fn versions(&self, buffer: BufferId) -> Vec<BufferId> {
         let before = |version: &BufferId| self.buffers[version.index()].starts_as;

@@ -57,6 +57,7 @@
 //! 18. The index of a `Scatter`, or of a `Take` that checks none, has been checked, or can be seen to be below the size.
 //! 19. An access that [streams](Access::streams) is of an output that no kernel reads. Only stores of a vector loop along whose
 //!     axis it is contiguous use it, and no other store of that loop streams.
+//! 20. A kernel is launched after those that it [waits](Wait) for.
 
 mod bands;
 mod best;
@@ -112,6 +113,10 @@ pub fn verify(schedule: &Schedule) -> Result<(), Broken> {
         scope.counts().map_err(broken)?;
         scope.body(&kernel.body).map_err(broken)?;
         bounds::bounds(kernel, Known::of(schedule)).map_err(broken)?;
+    }
+    let early = schedule.waits.iter().find(|wait| wait.before >= wait.kernel);
+    if let Some(Wait { kernel, .. }) = early {
+        return Err(Broken { kernel: *kernel, fault: Fault::Waits });
     }
     streams::streams(schedule)?;
     coverage::coverage(schedule)?;

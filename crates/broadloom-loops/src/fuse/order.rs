@@ -6,7 +6,7 @@ use crate::band::{Finder, Known, count_together, turn, turn_contractions};
 use crate::fails::failing;
 use crate::kernel::*;
 use crate::update::Updated;
-use crate::verify::has_examples;
+use crate::verify::{Broken, Fault, has_examples};
 use broadloom_ir::SymbolId;
 use broadloom_ir::graph::CheckedGraph;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -86,11 +86,8 @@ impl Fusion<'_> {
             }
         }
         let dag = waiting.dag;
-        // A cycle would be a bug in fusion: kernels are made before those whose arrays they read, so the reverse
-        // order is a launch order too.
-        let sorted = petgraph::algo::toposort(&dag, None);
-        debug_assert!(sorted.is_ok());
-        let order = sorted.unwrap_or_else(|_| nodes.into_iter().rev().collect());
+        let order = petgraph::algo::toposort(&dag, None)
+            .map_err(|cycle| Broken { kernel: KernelId::new(dag[cycle.node_id()]), fault: Fault::Waits })?;
         let conditions = self.flat.conditions.clone();
         let order: Vec<usize> = order.into_iter().map(|node| dag[node]).collect();
         let known = Known::new(&self.flat.symbols, &conditions);
@@ -138,14 +135,15 @@ impl Fusion<'_> {
                 access.buffer = access.buffer.map(|buffer| renumbered[&buffer]);
             }
         }
-        let label = |buffer: BufferId| buffers[renumbered[&buffer].index()].name.clone();
-        let drawn = dag.map(
-            |_, kernel| {
-                KernelId::new(order.iter().position(|other| other == kernel).unwrap_or(0)).to_string()
-            },
-            |_, buffer| label(*buffer),
-        );
-        let dot = petgraph::dot::Dot::new(&drawn).to_string();
+        let place: HashMap<usize, usize> =
+            order.iter().enumerate().map(|(place, kernel)| (*kernel, place)).collect();
+        let launched = |node: NodeIndex| KernelId::new(place[&dag[node]]);
+        let waits = dag.raw_edges().iter().map(|edge| Wait {
+            kernel: launched(edge.target()),
+            before: launched(edge.source()),
+            array: renumbered[&edge.weight],
+        });
+        let waits = waits.collect();
         let mut kernels: Vec<Option<Kernel>> = self.kernels.into_iter().map(Some).collect();
         let kernels = order.iter().filter_map(|kernel| kernels[*kernel].take()).collect();
         self.assumptions.append(&mut self.made);
@@ -161,7 +159,7 @@ impl Fusion<'_> {
             groups: self.flat.groups,
             bands: Vec::new(),
             plan,
-            dot,
+            waits,
         };
         // What cannot be verified is not done.
         if !together.is_empty() && has_examples(&schedule) {

@@ -90,4 +90,7 @@ pub enum Fault {
     /// Promise 15.
     #[error("access {0} reads an array where it may have no elements")]
     Empty(AccessId),
+    /// Promise 20.
+    #[error("it is launched before a kernel that it waits for")]
+    Waits,
 }

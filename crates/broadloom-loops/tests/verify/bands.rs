@@ -24,6 +24,11 @@ fn reading(schedule: &mut Schedule, act: impl Fn(&mut Access)) {
 }
 
 pub const BANDS: &[(&str, &str, Break)] = &[
+    // A kernel before the one whose array it reads.
+    ("Waits", NAME, |schedule| {
+        let Wait { kernel, before, .. } = &mut schedule.waits[0];
+        std::mem::swap(kernel, before);
+    }),
     // Kernels in another order than that of the schedule.
     ("Together", NAME, |schedule| schedule.bands[0].kernels.swap(0, 1)),
     // More steps than there are.

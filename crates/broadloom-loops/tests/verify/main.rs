@@ -599,6 +599,7 @@ fn kind(fault: &Fault) -> &'static str {
         Fault::Start(_) => "Start",
         Fault::Together => "Together",
         Fault::Rows(_) => "Rows",
+        Fault::Waits => "Waits",
     }
 }
 
@@ -625,7 +626,7 @@ fn every_broken_promise_is_found() {
         found.insert(*expected);
     }
     // One more kind, one more arm of `kind`.
-    assert_eq!(found.len(), 24);
+    assert_eq!(found.len(), 25);
 }
 
 #[test]

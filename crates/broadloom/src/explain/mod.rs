@@ -117,7 +117,7 @@ impl Explanation {
             plan.map(|planned| Planned { expr: part.origin(planned.expr), ..*planned })
         });
         let plan = plan.collect();
-        let dot: Vec<&str> = parts.iter().map(|part| part.variant.schedule.dot.as_str()).collect();
+        let dot: Vec<String> = parts.iter().map(|part| part.variant.schedule.dot()).collect();
         let dot = dot.join("\n");
         Explanation { inner, parts, compile_time, plan, dot }
     }
