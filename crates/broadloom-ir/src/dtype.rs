@@ -210,6 +210,30 @@ impl CastTarget for bool {
 for_each_dtype!(define_dtype);
 
 impl DType {
+    /// Returns the code by which NumPy's files and dtypes name this dtype, its kind and its bytes: `f4`. NumPy has no `bf16`.
+    pub fn numpy_code(self) -> Option<&'static str> {
+        Some(match self {
+            DType::Bool => "b1",
+            DType::I8 => "i1",
+            DType::I16 => "i2",
+            DType::I32 => "i4",
+            DType::I64 => "i8",
+            DType::U8 => "u1",
+            DType::U16 => "u2",
+            DType::U32 => "u4",
+            DType::U64 => "u8",
+            DType::F16 => "f2",
+            DType::F32 => "f4",
+            DType::F64 => "f8",
+            DType::Bf16 => return None,
+        })
+    }
+
+    /// Returns the dtype of a code of NumPy's, without the order of bytes.
+    pub fn of_numpy_code(code: &str) -> Option<DType> {
+        DType::ALL.iter().copied().find(|dtype| dtype.numpy_code() == Some(code))
+    }
+
     /// Returns whether this is `f16`, `bf16`, `f32` or `f64`.
     pub fn is_float(self) -> bool {
         self.class() == Class::Float

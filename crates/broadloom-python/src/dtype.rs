@@ -52,29 +52,16 @@ pub fn of_number(py: Python<'_>, number: i32) -> Option<DType> {
 /// # Errors
 /// bfloat16 needs the package `ml_dtypes`.
 pub fn to_numpy(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, PyArrayDescr>> {
-    let name = match dtype {
-        DType::Bool => "?",
-        DType::I8 => "i1",
-        DType::I16 => "i2",
-        DType::I32 => "i4",
-        DType::I64 => "i8",
-        DType::U8 => "u1",
-        DType::U16 => "u2",
-        DType::U32 => "u4",
-        DType::U64 => "u8",
-        DType::F16 => "f2",
-        DType::F32 => "f4",
-        DType::F64 => "f8",
-        DType::Bf16 => {
-            let class = py.import("ml_dtypes").and_then(|package| package.getattr("bfloat16"));
-            let class = class.map_err(|_| {
-                let text = "NumPy has no bfloat16 of its own: install the package ml_dtypes, or write `.astype(np.float32)`";
-                crate::error::Class::DType.error(py, text)
-            })?;
-            return PyArrayDescr::new(py, class);
-        }
-    };
-    PyArrayDescr::new(py, name)
+    if let Some(code) = dtype.numpy_code() {
+        return PyArrayDescr::new(py, code);
+    }
+    let class = py.import("ml_dtypes").and_then(|package| package.getattr("bfloat16"));
+    let class = class.map_err(|_| {
+        let text =
+            "NumPy has no bfloat16 of its own: install the package ml_dtypes, or write `.astype(np.float32)`";
+        crate::error::Class::DType.error(py, text)
+    })?;
+    PyArrayDescr::new(py, class)
 }
 
 /// Returns the dtype that a Python object names: a dtype of NumPy, a class of its scalars, `float`, or a text.

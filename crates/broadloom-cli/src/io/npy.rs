@@ -128,18 +128,7 @@ impl Header {
         };
         let is_swapped = order == Some(SWAPPED);
         let found = match kind {
-            "b1" => DType::Bool,
-            "i1" => DType::I8,
-            "i2" => DType::I16,
-            "i4" => DType::I32,
-            "i8" => DType::I64,
-            "u1" => DType::U8,
-            "u2" => DType::U16,
-            "u4" => DType::U32,
-            "u8" => DType::U64,
-            "f2" => DType::F16,
-            "f4" => DType::F32,
-            "f8" => DType::F64,
+            _ if let Some(found) = DType::of_numpy_code(kind) => found,
             "V2" if stated == Some(DType::Bf16) => DType::Bf16,
             "V2" => {
                 return Err(Unreadable {
@@ -275,21 +264,9 @@ impl<'a> Dictionary<'a> {
 pub fn header(dtype: DType, shape: &[usize]) -> Vec<u8> {
     /// The digits of the largest size.
     const WIDEST: usize = 20;
-    let descr = match dtype {
-        DType::Bool => "|b1".to_owned(),
-        // The spelling of the package ml_dtypes.
-        DType::Bf16 => format!("{NATIVE}V2"),
-        DType::I8 | DType::U8 => format!("|{}1", &dtype.name()[..1]),
-        DType::I16
-        | DType::I32
-        | DType::I64
-        | DType::U16
-        | DType::U32
-        | DType::U64
-        | DType::F16
-        | DType::F32
-        | DType::F64 => format!("{NATIVE}{}{}", &dtype.name()[..1], dtype.size()),
-    };
+    // The spelling of the package ml_dtypes for what NumPy has not; single bytes have no order.
+    let (code, order) = (dtype.numpy_code().unwrap_or("V2"), if dtype.size() == 1 { '|' } else { NATIVE });
+    let descr = format!("{order}{code}");
     let mut sizes: String = shape.iter().map(|size| format!("{size}, ")).collect();
     if shape.len() > 1 {
         sizes.truncate(sizes.len() - 2);

@@ -1,11 +1,11 @@
 //! Ops on the bits of floats: signs, neighbours, extremes.
 
 use super::casts::bitselect_floats;
-use super::ops::Extreme;
 use super::value::width_of;
 use super::{Emitter, Val};
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
+use broadloom_math::Extreme;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, Type};
 use cranelift_frontend::FunctionBuilder;

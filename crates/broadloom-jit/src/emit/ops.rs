@@ -5,17 +5,10 @@ use super::{Emitter, Val};
 use crate::notes::Note;
 use broadloom_ir::dtype::{Class, DType, Scalar};
 use broadloom_ir::ops::Op;
-use broadloom_math::Real;
+use broadloom_math::{Extreme, Real};
 use cranelift_codegen::ir::condcodes::{CondCode, FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use smallvec::SmallVec;
-
-/// A minimum or a maximum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extreme {
-    Least,
-    Greatest,
-}
 
 impl Emitter<'_, '_> {
     /// Emits an op on converted operands of one dtype; scalars among vectors are splatted.

@@ -30,19 +30,22 @@ pub fn dtype(name: &str) -> Option<DType> {
 /// Returns the dtype of a quoted text: a name, or NumPy's notation, in which `'i8'` has eight bytes.
 pub(crate) fn quoted_dtype(text: &str) -> Option<DType> {
     let code = text.trim_start_matches(['<', '>', '=', '|']);
+    if let Some(known) = DType::of_numpy_code(code) {
+        return Some(known);
+    }
     Some(match code {
-        "?" | "b1" | "bool" => DType::Bool,
-        "i1" | "b" => DType::I8,
-        "i2" | "h" => DType::I16,
-        "i4" | "i" => DType::I32,
-        "i8" | "l" | "q" => DType::I64,
-        "u1" | "B" => DType::U8,
-        "u2" | "H" => DType::U16,
-        "u4" | "I" => DType::U32,
-        "u8" | "L" | "Q" => DType::U64,
-        "f2" | "e" => DType::F16,
-        "f4" | "f" => DType::F32,
-        "f8" | "d" => DType::F64,
+        "?" | "bool" => DType::Bool,
+        "b" => DType::I8,
+        "h" => DType::I16,
+        "i" => DType::I32,
+        "l" | "q" => DType::I64,
+        "B" => DType::U8,
+        "H" => DType::U16,
+        "I" => DType::U32,
+        "L" | "Q" => DType::U64,
+        "e" => DType::F16,
+        "f" => DType::F32,
+        "d" => DType::F64,
         name => return dtype(name),
     })
 }
