@@ -24,6 +24,7 @@ from ._caught import begin, end
 from ._derived import Derived
 from ._errors import TracingError
 from ._frames import is_of_user
+from ._kept import Kept
 
 # Names by which code reads attributes whose names it does not show.
 _DYNAMIC = {"getattr", "vars", "__dict__", "globals", "asdict", "astuple", "fields", "eval", "exec"}
@@ -122,8 +123,10 @@ class Reads:
         self._classes = set()
         # Globals and attributes of modules that are read: dicts and keys.
         self._places = {}
-        # Sources of random numbers, those of the arguments apart.
-        self._generators, self._of_arguments, self._is_random = [], [], False
+        # Sources of random numbers and arrays, by their identities, those of the arguments apart.
+        self._changing, self._of_arguments, self._is_random = {}, {}, False
+        # The variable or the attribute that is being read, for messages.
+        self._name = None
         # The values that are compared by identity, arrays that are compared by their bytes, and whether others have to be
         # read at each call.
         self.fixed, self.arrays, self.is_mutable = [], [], False
@@ -133,13 +136,13 @@ class Reads:
     def of(self, objects):
         """The state of objects among the arguments, as values that can be compared."""
         with self._lock:
-            kept = self.fixed, self.arrays, self.is_mutable, self._generators
+            kept = self.fixed, self.arrays, self.is_mutable, self._changing
             self.fixed, self.arrays = [], []
             try:
                 return self._until_known(lambda: tuple(self._print(item, 0, set()) for item in objects))
             finally:
-                self._of_arguments = self._generators
-                self.fixed, self.arrays, self.is_mutable, self._generators = kept
+                self._of_arguments = self._changing
+                self.fixed, self.arrays, self.is_mutable, self._changing = kept
 
     def current(self):
         """The values of everything else that is read, which can be compared. Sets `fixed`, `arrays` and `is_mutable`."""
@@ -150,7 +153,7 @@ class Reads:
             for container, key in list(self._places.values()):
                 value = container.get(key, _NO_VALUE)
                 self.fixed.append((container, key, value))
-                prints.append(self._print(value, 0, set()))
+                prints.append(self._print_named(key, value, 0, set()))
             return tuple(prints)
 
         with self._lock:
@@ -159,7 +162,7 @@ class Reads:
     def _until_known(self, read):
         """Reads again while that finds code which reads more."""
         while True:
-            version, self._generators = self.version, []
+            version, self._changing = self.version, {}
             prints = read()
             if self.version == version:
                 return prints
@@ -170,24 +173,36 @@ class Reads:
         return len(self._names) + len(self._places)
 
     def randomness(self):
-        """Begins to trace the function. Returns the states of the sources of random numbers that it can reach."""
-        return begin(self, self._randomness())
-
-    def _randomness(self):
+        """Begins to trace the function. Returns the trace, with what the function can change beside its arguments."""
         with self._lock:
-            states = [_state(generator) for generator in (*self._generators, *self._of_arguments)]
-            if self._is_random:
-                states += [_state(np.random.mtrand._rand), random.getstate()]
-            return states
+            found = [(thing(), name) for thing, name in (*self._changing.values(), *self._of_arguments.values())]
+        arrays = [(thing, name) for thing, name in found if isinstance(thing, np.ndarray)]
+        sources = [thing for thing, _ in found if thing is not None and not isinstance(thing, np.ndarray)]
+        if self._is_random:
+            sources += [np.random.mtrand._rand, random._inst]
+        return begin(self, Kept(sources, arrays))
 
-    def check_randomness(self, before):
-        """Ends the trace of the function. Refuses random numbers that were drawn since `before`, and errors that it caught."""
-        end(before)
-        if self._randomness()[: len(before)] != before:
+    def check_randomness(self, tracing):
+        """Ends the trace of the function. Refuses random numbers that it drew, arrays that it changed, and errors that it caught."""
+        changed, drawn = tracing.kept.restore(), tracing.kept.drawn()
+        end(tracing)
+        if drawn:
             raise TracingError(
                 "the function draws random numbers, which would be the same at each call: draw them outside, and pass the "
                 "array as an argument"
             )
+        if changed:
+            raise TracingError(
+                f"the function changes {changed[0]}, which is not one of its arguments: NumPy would do so once, while the function is "
+                "traced, and not at each call; pass the array as an argument, or change a copy"
+            )
+
+    def _print_named(self, name, value, depth, seen):
+        before, self._name = self._name, name
+        try:
+            return self._print(value, depth, seen)
+        finally:
+            self._name = before
 
     def _print(self, value, depth, seen):
         """A value that is equal as long as the state of `value` is the same."""
@@ -206,9 +221,11 @@ class Reads:
         if kind is types.ModuleType and not self._names.isdisjoint(_CLOCKS.get(value.__name__, ())) and depth:
             raise _frozen(self._function, value.__name__, "has other results at each call")
         if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
-            self._generators.append(value)
+            self._changing[id(value)] = functools.partial(_itself, value), self._name
             return _Same(value)
         if isinstance(value, np.ndarray):
+            # Objects among the arguments, and what they hold, are not kept alive.
+            self._changing[id(value)] = weakref.ref(value), self._name
             if value.nbytes > _COMPARED_BYTES or value.dtype.hasobject:
                 return _Same(value)
             content = value.tobytes("A")
@@ -243,12 +260,12 @@ class Reads:
         if function.__code__ not in self._codes:
             self._codes.add(function.__code__)
             self._learn(function.__code__, function)
-        read = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-        for cell in function.__closure__ or ():
+        read = [(self._name, value) for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())]
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             value = _value(cell)
             self.fixed.append((cell, None, value))
-            read.append(value)
-        return _Same(function.__code__), tuple(self._print(item, depth + 1, seen) for item in read)
+            read.append((name, value))
+        return _Same(function.__code__), tuple(self._print_named(name, item, depth + 1, seen) for name, item in read)
 
     def _of_container(self, value, depth, seen):
         self.is_mutable = self.is_mutable or not isinstance(value, (tuple, frozenset))
@@ -272,7 +289,7 @@ class Reads:
         names = self._names
         if _DYNAMIC.isdisjoint(names):
             items = [(name, item) for name, item in items if name in names]
-        prints = tuple((name, self._print(item, depth + 1, seen)) for name, item in items)
+        prints = tuple((name, self._print_named(name, item, depth + 1, seen)) for name, item in items)
         # What objects of other packages hold is not known, but another object is another one.
         return _Same(kind) if _is_plain(kind) else _same(value), of_class, prints
 
@@ -287,7 +304,7 @@ class Reads:
                     if name not in unread and isinstance(fields[name], (types.FunctionType, Function)):
                         self._print(fields[name], 0, set())
             for name in sorted(name for name in fields.keys() & self._names if not name.startswith("__")):
-                found.append((name, self._print(_function_of(fields[name]), depth + 1, seen)))
+                found.append((name, self._print_named(name, _function_of(fields[name]), depth + 1, seen)))
                 self.is_mutable = True
         return tuple(found)
 
@@ -372,6 +389,10 @@ class Reads:
         return _NO_VALUE
 
 
+def _itself(value):
+    return value
+
+
 def _is_importer(value):
     return value is builtins.__import__ or value is importlib.import_module
 
@@ -415,22 +436,6 @@ def _function_of(item):
 def _slots(base):
     slots = vars(base).get("__slots__", ())
     return [slots] if isinstance(slots, str) else [name for name in slots if not name.startswith("__")]
-
-
-def _state(generator):
-    """The state of a source of random numbers, as a value that can be compared."""
-    if isinstance(generator, random.Random):
-        return generator.getstate()
-    is_old = isinstance(generator, np.random.RandomState)
-    return sorted(_plain_state(generator.get_state(legacy=False) if is_old else generator.bit_generator.state))
-
-
-def _plain_state(state):
-    for name, value in state.items():
-        if isinstance(value, dict):
-            yield from _plain_state(value)
-        else:
-            yield name, value.tobytes() if isinstance(value, np.ndarray) else value
 
 
 def _is_clock(value):

@@ -1,0 +1,54 @@
+"""What a function can change beside its arguments: sources of random numbers, and arrays of NumPy's. What it does to them while it is
+traced is done once, and not at each call."""
+
+import random
+
+import numpy as np
+
+# Larger arrays are not compared: a copy of them may not fit into memory.
+_MAX_BYTES = 256 << 20
+
+
+class Kept:
+    """Sources of random numbers and arrays, as they are when the trace of a function begins."""
+
+    def __init__(self, sources, arrays):
+        self._states = [(source, _state(source)) for source in sources]
+        self._copies = [
+            (array, name, array.copy("K")) for array, name in arrays if array.flags.writeable and array.nbytes <= _MAX_BYTES
+        ]
+
+    def drawn(self):
+        """The sources of random numbers that have another state."""
+        return [source for source, state in self._states if _state(source) != state]
+
+    def restore(self):
+        """Puts back the elements of arrays that have changed, and ends the comparison. Returns the names of these arrays."""
+        copies, self._copies = self._copies, []
+        changed = [(array, name, copy) for array, name, copy in copies if _bits(array) != _bits(copy)]
+        for array, _, copy in changed:
+            array[...] = copy
+        return ["an array" if name is None else f"the array `{name}`" for _, name, _ in changed]
+
+
+def _bits(array):
+    """The bytes of all elements, without a copy of them where they are contiguous."""
+    if array.dtype.hasobject or not array.nbytes:
+        return array.tobytes()
+    return memoryview(array.ravel("K").view(np.uint8))
+
+
+def _state(source):
+    """The state of a source of random numbers, as a value that can be compared."""
+    if isinstance(source, random.Random):
+        return source.getstate()
+    is_old = isinstance(source, np.random.RandomState)
+    return sorted(_plain_state(source.get_state(legacy=False) if is_old else source.bit_generator.state))
+
+
+def _plain_state(state):
+    for name, value in state.items():
+        if isinstance(value, dict):
+            yield from _plain_state(value)
+        else:
+            yield name, value.tobytes() if isinstance(value, np.ndarray) else value
