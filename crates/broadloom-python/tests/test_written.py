@@ -391,3 +391,12 @@ def test_what_is_handed_over_to_a_function():
     refused(solved, X, match=r"`solution = np\.linalg\.solve\(y, x\[0\]\)`, and pass its result `solution`")
     refused(lambda x: np.linalg.eigh(x)[0], X, match=r"pass its results `eigenvalues`, `eigenvectors`")
     refused(lambda x: np.linalg.matrix_power(x, 3), X, match="x @ x @ x")
+
+
+@pytest.mark.parametrize("dtype", [bool, "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"])
+def test_reciprocals(dtype):
+    x = np.array([1, 2, 3, 100]).astype(dtype)
+    same(lambda x: np.reciprocal(x), x)
+    same(lambda x: np.reciprocal(x, dtype=float), x)
+    if np.dtype(dtype).kind in "iu":
+        assert bl.jit(np.reciprocal)(np.zeros(1, dtype)) == 0
