@@ -13,7 +13,7 @@ from ._errors import DTypeError, ProgramError, TracingError
 from ._pieces import FUNCTIONS
 from ._refuse import explained, linalg
 from ._selected import SELECTED
-from ._special import SPECIAL, check_order, flag, number, plain, trace_of, written
+from ._special import SPECIAL, check_device, check_order, flag, number, plain, trace_of, written
 from ._weak import is_weak, operands
 
 # By identity: a ufunc of another library may have the name of one of NumPy's, and compute something else.
@@ -304,8 +304,7 @@ def _bound(function, args, kwargs):
         elif name == "order" and parameter.default in ("C", "K"):
             check_order(written(function), value)
         elif name == "device":
-            if value not in (None, "cpu"):
-                raise ProgramError(f"`{written(function)}` takes no `device={value!r}`: arrays are in the memory of the CPU")
+            check_device(written(function), value)
         else:
             named[name] = value
     return tuple(positional), named

@@ -70,6 +70,12 @@ def check_order(name, order):
         )
 
 
+def check_device(name, device):
+    """Refuses a place for the elements other than the one that there is."""
+    if device not in (None, "cpu"):
+        raise ProgramError(f"`{name}` takes no `device={device!r}`: arrays are in the memory of the CPU")
+
+
 def check_casting(name, array, dtype, casting):
     """Refuses a conversion that NumPy refuses with `casting`."""
     if not np.can_cast(array.dtype, dtype, casting):
