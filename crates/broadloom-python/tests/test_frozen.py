@@ -1,5 +1,6 @@
 """What has another result at each call is refused, however the function gets at it."""
 
+import io
 import itertools
 import math
 import secrets
@@ -163,3 +164,65 @@ def test_imports_of_other_things():
         return x * math.pi * len(path.join("a", "b")) * timedelta(1).days
 
     np.testing.assert_allclose(bl.jit(function)(X), X * math.pi * 3)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: iter(range(9)), lambda: iter([1, 2, 3]), lambda: iter((1, 2, 3)), lambda: iter({1: 2, 3: 4}), lambda: iter({1: 2}.values()),
+        lambda: iter({1, 2}), lambda: iter("123"), lambda: iter(np.arange(9.0)), lambda: reversed([1, 2, 3]), lambda: np.nditer(np.arange(9.0)),
+        lambda: np.arange(9.0).flat, lambda: iter(lambda: 3, 4), lambda: enumerate([1, 2]), lambda: zip([1], [2]), lambda: map(abs, [1]),
+        lambda: itertools.cycle([1]), lambda: itertools.pairwise([1, 2, 3]), lambda: np.ndindex(3), lambda: (step for step in range(9)),
+    ],
+)  # fmt: skip
+def test_iterators_from_outside(made):
+    items = made()
+
+    class Holder:
+        def __init__(self):
+            self.items = items
+
+        def step(self, x):
+            return x * next(self.items)
+
+    for function in (
+        lambda x: x * next(items),
+        lambda x: x * len(list(itertools.islice(items, 2))),
+        lambda x: [x for _ in items],
+        lambda x: Holder.step(holder, x),
+    ):
+        holder = Holder()
+        refused(function, X, error=bl.TracingError, match="`items` in .* is an iterator, which has other items each time")
+    holder = Holder()
+    refused(holder.step, X, error=bl.TracingError, match="is an iterator")
+
+
+def test_iterators_that_the_function_makes():
+    log = io.StringIO()
+
+    class Counting:
+        """An iterator whose state is compared as that of other objects."""
+
+        def __init__(self):
+            self.count = 0
+
+        def __next__(self):
+            self.count += 1
+            return self.count
+
+    def function(x):
+        items = iter([1, 2, 3])
+        y = x * next(items)
+        for row, weight in zip(x, iter((4.0, 5.0, 6.0))):
+            y = y + row * weight
+        for number in reversed(range(3)):
+            y = y * number + 1
+        for item in items:
+            y = y + item
+        print("traced", file=log)
+        return y + len(next(iter(["ab"])))
+
+    np.testing.assert_allclose(bl.jit(function)(X), function(X))
+    counting = Counting()
+    compiled = bl.jit(lambda x: x * next(counting))
+    assert [float(compiled(X)[0]) for _ in range(3)] == [1, 2, 3]

@@ -10,7 +10,7 @@ import dis
 import enum
 import functools
 import importlib
-import itertools
+import io
 import random
 import sys
 import threading
@@ -46,10 +46,6 @@ _MAX_NESTING, _MAX_ITEMS = 16, 10_000
 _NO_VALUE = object()
 # What an instruction has just imported, which the next one gives a name.
 _LAST = "<imported>"
-# What has other items each time.
-_ITERATORS: tuple[type, ...] = (
-    types.GeneratorType, map, filter, zip, enumerate, itertools.count, itertools.cycle, itertools.chain, itertools.islice, itertools.repeat,
-)  # fmt: skip
 
 
 def own_attribute(value, name, default=None):
@@ -214,8 +210,10 @@ class Reads:
             return kind, value.hex()
         if isinstance(value, np.generic):
             return kind, value.tobytes()
-        if isinstance(value, (random.SystemRandom, *_ITERATORS)):
-            raise _frozen(self._function, kind.__name__, "has other items each time")
+        if _is_iterator(kind):
+            raise _frozen(self._function, self._name or kind.__name__, "is an iterator, which has other items each time")
+        if isinstance(value, random.SystemRandom):
+            raise _frozen(self._function, self._name or kind.__name__, "draws other random numbers at each call")
         if kind is types.BuiltinFunctionType and _is_clock(value):
             raise _frozen(self._function, value.__name__, "has another result at each call")
         if kind is types.ModuleType and not self._names.isdisjoint(_CLOCKS.get(value.__name__, ())) and depth:
@@ -445,6 +443,12 @@ def _is_clock(value):
     if isinstance(getattr(value, "__self__", None), type):
         owner = f"{value.__self__.__module__}.{value.__self__.__qualname__}"
     return value.__name__ in _CLOCKS.get({"posix": "os", "nt": "os"}.get(owner, owner), ())
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_iterator(kind):
+    """Whether objects of a class have other items each time, of which they do not show the state. Files may be written too."""
+    return hasattr(kind, "__next__") and not issubclass(kind, io.IOBase) and not _is_plain(kind)
 
 
 @functools.lru_cache(maxsize=1024)
