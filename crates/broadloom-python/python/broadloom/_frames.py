@@ -102,10 +102,10 @@ def describe(found):
             break
     else:
         column = len(text) - len(text.lstrip()) + 1
-    return _short(code.co_filename), line, column, width, text
+    return short(code.co_filename), line, column, width, text
 
 
-def _short(name):
+def short(name):
     """A path relative to where the program runs, if that is shorter."""
     try:
         relative = os.path.relpath(name)

@@ -13,14 +13,14 @@ class Kept:
     """Sources of random numbers and arrays, as they are when the trace of a function begins."""
 
     def __init__(self, sources, arrays):
-        self._states = [(source, _state(source)) for source in sources]
+        self._states = [(source, _state(source), name, place) for source, name, place in sources]
         self._copies = [
             (array, name, array.copy("K")) for array, name in arrays if array.flags.writeable and array.nbytes <= _MAX_BYTES
         ]
 
     def drawn(self):
-        """The sources of random numbers that have another state."""
-        return [source for source, state in self._states if _state(source) != state]
+        """The names and the places of the sources of random numbers that have another state."""
+        return [(name, place) for source, state, name, place in self._states if _state(source) != state]
 
     def restore(self):
         """Puts back the elements of arrays that have changed, and ends the comparison. Returns the names of these arrays."""

@@ -23,7 +23,7 @@ from ._broadloom import Function
 from ._caught import begin, end
 from ._derived import Derived
 from ._errors import TracingError
-from ._frames import is_of_user
+from ._frames import is_of_user, short
 from ._kept import Kept
 
 # Names by which code reads attributes whose names it does not show.
@@ -31,14 +31,16 @@ _DYNAMIC = {"getattr", "vars", "__dict__", "globals", "asdict", "astuple", "fiel
 _CLOCKS = {
     "time": {
         "time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time", "process_time_ns", "thread_time",
-        "thread_time_ns", "clock_gettime", "clock_gettime_ns",
+        "thread_time_ns", "clock_gettime", "clock_gettime_ns", "gmtime", "localtime", "ctime", "asctime", "strftime",
     },
     "datetime.datetime": {"now", "utcnow", "today"},
     "datetime.date": {"today"},
-    "os": {"urandom"},
+    "os": {"urandom", "getrandom", "times", "getloadavg"},
+    "resource": {"getrusage"},
     "uuid": {"uuid1", "uuid4"},
     "secrets": {"token_bytes", "token_hex", "token_urlsafe", "randbits", "randbelow", "choice"},
 }  # fmt: skip
+_SOURCES = (np.random.Generator, np.random.RandomState, random.Random)
 # Arrays of more bytes are compared by identity: kernels read their elements, but what NumPy computes of them while the function
 # is traced is kept.
 _COMPARED_BYTES = 8192
@@ -120,7 +122,9 @@ class Reads:
         # Globals and attributes of modules that are read: dicts and keys.
         self._places = {}
         # Sources of random numbers and arrays, by their identities, those of the arguments apart.
-        self._changing, self._of_arguments, self._is_random = {}, {}, False
+        self._changing, self._of_arguments = {}, {}
+        # The files and lines where the code first reads each name, and where it names sources of random numbers, with these.
+        self._lines, self._draws = {}, {}
         # The variable or the attribute that is being read, for messages.
         self._name = None
         # The values that are compared by identity, arrays that are compared by their bytes, and whether others have to be
@@ -173,9 +177,8 @@ class Reads:
         with self._lock:
             found = [(thing(), name) for thing, name in (*self._changing.values(), *self._of_arguments.values())]
         arrays = [(thing, name) for thing, name in found if isinstance(thing, np.ndarray)]
-        sources = [thing for thing, _ in found if thing is not None and not isinstance(thing, np.ndarray)]
-        if self._is_random:
-            sources += [np.random.mtrand._rand, random._inst]
+        sources = [(source, name, place) for place, (name, source) in self._draws.items()]
+        sources += [(thing, name, self._lines.get(name)) for thing, name in found if isinstance(thing, _SOURCES)]
         return begin(self, Kept(sources, arrays))
 
     def check_randomness(self, tracing):
@@ -183,9 +186,11 @@ class Reads:
         changed, drawn = tracing.kept.restore(), tracing.kept.drawn()
         end(tracing)
         if drawn:
+            name, place = drawn[0]
+            by = f" by `{name}` at {place}" if place else ""
             raise TracingError(
-                "the function draws random numbers, which would be the same at each call: draw them outside, and pass the "
-                "array as an argument"
+                f"the function draws random numbers{by}, which would be the same at each call: draw them outside, and "
+                "pass the array as an argument"
             )
         if changed:
             raise TracingError(
@@ -200,6 +205,10 @@ class Reads:
         finally:
             self._name = before
 
+    def _frozen(self, thing, what):
+        """The error of a thing that is read now."""
+        return _frozen(self._function, self._name or thing.__name__, what, self._lines.get(self._name))
+
     def _print(self, value, depth, seen):
         """A value that is equal as long as the state of `value` is the same."""
         kind = type(value)
@@ -211,14 +220,14 @@ class Reads:
         if isinstance(value, np.generic):
             return kind, value.tobytes()
         if _is_iterator(kind):
-            raise _frozen(self._function, self._name or kind.__name__, "is an iterator, which has other items each time")
+            raise self._frozen(kind, "is an iterator, which has other items each time")
         if isinstance(value, random.SystemRandom):
-            raise _frozen(self._function, self._name or kind.__name__, "draws other random numbers at each call")
+            raise self._frozen(kind, "draws other random numbers at each call")
         if kind is types.BuiltinFunctionType and _is_clock(value):
-            raise _frozen(self._function, value.__name__, "has another result at each call")
+            raise self._frozen(value, "has another result at each call")
         if kind is types.ModuleType and not self._names.isdisjoint(_CLOCKS.get(value.__name__, ())) and depth:
-            raise _frozen(self._function, value.__name__, "has other results at each call")
-        if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
+            raise self._frozen(value, "has other results at each call")
+        if isinstance(value, _SOURCES):
             self._changing[id(value)] = functools.partial(_itself, value), self._name
             return _Same(value)
         if isinstance(value, np.ndarray):
@@ -321,8 +330,12 @@ class Reads:
     def _learn_paths(self, code, function, local):
         """Follows each path of names, such as `settings.rate`, through modules. `local` gets the names that the code imports."""
         chain, value, constants, module = [], _NO_VALUE, [], _NO_VALUE
+        file = short(code.co_filename)
         for instruction in dis.get_instructions(code):
             name, does = instruction.argval, instruction.opname
+            place = f"{file}:{instruction.positions.lineno}"
+            if does.startswith("LOAD_") and name in code.co_names + code.co_freevars:
+                self._lines.setdefault(name, place)
             if does in ("LOAD_GLOBAL", "LOAD_NAME"):
                 chain, value, constants = [name], self._place(function.__globals__, name), []
             elif does.startswith("LOAD_") and isinstance(name, str) and name in local and does not in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_CONST"):
@@ -346,25 +359,27 @@ class Reads:
             elif does == "LOAD_CONST":
                 constants.append(name)
                 if value is np.datetime64 and name in ("now", "today"):
-                    raise _frozen(function, ".".join(chain), "has another result at each call")
-                if not _is_importer(value):
+                    raise _frozen(function, ".".join(chain), "has another result at each call", place)
+                if not _is_importer(value) and not _is_seeded(value):
                     chain, value = [], _NO_VALUE
                 continue
             elif does == "CALL" and _is_importer(value) and constants and isinstance(constants[-1], str):
                 chain, value = [constants[-1]], _imported(constants[-1])
-            elif does not in ("PUSH_NULL", "PRECALL", "CACHE"):
-                if does == "CALL" and instruction.arg == 0 and value is np.random.default_rng:
-                    raise _frozen(function, ".".join(chain), "draws other random numbers at each call")
+            elif does not in ("PUSH_NULL", "PRECALL", "CACHE", "KW_NAMES"):
+                seeds = [constant for constant in constants if not isinstance(constant, tuple)]
+                if does in ("CALL", "CALL_KW") and _is_seeded(value) and seeds == [None] * instruction.arg:
+                    raise _frozen(function, ".".join(chain), "without a seed draws other random numbers at each call", place)
                 chain, value, constants = [], _NO_VALUE, []
-            self._check_source(function, chain, value)
+            self._check_source(function, chain, value, place)
 
-    def _check_source(self, function, chain, value):
-        """Refuses clocks, and notes that the function may draw random numbers."""
-        owner = own_attribute(value, "__self__")
-        if value is np.random or value is random or isinstance(owner, (np.random.RandomState, random.Random)):
-            self._is_random = True
-        if chain and (_is_clock(value) or isinstance(owner, random.SystemRandom)):
-            raise _frozen(function, ".".join(chain), "has another result at each call")
+    def _check_source(self, function, chain, value, place):
+        """Refuses clocks, and notes where the function may draw random numbers."""
+        owner = {id(np.random): np.random.mtrand._rand, id(random): random._inst}.get(id(value)) or own_attribute(value, "__self__")
+        if chain and (_is_clock(value) or value is random.SystemRandom or isinstance(owner, random.SystemRandom)):
+            raise _frozen(function, ".".join(chain), "has another result at each call", place)
+        if isinstance(owner, _SOURCES):
+            # The name that is read last is the longest one.
+            self._draws[place] = ".".join(chain), owner
 
     def _place(self, container, name):
         """The value of a global, which is read at each call if it may change."""
@@ -380,7 +395,7 @@ class Reads:
             if _is_of_user(value):
                 return self._place(vars(value), name)
             return _read(value, name)
-        if isinstance(value, type) and not _is_of_user(value):
+        if isinstance(value, _SOURCES) or (isinstance(value, type) and not _is_of_user(value)):
             return _read(value, name)
         if isinstance(value, (types.FunctionType, Function)) and name in vars(value):
             return self._place(vars(value), name)
@@ -391,21 +406,29 @@ def _itself(value):
     return value
 
 
+def _is_seeded(value):
+    """Whether a function or a class makes a source of random numbers, which is another one each time if it gets no seed."""
+    if not isinstance(value, type) or _is_of_user(value):
+        return value is np.random.default_rng
+    return issubclass(value, (np.random.RandomState, np.random.BitGenerator, np.random.SeedSequence, random.Random))
+
+
 def _is_importer(value):
     return value is builtins.__import__ or value is importlib.import_module
 
 
 def _imported(name):
     """A module of the kind that has other results at each call; others are not read."""
-    if name not in ("time", "datetime", "os", "uuid", "secrets", "random", "numpy", "numpy.random", "importlib"):
+    if name not in _CLOCKS.keys() | {"datetime", "random", "numpy", "numpy.random", "importlib"}:
         return _NO_VALUE
     return importlib.import_module(name)
 
 
-def _frozen(function, name, what):
+def _frozen(function, name, what, place=None):
+    where = f" at {place}" if place else ""
     own = getattr(function, "__qualname__", type(function).__name__)
     return TracingError(
-        f"`{name}` in `{own}` {what}, but a traced function is run once: its result would stay the same; call "
+        f"`{name}` in `{own}`{where} {what}, but a traced function is run once: its result would stay the same; call "
         "it outside of the traced function, and pass the result as an argument"
     )
 
