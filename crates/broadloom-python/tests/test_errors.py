@@ -1,6 +1,7 @@
 """Whatever is wrong is an exception of a fitting class that says where it was written and what to write."""
 
 import math
+import re
 
 import broadloom as bl
 import numpy as np
@@ -204,3 +205,32 @@ def test_decorator_arguments():
         bl.jit(3)
     with pytest.raises(bl.ArgumentError):
         bl.jit(lambda x: x, threads=0)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, k, m: x if k == 1 else -x,
+        lambda x, k, m: x if k > 0 else -x,
+        lambda x, k, m: x if 2 * k + 1 > k else -x,
+        lambda x, k, m: x * int(-k),
+        lambda x, k, m: x * [1, 2, 3][k - 1],
+        lambda x, k, m: np.partition(x, k - 1),
+        lambda x, k, m: x.sum(axis=k - 1),
+        lambda x, k, m: x * float(-m),
+        lambda x, k, m: x if m > 1 else -x,
+        lambda x, k, m: x if (k == 1) & (m > 1) else x,
+    ],
+)
+def test_what_is_computed_of_numbers_among_the_arguments(function):
+    x, k, m = np.arange(4.0), np.int64(1), 2.5
+    with pytest.raises(bl.Error) as caught:
+        bl.jit(function)(x, k, m)
+    assert re.search(r'static=("k"|"m"|\["k", "m"\])', str(caught.value))
+    np.testing.assert_array_equal(bl.jit(function, static=["k", "m"])(x, int(k), m), function(x, int(k), m))
+
+
+def test_what_is_computed_of_arrays_too_has_no_static_argument():
+    with pytest.raises(bl.TracingError) as caught:
+        bl.jit(lambda x, k: x if k > x.sum() else -x)(np.arange(4.0), np.int64(1))
+    assert "static" not in str(caught.value)
