@@ -66,10 +66,6 @@ class Names:
         self.numpy = _Numpy(trace)
         self.functions = {}
         self.spaces = {}
-        self.own = {
-            id(getattr(np, name)): value for name, value in _Numpy.__dict__.items()
-            if not name.startswith("_") and isinstance(value, types.FunctionType)
-        }  # fmt: skip
         self.builtins = {
             **vars(builtins), "max": functools.partial(_extreme, "maximum", max),
             "min": functools.partial(_extreme, "minimum", min), "len": _length, "__import__": self.imported,
@@ -100,8 +96,8 @@ class Names:
         """What stands for a value of a name."""
         if value is np:
             return self.numpy
-        if value is np.ndarray:
-            return self.numpy.ndarray
+        if id(value) in _OWN:
+            return getattr(self.numpy, _OWN[id(value)])
         if type(value) is types.FunctionType:
             return self.function(value)
         if type(value) is types.MethodType:
@@ -114,8 +110,6 @@ class Names:
             return value.with_names(self.value)
         if type(value) is types.ModuleType and not is_foreign(value.__name__):
             return _Module(self, value)
-        if id(value) in self.own and callable(value):
-            return getattr(self.numpy, value.__name__)
         return value
 
     def function(self, function):
@@ -132,13 +126,14 @@ class Names:
 
         def with_cells():
             closure = tuple(cells[name] for name in code.co_freevars)
-            return types.FunctionType(code, space, function.__name__, function.__defaults__, closure)
+            return types.FunctionType(code, space, function.__name__, closure=closure)
 
         made = self.functions[id(function)] = with_cells()
         if cells:
             cells = {name: self.cell(cell) for name, cell in cells.items()}
             made = self.functions[id(function)] = with_cells()
-        made.__kwdefaults__ = function.__kwdefaults__
+        made.__defaults__ = function.__defaults__ and tuple(map(self.value, function.__defaults__))
+        made.__kwdefaults__ = function.__kwdefaults__ and {name: self.value(item) for name, item in function.__kwdefaults__.items()}
         made.__qualname__, made.__module__ = function.__qualname__, function.__module__
         made.__dict__.update(function.__dict__)
         return made
@@ -402,6 +397,13 @@ class _Numpy:
             made = made.copy()
             made._let_change()
         return made
+
+
+# What has another meaning in traced functions, under any name, by its identity.
+_OWN = {
+    id(getattr(np, name)): name
+    for name in (*(name for name in vars(_Numpy) if not name.startswith("_")), *MAKERS, "mgrid", "ogrid", "ndarray")
+}
 
 
 def _check_rest(function, keywords, known):
