@@ -5,7 +5,7 @@ import numpy as np
 from ._broadloom import Value
 from ._index import has_lazy, is_computed
 from ._errors import ArgumentError, ShapeError, TracingError
-from ._special import check_device
+from ._special import check_device, lazy, trace_of
 
 
 def histogram(a, bins=10, range=None, density=None, weights=None):
@@ -104,4 +104,24 @@ def unravel_index(indices, shape, order="C"):
     return NotImplemented
 
 
-FUNCTIONS = {np.histogram: histogram, np.linspace: linspace, np.ix_: ix_, np.cov: cov, np.unravel_index: unravel_index}
+def sinc(x, /):
+    """`np.sinc` computes in `f64` also where other functions of small integers have results of `f32`."""
+    return NotImplemented if x.dtype.kind == "f" else np.sinc(x.astype(np.float64))
+
+
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    """`np.trapezoid` of flags, whose sums and differences are flags as well."""
+    trace = trace_of((y, x, dx))
+    y = lazy(trace, y)
+    x = None if x is None else lazy(trace, x)
+    if y.dtype != bool and (x is None or x.dtype != bool):
+        return NotImplemented
+    steps = dx if x is None else np.diff(x) if x.ndim == 1 else np.diff(np.moveaxis(x, axis, -1))
+    y = np.moveaxis(y, axis, -1)
+    return (steps * (y[..., 1:] + y[..., :-1]) / 2.0).sum(axis=-1)
+
+
+FUNCTIONS = {
+    np.histogram: histogram, np.linspace: linspace, np.ix_: ix_, np.cov: cov, np.unravel_index: unravel_index,
+    np.sinc: sinc, np.trapezoid: trapezoid,
+}  # fmt: skip
