@@ -11,7 +11,7 @@ from ._attempt import refusal
 from ._broadloom import Value
 from ._caught import open_now
 from ._errors import DTypeError, ProgramError, ShapeError, TracingError
-from ._frames import asking, describe, here, named
+from ._frames import asking, asking_object, describe, here, named
 
 _UNKNOWN = "the elements of a lazy array are not known while the function is traced"
 _CHOOSE = "write `np.where(condition, a, b)` to choose between values"
@@ -24,7 +24,7 @@ def elements(what, instead=None):
     def refuse(self, *args, **kwargs):
         _check_is_alive(self)
         asks = f"`{name}` asks for them; call it outside of the traced function, or {_CHOOSE}" if (name := asking()) else None
-        raise _refused(_static(self), asks or _lookup() or f"{what}; {advice}")
+        raise _refused(_static(self), _table() or asks or _lookup() or f"{what}; {advice}")
 
     refuse.__doc__ = f"Refused while a function is traced: {what}."
     return refuse
@@ -56,7 +56,7 @@ def array(self, *args, **kwargs):
     name = asking()
     function = "a function" if name is None else f"`{name}`"
     any_function = f"{function} takes only NumPy's arrays, and asks for them; call it outside of the traced function, or {_CHOOSE}"
-    raise _refused(None, (None if name else _conversion(self) or _lookup()) or any_function)
+    raise _refused(_table(), (None if name else _conversion(self) or _lookup()) or any_function)
 
 
 def text(value, make, what):
@@ -65,6 +65,16 @@ def text(value, make, what):
         return make(value)
     help = _static(value) or "return the value, and write its text outside of the traced function"
     raise refusal(TracingError(f"{_UNKNOWN}, and {what} asks for them: {help}; `repr` shows the lazy array"))
+
+
+def _table():
+    """What to write for an object of pandas' or xarray's, which takes only NumPy's arrays beside it."""
+    table, name = asking_object()
+    if not callable(getattr(type(table), "to_numpy", None)):
+        return None
+    kind = f"{type(table).__module__.partition('.')[0]}.{type(table).__name__}"
+    what = f"`{name}` is" if name else "it stands beside"
+    return f"{what} an object of the class {kind}, which takes only NumPy's arrays; write `{name or 'table'}.to_numpy()`"
 
 
 _RESULTS = {
