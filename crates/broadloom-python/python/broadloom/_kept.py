@@ -14,6 +14,8 @@ class Kept:
 
     def __init__(self, sources, arrays):
         self._states = [(source, _state(source), name, place) for source, name, place in sources]
+        # As they are in memory: subclasses have rules of their own.
+        arrays = [(np.asarray(array), name) for array, name in arrays]
         self._copies = [
             (array, name, array.copy("K")) for array, name in arrays if array.flags.writeable and array.nbytes <= _MAX_BYTES
         ]
