@@ -54,7 +54,7 @@ def caught(x):
 )  # fmt: skip
 def test_arrays_from_outside(function, name):
     for _ in range(2):
-        refused(function, X, error=bl.TracingError, match=f"changes the array {name}, .* pass the array as an argument")
+        refused(function, X, error=bl.TracingError, match=f"changes the array {name} at .*test_kept.py:.* pass the array as an argument")
     assert not BIG.any() and not SMALL.any() and not any(table.any() for table in TABLES)
 
 

@@ -15,9 +15,9 @@ class Kept:
     def __init__(self, sources, arrays):
         self._states = [(source, _state(source), name, place) for source, name, place in sources]
         # As they are in memory: subclasses have rules of their own.
-        arrays = [(np.asarray(array), name) for array, name in arrays]
+        arrays = [(np.asarray(array), *named) for array, *named in arrays]
         self._copies = [
-            (array, name, array.copy("K")) for array, name in arrays if array.flags.writeable and array.nbytes <= _MAX_BYTES
+            (array, array.copy("K"), *named) for array, *named in arrays if array.flags.writeable and array.nbytes <= _MAX_BYTES
         ]
 
     def drawn(self):
@@ -25,12 +25,13 @@ class Kept:
         return [(name, place) for source, state, name, place in self._states if _state(source) != state]
 
     def restore(self):
-        """Puts back the elements of arrays that have changed, and ends the comparison. Returns the names of these arrays."""
+        """Puts back the elements of arrays that have changed, and ends the comparison. Returns their names and where the code reads
+        them."""
         copies, self._copies = self._copies, []
-        changed = [(array, name, copy) for array, name, copy in copies if _bits(array) != _bits(copy)]
-        for array, _, copy in changed:
+        changed = [(array, copy, *named) for array, copy, *named in copies if _bits(array) != _bits(copy)]
+        for array, copy, *_ in changed:
             array[...] = copy
-        return ["an array" if name is None else f"the array `{name}`" for _, name, _ in changed]
+        return [tuple(named) for _, _, *named in changed]
 
 
 def _bits(array):

@@ -128,7 +128,8 @@ def _static(value):
     call = f"write `@bl.jit(static={f'[{written}]' if several else written})`"
     if make and not several:
         call = f"pass `{make}({next(iter(kinds))})`, or {call},"
-    return f"{are}, which {'are' if several else 'is'} passed to the kernel at each call; {call} to make {'them' if several else 'it'} a part of the kernel"
+    verb, them = ("are", "them") if several else ("is", "it")
+    return f"{are}, which {verb} passed to the kernel at each call; {call} to make {them} a part of the kernel"
 
 
 _INPUT = re.compile(r'input ("?)(\w+)"?: ([biuf])\w*\[(.*)\]')

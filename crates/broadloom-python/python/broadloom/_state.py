@@ -176,7 +176,7 @@ class Reads:
         """Begins to trace the function. Returns the trace, with what the function can change beside its arguments."""
         with self._lock:
             found = [(thing(), name) for thing, name in (*self._changing.values(), *self._of_arguments.values())]
-        arrays = [(thing, name) for thing, name in found if isinstance(thing, np.ndarray)]
+        arrays = [(thing, name, self._lines.get(name)) for thing, name in found if isinstance(thing, np.ndarray)]
         sources = [(source, name, place) for place, (name, source) in self._draws.items()]
         sources += [(thing, name, self._lines.get(name)) for thing, name in found if isinstance(thing, _SOURCES)]
         return begin(self, Kept(sources, arrays))
@@ -193,8 +193,10 @@ class Reads:
                 "pass the array as an argument"
             )
         if changed:
+            name, place = changed[0]
+            array = f"the array `{name}`" + (f" at {place}" if place else "") if name else "an array"
             raise TracingError(
-                f"the function changes {changed[0]}, which is not one of its arguments: NumPy would do so once, while the function is "
+                f"the function changes {array}, which is not one of its arguments: NumPy would do so once, while the function is "
                 "traced, and not at each call; pass the array as an argument, or change a copy"
             )
 
