@@ -1,10 +1,13 @@
 """Whatever is wrong is an exception of a fitting class that says where it was written and what to write."""
 
 import math
+import os
+import re
 
 import broadloom as bl
 import numpy as np
 import pytest
+from broadloom import _frames
 
 X = np.arange(12.0).reshape(4, 3)
 
@@ -204,3 +207,71 @@ def test_decorator_arguments():
         bl.jit(3)
     with pytest.raises(bl.ArgumentError):
         bl.jit(lambda x: x, threads=0)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, k, m: x if k == 1 else -x,
+        lambda x, k, m: x if k > 0 else -x,
+        lambda x, k, m: x if 2 * k + 1 > k else -x,
+        lambda x, k, m: x * int(-k),
+        lambda x, k, m: x * [1, 2, 3][k - 1],
+        lambda x, k, m: np.partition(x, k - 1),
+        lambda x, k, m: x.sum(axis=k - 1),
+        lambda x, k, m: x * float(-m),
+        lambda x, k, m: x if m > 1 else -x,
+        lambda x, k, m: x if (k == 1) & (m > 1) else x,
+    ],
+)
+def test_what_is_computed_of_numbers_among_the_arguments(function):
+    x, k, m = np.arange(4.0), np.int64(1), 2.5
+    with pytest.raises(bl.Error) as caught:
+        bl.jit(function)(x, k, m)
+    assert re.search(r'static=("k"|"m"|\["k", "m"\])', str(caught.value))
+    np.testing.assert_array_equal(bl.jit(function, static=["k", "m"])(x, int(k), m), function(x, int(k), m))
+
+
+def test_what_is_computed_of_arrays_too_has_no_static_argument():
+    with pytest.raises(bl.TracingError) as caught:
+        bl.jit(lambda x, k: x if k > x.sum() else -x)(np.arange(4.0), np.int64(1))
+    assert "static" not in str(caught.value)
+
+
+SERIES = '''
+import numpy as np
+
+class Series:
+    __array_ufunc__ = None
+
+    def __init__(self, values):
+        self.values = values
+
+    def to_numpy(self):
+        return self.values
+
+    def multiply(self, other):
+        return self.values * np.asarray(other)
+
+    __mul__ = __rmul__ = multiply
+'''
+
+
+def test_tables_of_other_packages(tmp_path, monkeypatch):
+    """An object of an installed package, as pandas has them."""
+    monkeypatch.setattr(_frames, "_INSTALLED", (*_frames._INSTALLED, f"{tmp_path}{os.sep}"))
+    path = tmp_path / "tables.py"
+    path.write_text(SERIES)
+    space = {"__name__": "tables"}
+    exec(compile(SERIES, path, "exec"), space)
+    series = space["Series"](np.arange(3.0))
+    columns = {"a": series}
+    for function, text in (
+        (lambda x: x * series, "`series` is an object of the class tables.Series, .* write `series.to_numpy"),
+        (lambda x: series * x, "`series` is an object of the class tables.Series"),
+        (lambda x: series.multiply(x), "`series` is an object of the class tables.Series"),
+        (lambda x: columns["a"] * x, "an object of the class tables.Series, .* write `table.to_numpy"),
+    ):
+        with pytest.raises(bl.TracingError, match=text):
+            bl.jit(function)(X)
+    np.testing.assert_array_equal(bl.jit(lambda x: x * series.to_numpy())(X), X * np.arange(3.0))

@@ -1,5 +1,6 @@
 """Arrays that a function makes and changes: of constants, and in other shapes; and positions in lists."""
 
+import broadloom as bl
 import numpy as np
 import pytest
 from test_changes import array, check
@@ -229,3 +230,44 @@ def before_the_change(x, i, j):
 def test_rows_at_integers_that_are_not_known_are_views(function, i, j):
     for kind in (np.int64, np.int8):
         check(function, array(5, 4), kind(i), kind(j))
+
+
+FULL, STACK, GRID, RANGE, LINES = np.full, np.stack, np.mgrid, np.arange, np.linspace
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: FULL(x.shape, x[0, 0]),
+        lambda x: FULL((2, 3), x[0]) + RANGE(x.shape[1]),
+        lambda x: GRID[: x.shape[0]] + x[:, 0],
+        lambda x: LINES(x[0, 0], x[0, 1], 5),
+    ],
+)
+def test_functions_that_make_arrays_under_other_names(function):
+    np.testing.assert_allclose(bl.jit(function)(X), function(X))
+
+
+def test_functions_that_make_arrays_in_cells_and_defaults():
+    full, stack = np.full, np.stack
+
+    def cells(x):
+        y = stack([np.ones(3), np.ones(3)])
+        y[0] = x[0, 0]
+        return full(x.shape, x[0, 0]), y
+
+    def defaults(x, make=np.full, *, zeros=np.zeros, shifted=lambda x: np.zeros(x.shape) + x):
+        return make(x.shape, x[0, 0]) + zeros(x.shape) + shifted(x)
+
+    def local(x):
+        make = np.full
+        return make(x.shape, x[0, 0])
+
+    def imported(x):
+        from numpy import full as make
+
+        return make(x.shape, x[0, 0])
+
+    for function in (cells, defaults, local, imported):
+        for found, expected in zip(bl.jit(function)(X), function(X), strict=True):
+            np.testing.assert_array_equal(found, expected)

@@ -213,3 +213,41 @@ def test_functions(name):
 @pytest.mark.parametrize("name", METHODS)
 def test_methods(name):
     check(f"x.{name}", lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.linspace(x[0, 0], x[0, 1], 5, endpiont=False),
+        lambda x: np.linspace(0, 1, 5, bogus=2),
+        lambda x: np.array(x, bogus=2),
+        lambda x: np.asarray(x, bogus=2),
+        lambda x: np.asanyarray(x, bogus=2),
+        lambda x: np.ascontiguousarray(x, bogus=2),
+        lambda x: np.zeros(3, bogus=2),
+        lambda x: np.empty(x.shape, bogus=2),
+        lambda x: np.full(3, x[0, 0], bogus=2),
+        lambda x: np.eye(3, bogus=2),
+        lambda x: np.identity(3, bogus=2),
+        lambda x: np.arange(x.shape[0], bogus=2),
+        lambda x: np.cov(x, ddof=0.5),
+        lambda x: np.unravel_index(x.astype(int), (3, 9), order="A"),
+        lambda x: np.linspace(x[0, 0], x[0, 1], 5, axis=None),
+    ],
+)  # fmt: skip
+def test_what_numpy_refuses(function):
+    with pytest.raises((TypeError, ValueError)) as of_numpy:
+        function(abs(X))
+    with pytest.raises(of_numpy.type):
+        bl.jit(function)(abs(X))
+
+
+def test_keywords_without_effect():
+    for function in (
+        lambda x: np.arange(x.shape[0], device="cpu") + x,
+        lambda x: np.asanyarray(x, None, "C", device="cpu", like=x) + np.identity(3, like=x),
+        lambda x: np.linspace(x[0, 0], x[0, 1], 5, axis=-1, device="cpu"),
+        lambda x: np.cov(x, ddof=1.0),
+        lambda x: np.array(x, subok=True),
+    ):
+        np.testing.assert_allclose(bl.jit(function)(X), function(X), rtol=1e-14)

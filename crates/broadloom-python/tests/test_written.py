@@ -391,3 +391,60 @@ def test_what_is_handed_over_to_a_function():
     refused(solved, X, match=r"`solution = np\.linalg\.solve\(y, x\[0\]\)`, and pass its result `solution`")
     refused(lambda x: np.linalg.eigh(x)[0], X, match=r"pass its results `eigenvalues`, `eigenvectors`")
     refused(lambda x: np.linalg.matrix_power(x, 3), X, match="x @ x @ x")
+
+
+@pytest.mark.parametrize("dtype", [bool, "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"])
+def test_reciprocals(dtype):
+    x = np.array([1, 2, 3, 100]).astype(dtype)
+    same(lambda x: np.reciprocal(x), x)
+    same(lambda x: np.reciprocal(x, dtype=float), x)
+    if np.dtype(dtype).kind in "iu":
+        assert bl.jit(np.reciprocal)(np.zeros(1, dtype)) == 0
+
+
+@pytest.mark.parametrize("split", [np.split, np.array_split, np.vsplit])
+def test_parts_are_a_list(split):
+    for parts in (1, [1]):
+        found, expected = bl.jit(lambda x: split(x, parts))(Y), split(Y, parts)
+        assert type(found) is list
+        for part, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(part, other)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x[:1, :1].reshape(()) + 0,
+        lambda x: np.reshape(x[:1, 1], ()) + 0,
+        lambda x: np.reshape(x[:1, 1:2], (), order="F") + 0,
+        lambda x: x.sum().reshape(()),
+    ],
+)
+def test_shapes_without_axes(function):
+    same(function, X)
+    refused(lambda x: x.reshape(()), X, match="`reshape` cannot produce")
+    refused(lambda x: x.reshape(), X, error=TypeError, match="takes exactly 1 argument")
+
+
+def test_views_without_axes():
+    def write(x):
+        one, none = np.zeros((1, 1)), np.zeros(())
+        view, other = one.reshape(()), none.reshape(1, 1)
+        view[...] = x[0, 0]
+        other[0] = x[0, 1]
+        view += 1
+        return one, none + 0
+
+    for found, expected in zip(bl.jit(write)(X), write(X), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", [bool, "i1", "u1", "i2", "i4", "i8", "f4"])
+def test_functions_that_compute_in_floats_of_their_own(dtype):
+    x = np.array([1, 0, 3, 1, 1]).astype(dtype)
+    same(lambda x: np.sinc(x), x, rtol=1e-12)
+    same(lambda x: np.trapezoid(x), x)
+    same(lambda x: np.trapezoid(x, dx=0.5), x)
+    same(lambda x: np.trapezoid(x.reshape(1, -1), axis=0), x)
+    same(lambda x: np.trapezoid(x > 0, np.arange(5.0)), x)
+    same(lambda x: np.trapezoid(np.arange(5.0), x > 0), x)

@@ -7,12 +7,11 @@ import weakref
 _local = threading.local()
 
 
-class Tracing(list):
-    """A function that is being traced, as long as this lives: the states of sources of random numbers, and what was refused."""
+class Tracing:
+    """A function that is being traced, as long as this lives: what it can change beside its arguments, and what was refused."""
 
-    def __init__(self, function, states):
-        super().__init__(states)
-        self.function = function
+    def __init__(self, function, kept):
+        self.function, self.kept = function, kept
         # The first error that NumPy would not raise, and the traced function from which it came, if it is another one.
         self.error = self.inner = None
         traced = open_now()
@@ -25,6 +24,8 @@ class Tracing(list):
     def close(self):
         """Ends the trace. Returns what was refused, which the function that called this one may catch too."""
         _local.open = [reference for reference in getattr(_local, "open", ()) if reference() is not self]
+        # NumPy may compute next, and an attempt that failed has changed nothing.
+        self.kept.restore()
         error, self.error = self.error, None
         around = self.around and self.around()
         if around is not None and error is not None and around.error is None:
@@ -56,9 +57,9 @@ def forget(error):
     return error
 
 
-def begin(function, states):
+def begin(function, kept):
     """Begins to trace a function."""
-    made = Tracing(function, states)
+    made = Tracing(function, kept)
     names, _local.names = getattr(_local, "names", None), None
     if names is not None and (names := names()) is not None:
         names.tracing = made

@@ -13,7 +13,7 @@ from ._errors import DTypeError, ProgramError, TracingError
 from ._pieces import FUNCTIONS
 from ._refuse import explained, linalg
 from ._selected import SELECTED
-from ._special import SPECIAL, check_order, flag, number, plain, trace_of, written
+from ._special import SPECIAL, check_device, check_order, flag, number, plain, trace_of, written
 from ._weak import is_weak, operands
 
 # By identity: a ufunc of another library may have the name of one of NumPy's, and compute something else.
@@ -67,9 +67,9 @@ def apply_ufunc(ufunc, method, inputs, kwargs):
             kwargs["dtype"] = np.dtype(kwargs["dtype"])
         with explained((inputs, kwargs)):
             return _reduced(trace, name, method, inputs, {key: _argument(ufunc, key, value) for key, value in kwargs.items()})
-    if ufunc is np.conjugate:
-        (operand,) = inputs
-        return np.positive(operand.astype(np.int8) if operand.dtype == bool else operand, **kwargs)
+    made = _BY_OTHERS[ufunc](*inputs, **kwargs) if ufunc in _BY_OTHERS else NotImplemented
+    if made is not NotImplemented:
+        return made
     if method == "outer":
         inputs = _outer(trace, *inputs)
     inputs, results = _converted(ufunc, inputs, kwargs)
@@ -80,6 +80,25 @@ def apply_ufunc(ufunc, method, inputs, kwargs):
         made = trace.call(name, inputs, {key: _argument(ufunc, key, value) for key, value in kwargs.items()})
     _check_results(name, made, results)
     return made
+
+
+def _numeric(operand):
+    """Flags as the integers with which NumPy computes where it has no rule for flags."""
+    return operand.astype(np.int8) if operand.dtype == bool else operand
+
+
+def _conjugate(x, /, **kwargs):
+    return np.positive(_numeric(x), **kwargs)
+
+
+def _reciprocal(x, /, **kwargs):
+    """The reciprocal of integers is an integer; that of 0 is 0."""
+    (x,), _ = _converted(np.reciprocal, (x,), kwargs)
+    return NotImplemented if x.dtype.kind == "f" else np.floor_divide(1, _numeric(x), **kwargs)
+
+
+# Ufuncs that are written with other ones, for some dtypes or for all.
+_BY_OTHERS = {np.conjugate: _conjugate, np.reciprocal: _reciprocal}
 
 
 def _reduced(trace, name, method, inputs, kwargs):
@@ -285,8 +304,7 @@ def _bound(function, args, kwargs):
         elif name == "order" and parameter.default in ("C", "K"):
             check_order(written(function), value)
         elif name == "device":
-            if value not in (None, "cpu"):
-                raise ProgramError(f"`{written(function)}` takes no `device={value!r}`: arrays are in the memory of the CPU")
+            check_device(written(function), value)
         else:
             named[name] = value
     return tuple(positional), named

@@ -51,10 +51,27 @@ def is_asked_by_user():
 
 def asking():
     """The function of an installed package that code of the user has called, and that runs now; None if there is none."""
+    found, _ = _asking()
+    return found and f"{found.f_globals.get('__name__')}.{found.f_code.co_qualname}"
+
+
+def asking_object():
+    """The object whose method that function is, or its first argument, and the name that the code of the user has for it; None if there
+    is none."""
+    found, caller = _asking()
+    if found is None or not found.f_code.co_argcount:
+        return None, None
+    own = found.f_locals.get(found.f_code.co_varnames[0])
+    names = (*caller.f_locals, *caller.f_code.co_names)
+    return own, next((name for name in names if _variable(caller, name) is own), None)
+
+
+def _asking():
+    """The frame of that function, and the frame that has called it."""
     (frame, _), found = _outside(), None
     while frame is not None and not is_of_user(frame.f_code.co_filename):
         frame, found = frame.f_back, frame
-    return None if found is None or frame is None else f"{found.f_globals.get('__name__')}.{found.f_code.co_qualname}"
+    return (None, None) if found is None or frame is None else (found, frame)
 
 
 def _outside():
@@ -78,7 +95,10 @@ def here():
 
 def named(name):
     """What a name stands for in that code; None if it is none of its variables."""
-    frame, _ = _outside()
+    return _variable(_outside()[0], name)
+
+
+def _variable(frame, name):
     try:
         # The globals of a traced function have names on demand.
         return frame.f_locals[name] if name in frame.f_locals else frame.f_globals[name]
@@ -102,10 +122,10 @@ def describe(found):
             break
     else:
         column = len(text) - len(text.lstrip()) + 1
-    return _short(code.co_filename), line, column, width, text
+    return short(code.co_filename), line, column, width, text
 
 
-def _short(name):
+def short(name):
     """A path relative to where the program runs, if that is shorter."""
     try:
         relative = os.path.relpath(name)

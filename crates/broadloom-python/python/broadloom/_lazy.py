@@ -212,7 +212,11 @@ class Array(Changing, _Arithmetic):
 
     def reshape(self, *shape, order="C", copy=None):
         """Give the elements another shape, in row-major order or in that of columns, 'F'."""
+        if not shape:
+            raise TypeError("reshape() takes exactly 1 argument (0 given)")
         made = reshape(self, _unpacked(shape), order)
+        if not made.ndim and self._can_change:
+            made._let_change()
         return made if copy else reshaped(self, made, order)
 
     def transpose(self, *axes):

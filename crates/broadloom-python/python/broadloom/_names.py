@@ -28,7 +28,7 @@ from ._over import over
 from ._pieces import Grid, linspace
 from ._refuse import explained
 from ._selected import arange
-from ._special import check_order
+from ._special import check_device, check_order
 from ._steps import MAX_UNROLLED, each, while_holds
 from ._syntax import EACH, OVER, WHILE, rewritten
 from ._views import opaque
@@ -66,10 +66,6 @@ class Names:
         self.numpy = _Numpy(trace)
         self.functions = {}
         self.spaces = {}
-        self.own = {
-            id(getattr(np, name)): value for name, value in _Numpy.__dict__.items()
-            if not name.startswith("_") and isinstance(value, types.FunctionType)
-        }  # fmt: skip
         self.builtins = {
             **vars(builtins), "max": functools.partial(_extreme, "maximum", max),
             "min": functools.partial(_extreme, "minimum", min), "len": _length, "__import__": self.imported,
@@ -100,8 +96,8 @@ class Names:
         """What stands for a value of a name."""
         if value is np:
             return self.numpy
-        if value is np.ndarray:
-            return self.numpy.ndarray
+        if id(value) in _OWN:
+            return getattr(self.numpy, _OWN[id(value)])
         if type(value) is types.FunctionType:
             return self.function(value)
         if type(value) is types.MethodType:
@@ -114,8 +110,6 @@ class Names:
             return value.with_names(self.value)
         if type(value) is types.ModuleType and not is_foreign(value.__name__):
             return _Module(self, value)
-        if id(value) in self.own and callable(value):
-            return getattr(self.numpy, value.__name__)
         return value
 
     def function(self, function):
@@ -132,13 +126,14 @@ class Names:
 
         def with_cells():
             closure = tuple(cells[name] for name in code.co_freevars)
-            return types.FunctionType(code, space, function.__name__, function.__defaults__, closure)
+            return types.FunctionType(code, space, function.__name__, closure=closure)
 
         made = self.functions[id(function)] = with_cells()
         if cells:
             cells = {name: self.cell(cell) for name, cell in cells.items()}
             made = self.functions[id(function)] = with_cells()
-        made.__kwdefaults__ = function.__kwdefaults__
+        made.__defaults__ = function.__defaults__ and tuple(map(self.value, function.__defaults__))
+        made.__kwdefaults__ = function.__kwdefaults__ and {name: self.value(item) for name, item in function.__kwdefaults__.items()}
         made.__qualname__, made.__module__ = function.__qualname__, function.__module__
         made.__dict__.update(function.__dict__)
         return made
@@ -245,15 +240,16 @@ class _Numpy:
     def __dir__(self):
         return dir(np)
 
-    def _filled(self, function, plain, shape, args, dtype, order, device=None, like=None):
+    def _filled(self, function, plain, shape, args, dtype, order, **kwargs):
+        _check_rest(function, kwargs, {"device", "like"})
         check_order(f"np.{function}", order)
         kind = np.dtype(dtype)
-        if kind.kind not in "biuf" or kind.itemsize > 8 or not _is_shape(shape) or device not in (None, "cpu"):
+        if kind.kind not in "biuf" or kind.itemsize > 8 or not _is_shape(shape):
             return plain()
         sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
         sizes = tuple(size.item() if isinstance(size, np.integer) else size for size in sizes)
         self.made_constants |= not has_lazy([*sizes, *args])
-        made = self._trace.call(function, (sizes, *args), {"dtype": kind})
+        made = self._trace.call("zeros" if function == "empty" else function, (sizes, *args), {"dtype": kind})
         made._let_change()
         made._is_whole = True
         return made
@@ -264,7 +260,7 @@ class _Numpy:
 
     def empty(self, shape, dtype=float, order="C", **kwargs):
         """`np.empty`: elements that are never written are zeros."""
-        return self._filled("zeros", lambda: np.empty(shape, dtype, order, **kwargs), shape, (), dtype, order, **kwargs)
+        return self._filled("empty", lambda: np.empty(shape, dtype, order, **kwargs), shape, (), dtype, order, **kwargs)
 
     def ones(self, shape, dtype=float, order="C", **kwargs):
         """`np.ones`"""
@@ -290,6 +286,7 @@ class _Numpy:
         kind = np.dtype(dtype)
         if kind.kind not in "biuf":
             return np.eye(N, M, k, dtype, order, **kwargs)
+        _check_rest("eye", kwargs, {"device", "like"})
         check_order("np.eye", order)
         sizes = (N,) if M is None else (N, M)
         self.made_constants |= not has_lazy(sizes)
@@ -297,13 +294,15 @@ class _Numpy:
 
     def identity(self, n, dtype=float, **kwargs):
         """`np.identity`"""
+        _check_rest("identity", kwargs, {"like"})
         return self.eye(n, dtype=dtype)
 
     def arange(self, *args, dtype=None, **kwargs):
         """`np.arange`"""
         if not has_lazy(list(args)) and not has_lazy(list(kwargs.values())):
             return self._changing(np.arange, *args, dtype=dtype, **kwargs)
-        kwargs.pop("like", None)
+        _check_rest("arange", kwargs, {"start", "stop", "step", "device", "like"})
+        kwargs = {name: value for name, value in kwargs.items() if name not in ("device", "like")}
         if any(map(is_computed, args)) and not kwargs:
             made = arange(self._trace, args, dtype)
             if made is not NotImplemented:
@@ -316,8 +315,8 @@ class _Numpy:
     def linspace(self, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, **kwargs):
         """`np.linspace`"""
         if not has_lazy([start, stop, num]):
-            return self._changing(np.linspace, start, stop, num, endpoint, retstep, dtype, axis)
-        return linspace(start, stop, num, endpoint, retstep, dtype, axis)
+            return self._changing(np.linspace, start, stop, num, endpoint, retstep, dtype, axis, **kwargs)
+        return linspace(start, stop, num, endpoint, retstep, dtype, axis, **kwargs)
 
     def ndenumerate(self, arr):
         """`np.ndenumerate`"""
@@ -356,6 +355,7 @@ class _Numpy:
         object = elements(object)
         if not has_lazy(object):
             return self._changing(np.array, object, dtype, copy=copy, order=order, ndmin=ndmin, **kwargs)
+        _check_rest("array", kwargs, {"subok", "ndmax", "like"})
         check_order("np.array", order)
         made = self._made(object, dtype, copy)
         return made if made.ndim >= ndmin else made[(None,) * (ndmin - made.ndim)]
@@ -365,18 +365,20 @@ class _Numpy:
         a = elements(a)
         if not has_lazy(a):
             return np.asarray(a, dtype, order, copy=copy, **kwargs)
+        _check_rest("asarray", kwargs, {"device", "like"})
         check_order("np.asarray", order)
         return self._made(a, dtype, copy)
 
-    def asanyarray(self, a, dtype=None, **kwargs):
+    def asanyarray(self, a, dtype=None, order=None, **kwargs):
         """`np.asanyarray`"""
-        return self.asarray(a, dtype, **kwargs)
+        return self.asarray(a, dtype, order, **kwargs)
 
     def ascontiguousarray(self, a, dtype=None, **kwargs):
         """`np.ascontiguousarray`: whether it is a copy depends on the layout."""
         a = elements(a)
         if not has_lazy(a):
             return np.ascontiguousarray(a, dtype, **kwargs)
+        _check_rest("ascontiguousarray", kwargs, {"like"})
         made = self._made(a, dtype, True)
         return opaque(a, made) if isinstance(a, Value) and made.dtype == a.dtype else made
 
@@ -395,6 +397,21 @@ class _Numpy:
             made = made.copy()
             made._let_change()
         return made
+
+
+# What has another meaning in traced functions, under any name, by its identity.
+_OWN = {
+    id(getattr(np, name)): name
+    for name in (*(name for name in vars(_Numpy) if not name.startswith("_")), *MAKERS, "mgrid", "ogrid", "ndarray")
+}
+
+
+def _check_rest(function, keywords, known):
+    """Refuses keywords that NumPy's function does not have; those that are known change nothing."""
+    for name in keywords:
+        if name not in known:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+    check_device(f"np.{function}", keywords.get("device"))
 
 
 def _is_shape(shape):

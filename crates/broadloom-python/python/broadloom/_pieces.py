@@ -5,6 +5,7 @@ import numpy as np
 from ._broadloom import Value
 from ._index import has_lazy, is_computed
 from ._errors import ArgumentError, ShapeError, TracingError
+from ._special import check_device, lazy, trace_of
 
 
 def histogram(a, bins=10, range=None, density=None, weights=None):
@@ -35,7 +36,10 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     """`np.linspace` between numbers that are known only when the kernel is called."""
-    if any(np.ndim(end) for end in (start, stop)) or axis:
+    check_device("np.linspace", device)
+    if axis is None:
+        raise TypeError("`np.linspace` takes an integer as `axis=`, not None")
+    if any(np.ndim(end) for end in (start, stop)) or axis not in (0, -1):
         raise TracingError("`np.linspace` between arrays is not traced: write `start + (stop - start) * np.linspace(0, 1, n)`")
     if is_computed(num):
         num = num._trace.call("as_size", (num,), {})
@@ -86,4 +90,38 @@ def ix_(*args):
     return tuple(made)
 
 
-FUNCTIONS = {np.histogram: histogram, np.linspace: linspace, np.ix_: ix_}
+def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
+    """`np.cov` refuses the numbers that the language takes for other functions."""
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
+    return NotImplemented
+
+
+def unravel_index(indices, shape, order="C"):
+    """`np.unravel_index` refuses orders that other functions take."""
+    if order not in ("C", "F", None):
+        raise ValueError("only 'C' or 'F' order is permitted")
+    return NotImplemented
+
+
+def sinc(x, /):
+    """`np.sinc` computes in `f64` also where other functions of small integers have results of `f32`."""
+    return NotImplemented if x.dtype.kind == "f" else np.sinc(x.astype(np.float64))
+
+
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    """`np.trapezoid` of flags, whose sums and differences are flags as well."""
+    trace = trace_of((y, x, dx))
+    y = lazy(trace, y)
+    x = None if x is None else lazy(trace, x)
+    if y.dtype != bool and (x is None or x.dtype != bool):
+        return NotImplemented
+    steps = dx if x is None else np.diff(x) if x.ndim == 1 else np.diff(np.moveaxis(x, axis, -1))
+    y = np.moveaxis(y, axis, -1)
+    return (steps * (y[..., 1:] + y[..., :-1]) / 2.0).sum(axis=-1)
+
+
+FUNCTIONS = {
+    np.histogram: histogram, np.linspace: linspace, np.ix_: ix_, np.cov: cov, np.unravel_index: unravel_index,
+    np.sinc: sinc, np.trapezoid: trapezoid,
+}  # fmt: skip

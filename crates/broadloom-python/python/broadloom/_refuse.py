@@ -11,7 +11,7 @@ from ._attempt import refusal
 from ._broadloom import Value
 from ._caught import open_now
 from ._errors import DTypeError, ProgramError, ShapeError, TracingError
-from ._frames import asking, describe, here, named
+from ._frames import asking, asking_object, describe, here, named
 
 _UNKNOWN = "the elements of a lazy array are not known while the function is traced"
 _CHOOSE = "write `np.where(condition, a, b)` to choose between values"
@@ -24,7 +24,7 @@ def elements(what, instead=None):
     def refuse(self, *args, **kwargs):
         _check_is_alive(self)
         asks = f"`{name}` asks for them; call it outside of the traced function, or {_CHOOSE}" if (name := asking()) else None
-        raise _refused(_static(self), asks or _lookup() or f"{what}; {advice}")
+        raise _refused(_static(self), _table() or asks or _lookup() or f"{what}; {advice}")
 
     refuse.__doc__ = f"Refused while a function is traced: {what}."
     return refuse
@@ -56,7 +56,7 @@ def array(self, *args, **kwargs):
     name = asking()
     function = "a function" if name is None else f"`{name}`"
     any_function = f"{function} takes only NumPy's arrays, and asks for them; call it outside of the traced function, or {_CHOOSE}"
-    raise _refused(None, (None if name else _conversion(self) or _lookup()) or any_function)
+    raise _refused(_table(), (None if name else _conversion(self) or _lookup()) or any_function)
 
 
 def text(value, make, what):
@@ -65,6 +65,16 @@ def text(value, make, what):
         return make(value)
     help = _static(value) or "return the value, and write its text outside of the traced function"
     raise refusal(TracingError(f"{_UNKNOWN}, and {what} asks for them: {help}; `repr` shows the lazy array"))
+
+
+def _table():
+    """What to write for an object of pandas' or xarray's, which takes only NumPy's arrays beside it."""
+    table, name = asking_object()
+    if not callable(getattr(type(table), "to_numpy", None)):
+        return None
+    kind = f"{type(table).__module__.partition('.')[0]}.{type(table).__name__}"
+    what = f"`{name}` is" if name else "it stands beside"
+    return f"{what} an object of the class {kind}, which takes only NumPy's arrays; write `{name or 'table'}.to_numpy()`"
 
 
 _RESULTS = {
@@ -92,37 +102,66 @@ def linalg(name):
     )
 
 
+# The kinds of numbers among the arguments: what one is, what several are, and how to make Python's of NumPy's.
+_KINDS = {
+    "float": ("a float", "floats", None),
+    "i": ("an integer of NumPy's", "integers of NumPy's", "int"),
+    "u": ("an integer of NumPy's", "integers of NumPy's", "int"),
+    "f": ("a float of NumPy's", "floats of NumPy's", None),
+    "b": ("a flag of NumPy's", "flags of NumPy's", "bool"),
+    "several": ("", "numbers", None),
+}  # fmt: skip
+
+
 def _static(value):
-    """What to write if it is a number among the arguments, or computed of floats among them, that is asked for its value."""
-    names = value._numbers
-    if not names:
-        return _scalar(value)
-    several = len(names) > 1
-    arguments = " and ".join(f"`{name}`" for name in names)
-    written = ", ".join(f'"{name}"' for name in names)
-    if value._trace.is_derived:
-        return f"{arguments} {'are floats' if several else 'is a float'}, with respect to which the function is differentiated; {_CHOOSE}"
-    return (
-        f"{arguments} {'are floats, which are' if several else 'is a float, which is'} passed to the kernel at each call; write "
-        f"`@bl.jit(static={f'[{written}]' if several else written})` to make {'them' if several else 'it'} a part of the kernel"
-    )
-
-
-_KINDS = {"i": ("an integer", "int"), "u": ("an integer", "int"), "f": ("a float", "float"), "b": ("a flag", "bool")}
-
-
-def _scalar(value):
-    """What to write if it is an argument without axes, such as `np.int64(3)`."""
-    if getattr(value, "_is_size", False) or value.ndim or value._is_number:
+    """What to write if it is a number among the arguments, or computed of these alone, that is asked for its value."""
+    kinds = dict.fromkeys(value._numbers, "float") or _scalars(value)
+    if not kinds:
         return None
-    name = value._name()
-    if re.fullmatch(r"v\d+", name) or f"\ninput {name}: " not in "\n" + value._trace.text:
-        return None
-    kind, make = _KINDS.get(value.dtype.kind, _KINDS["f"])
-    return (
-        f"`{name}` is {kind} of NumPy's, which is passed to the kernel at each call; pass `{make}({name})`, or write "
-        f"`@bl.jit(static=\"{name}\")`, to make it a part of the kernel"
-    )
+    several = len(kinds) > 1
+    names = " and ".join(f"`{name}`" for name in kinds)
+    one, many, make = _KINDS[next(iter(kinds.values())) if len(set(kinds.values())) == 1 else "several"]
+    are = f"{names} are {many}" if several else f"{names} is {one}"
+    if value._trace.is_derived and not {"float", "f"}.isdisjoint(kinds.values()):
+        return f"{are}, with respect to which the function is differentiated; {_CHOOSE}"
+    written = ", ".join(f'"{name}"' for name in kinds)
+    call = f"write `@bl.jit(static={f'[{written}]' if several else written})`"
+    if make and not several:
+        call = f"pass `{make}({next(iter(kinds))})`, or {call},"
+    verb, them = ("are", "them") if several else ("is", "it")
+    return f"{are}, which {verb} passed to the kernel at each call; {call} to make {them} a part of the kernel"
+
+
+_INPUT = re.compile(r'input ("?)(\w+)"?: ([biuf])\w*\[(.*)\]')
+
+
+def _scalars(value):
+    """The arguments without axes of which alone a value is computed, with their kinds; none if other arrays are needed too."""
+    if getattr(value, "_is_size", False) or value.ndim:
+        return {}
+    inputs, definitions = {}, {}
+    for line in value._trace.text.splitlines():
+        if given := _INPUT.fullmatch(line):
+            inputs[given[2]] = given
+        elif line.startswith("let "):
+            made, _, expression = line.removeprefix("let ").partition(" = ")
+            definitions.update(dict.fromkeys(re.findall(r"\w+", made), expression))
+    found, seen, stack = {}, set(), [value._name()]
+    while stack:
+        name = stack.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if name in definitions:
+            stack.extend(re.findall(r"(?<![\w.])[A-Za-z_]\w*", definitions[name]))
+        elif name in inputs:
+            found[name] = "float" if inputs[name][1] else inputs[name][3]
+            if inputs[name][4]:
+                return {}
+        elif re.fullmatch(r"v\d+", name):
+            # What the steps of a loop carry.
+            return {}
+    return {name: found[name] for name in inputs if name in found}
 
 
 @contextlib.contextmanager
@@ -147,7 +186,7 @@ def with_static(error, arguments):
             stack.extend(argument)
         elif isinstance(argument, dict):
             stack.extend(argument.values())
-        elif isinstance(argument, Value) and not getattr(argument, "_is_size", False) and (help := _static(argument)) is not None:
+        elif isinstance(argument, Value) and (help := _static(argument)) is not None:
             text = text.replace("found a number", "found one that is not known").replace("found a tensor", "found one that is not known")
             return type(error)(f"{text}\n\n{_HELP}: {help}.")
     return error

@@ -70,6 +70,12 @@ def check_order(name, order):
         )
 
 
+def check_device(name, device):
+    """Refuses a place for the elements other than the one that there is."""
+    if device not in (None, "cpu"):
+        raise ProgramError(f"`{name}` takes no `device={device!r}`: arrays are in the memory of the CPU")
+
+
 def check_casting(name, array, dtype, casting):
     """Refuses a conversion that NumPy refuses with `casting`."""
     if not np.can_cast(array.dtype, dtype, casting):
@@ -112,6 +118,8 @@ def ravel(a, order="C"):
 def reshape(a, shape, order="C"):
     shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     shape = plain(shape)
+    if not shape:
+        return a._trace.index(a._trace.call("reshape", (a, 1), {}), (0,))
     if is_by_columns("np.reshape", a, order) or (order == "F" and len(shape) > 1):
         return a._trace.call("reshape", (a.T, *shape[::-1]), {}).T
     return a._trace.call("reshape", (a, *shape), {})

@@ -10,7 +10,7 @@ import dis
 import enum
 import functools
 import importlib
-import itertools
+import io
 import random
 import sys
 import threading
@@ -23,21 +23,24 @@ from ._broadloom import Function
 from ._caught import begin, end
 from ._derived import Derived
 from ._errors import TracingError
-from ._frames import is_of_user
+from ._frames import is_of_user, short
+from ._kept import Kept
 
 # Names by which code reads attributes whose names it does not show.
 _DYNAMIC = {"getattr", "vars", "__dict__", "globals", "asdict", "astuple", "fields", "eval", "exec"}
 _CLOCKS = {
     "time": {
         "time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time", "process_time_ns", "thread_time",
-        "thread_time_ns", "clock_gettime", "clock_gettime_ns",
+        "thread_time_ns", "clock_gettime", "clock_gettime_ns", "gmtime", "localtime", "ctime", "asctime", "strftime",
     },
     "datetime.datetime": {"now", "utcnow", "today"},
     "datetime.date": {"today"},
-    "os": {"urandom"},
+    "os": {"urandom", "getrandom", "times", "getloadavg"},
+    "resource": {"getrusage"},
     "uuid": {"uuid1", "uuid4"},
     "secrets": {"token_bytes", "token_hex", "token_urlsafe", "randbits", "randbelow", "choice"},
 }  # fmt: skip
+_SOURCES = (np.random.Generator, np.random.RandomState, random.Random)
 # Arrays of more bytes are compared by identity: kernels read their elements, but what NumPy computes of them while the function
 # is traced is kept.
 _COMPARED_BYTES = 8192
@@ -45,10 +48,6 @@ _MAX_NESTING, _MAX_ITEMS = 16, 10_000
 _NO_VALUE = object()
 # What an instruction has just imported, which the next one gives a name.
 _LAST = "<imported>"
-# What has other items each time.
-_ITERATORS: tuple[type, ...] = (
-    types.GeneratorType, map, filter, zip, enumerate, itertools.count, itertools.cycle, itertools.chain, itertools.islice, itertools.repeat,
-)  # fmt: skip
 
 
 def own_attribute(value, name, default=None):
@@ -122,8 +121,12 @@ class Reads:
         self._classes = set()
         # Globals and attributes of modules that are read: dicts and keys.
         self._places = {}
-        # Sources of random numbers, those of the arguments apart.
-        self._generators, self._of_arguments, self._is_random = [], [], False
+        # Sources of random numbers and arrays, by their identities, those of the arguments apart.
+        self._changing, self._of_arguments = {}, {}
+        # The files and lines where the code first reads each name, and where it names sources of random numbers, with these.
+        self._lines, self._draws = {}, {}
+        # The variable or the attribute that is being read, for messages.
+        self._name = None
         # The values that are compared by identity, arrays that are compared by their bytes, and whether others have to be
         # read at each call.
         self.fixed, self.arrays, self.is_mutable = [], [], False
@@ -133,13 +136,13 @@ class Reads:
     def of(self, objects):
         """The state of objects among the arguments, as values that can be compared."""
         with self._lock:
-            kept = self.fixed, self.arrays, self.is_mutable, self._generators
+            kept = self.fixed, self.arrays, self.is_mutable, self._changing
             self.fixed, self.arrays = [], []
             try:
                 return self._until_known(lambda: tuple(self._print(item, 0, set()) for item in objects))
             finally:
-                self._of_arguments = self._generators
-                self.fixed, self.arrays, self.is_mutable, self._generators = kept
+                self._of_arguments = self._changing
+                self.fixed, self.arrays, self.is_mutable, self._changing = kept
 
     def current(self):
         """The values of everything else that is read, which can be compared. Sets `fixed`, `arrays` and `is_mutable`."""
@@ -150,7 +153,7 @@ class Reads:
             for container, key in list(self._places.values()):
                 value = container.get(key, _NO_VALUE)
                 self.fixed.append((container, key, value))
-                prints.append(self._print(value, 0, set()))
+                prints.append(self._print_named(key, value, 0, set()))
             return tuple(prints)
 
         with self._lock:
@@ -159,7 +162,7 @@ class Reads:
     def _until_known(self, read):
         """Reads again while that finds code which reads more."""
         while True:
-            version, self._generators = self.version, []
+            version, self._changing = self.version, {}
             prints = read()
             if self.version == version:
                 return prints
@@ -170,24 +173,43 @@ class Reads:
         return len(self._names) + len(self._places)
 
     def randomness(self):
-        """Begins to trace the function. Returns the states of the sources of random numbers that it can reach."""
-        return begin(self, self._randomness())
-
-    def _randomness(self):
+        """Begins to trace the function. Returns the trace, with what the function can change beside its arguments."""
         with self._lock:
-            states = [_state(generator) for generator in (*self._generators, *self._of_arguments)]
-            if self._is_random:
-                states += [_state(np.random.mtrand._rand), random.getstate()]
-            return states
+            found = [(thing(), name) for thing, name in (*self._changing.values(), *self._of_arguments.values())]
+        arrays = [(thing, name, self._lines.get(name)) for thing, name in found if isinstance(thing, np.ndarray)]
+        sources = [(source, name, place) for place, (name, source) in self._draws.items()]
+        sources += [(thing, name, self._lines.get(name)) for thing, name in found if isinstance(thing, _SOURCES)]
+        return begin(self, Kept(sources, arrays))
 
-    def check_randomness(self, before):
-        """Ends the trace of the function. Refuses random numbers that were drawn since `before`, and errors that it caught."""
-        end(before)
-        if self._randomness()[: len(before)] != before:
+    def check_randomness(self, tracing):
+        """Ends the trace of the function. Refuses random numbers that it drew, arrays that it changed, and errors that it caught."""
+        changed, drawn = tracing.kept.restore(), tracing.kept.drawn()
+        end(tracing)
+        if drawn:
+            name, place = drawn[0]
+            by = f" by `{name}` at {place}" if place else ""
             raise TracingError(
-                "the function draws random numbers, which would be the same at each call: draw them outside, and pass the "
-                "array as an argument"
+                f"the function draws random numbers{by}, which would be the same at each call: draw them outside, and "
+                "pass the array as an argument"
             )
+        if changed:
+            name, place = changed[0]
+            array = f"the array `{name}`" + (f" at {place}" if place else "") if name else "an array"
+            raise TracingError(
+                f"the function changes {array}, which is not one of its arguments: NumPy would do so once, while the function is "
+                "traced, and not at each call; pass the array as an argument, or change a copy"
+            )
+
+    def _print_named(self, name, value, depth, seen):
+        before, self._name = self._name, name
+        try:
+            return self._print(value, depth, seen)
+        finally:
+            self._name = before
+
+    def _frozen(self, thing, what):
+        """The error of a thing that is read now."""
+        return _frozen(self._function, self._name or thing.__name__, what, self._lines.get(self._name))
 
     def _print(self, value, depth, seen):
         """A value that is equal as long as the state of `value` is the same."""
@@ -199,16 +221,20 @@ class Reads:
             return kind, value.hex()
         if isinstance(value, np.generic):
             return kind, value.tobytes()
-        if isinstance(value, (random.SystemRandom, *_ITERATORS)):
-            raise _frozen(self._function, kind.__name__, "has other items each time")
+        if _is_iterator(kind):
+            raise self._frozen(kind, "is an iterator, which has other items each time")
+        if isinstance(value, random.SystemRandom):
+            raise self._frozen(kind, "draws other random numbers at each call")
         if kind is types.BuiltinFunctionType and _is_clock(value):
-            raise _frozen(self._function, value.__name__, "has another result at each call")
+            raise self._frozen(value, "has another result at each call")
         if kind is types.ModuleType and not self._names.isdisjoint(_CLOCKS.get(value.__name__, ())) and depth:
-            raise _frozen(self._function, value.__name__, "has other results at each call")
-        if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
-            self._generators.append(value)
+            raise self._frozen(value, "has other results at each call")
+        if isinstance(value, _SOURCES):
+            self._changing[id(value)] = functools.partial(_itself, value), self._name
             return _Same(value)
         if isinstance(value, np.ndarray):
+            # Objects among the arguments, and what they hold, are not kept alive.
+            self._changing[id(value)] = weakref.ref(value), self._name
             if value.nbytes > _COMPARED_BYTES or value.dtype.hasobject:
                 return _Same(value)
             content = value.tobytes("A")
@@ -243,12 +269,12 @@ class Reads:
         if function.__code__ not in self._codes:
             self._codes.add(function.__code__)
             self._learn(function.__code__, function)
-        read = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-        for cell in function.__closure__ or ():
+        read = [(self._name, value) for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())]
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             value = _value(cell)
             self.fixed.append((cell, None, value))
-            read.append(value)
-        return _Same(function.__code__), tuple(self._print(item, depth + 1, seen) for item in read)
+            read.append((name, value))
+        return _Same(function.__code__), tuple(self._print_named(name, item, depth + 1, seen) for name, item in read)
 
     def _of_container(self, value, depth, seen):
         self.is_mutable = self.is_mutable or not isinstance(value, (tuple, frozenset))
@@ -272,7 +298,7 @@ class Reads:
         names = self._names
         if _DYNAMIC.isdisjoint(names):
             items = [(name, item) for name, item in items if name in names]
-        prints = tuple((name, self._print(item, depth + 1, seen)) for name, item in items)
+        prints = tuple((name, self._print_named(name, item, depth + 1, seen)) for name, item in items)
         # What objects of other packages hold is not known, but another object is another one.
         return _Same(kind) if _is_plain(kind) else _same(value), of_class, prints
 
@@ -287,7 +313,7 @@ class Reads:
                     if name not in unread and isinstance(fields[name], (types.FunctionType, Function)):
                         self._print(fields[name], 0, set())
             for name in sorted(name for name in fields.keys() & self._names if not name.startswith("__")):
-                found.append((name, self._print(_function_of(fields[name]), depth + 1, seen)))
+                found.append((name, self._print_named(name, _function_of(fields[name]), depth + 1, seen)))
                 self.is_mutable = True
         return tuple(found)
 
@@ -306,8 +332,12 @@ class Reads:
     def _learn_paths(self, code, function, local):
         """Follows each path of names, such as `settings.rate`, through modules. `local` gets the names that the code imports."""
         chain, value, constants, module = [], _NO_VALUE, [], _NO_VALUE
+        file = short(code.co_filename)
         for instruction in dis.get_instructions(code):
             name, does = instruction.argval, instruction.opname
+            place = f"{file}:{instruction.positions.lineno}"
+            if does.startswith("LOAD_") and name in code.co_names + code.co_freevars:
+                self._lines.setdefault(name, place)
             if does in ("LOAD_GLOBAL", "LOAD_NAME"):
                 chain, value, constants = [name], self._place(function.__globals__, name), []
             elif does.startswith("LOAD_") and isinstance(name, str) and name in local and does not in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_CONST"):
@@ -331,25 +361,27 @@ class Reads:
             elif does == "LOAD_CONST":
                 constants.append(name)
                 if value is np.datetime64 and name in ("now", "today"):
-                    raise _frozen(function, ".".join(chain), "has another result at each call")
-                if not _is_importer(value):
+                    raise _frozen(function, ".".join(chain), "has another result at each call", place)
+                if not _is_importer(value) and not _is_seeded(value):
                     chain, value = [], _NO_VALUE
                 continue
             elif does == "CALL" and _is_importer(value) and constants and isinstance(constants[-1], str):
                 chain, value = [constants[-1]], _imported(constants[-1])
-            elif does not in ("PUSH_NULL", "PRECALL", "CACHE"):
-                if does == "CALL" and instruction.arg == 0 and value is np.random.default_rng:
-                    raise _frozen(function, ".".join(chain), "draws other random numbers at each call")
+            elif does not in ("PUSH_NULL", "PRECALL", "CACHE", "KW_NAMES"):
+                seeds = [constant for constant in constants if not isinstance(constant, tuple)]
+                if does in ("CALL", "CALL_KW") and _is_seeded(value) and seeds == [None] * instruction.arg:
+                    raise _frozen(function, ".".join(chain), "without a seed draws other random numbers at each call", place)
                 chain, value, constants = [], _NO_VALUE, []
-            self._check_source(function, chain, value)
+            self._check_source(function, chain, value, place)
 
-    def _check_source(self, function, chain, value):
-        """Refuses clocks, and notes that the function may draw random numbers."""
-        owner = own_attribute(value, "__self__")
-        if value is np.random or value is random or isinstance(owner, (np.random.RandomState, random.Random)):
-            self._is_random = True
-        if chain and (_is_clock(value) or isinstance(owner, random.SystemRandom)):
-            raise _frozen(function, ".".join(chain), "has another result at each call")
+    def _check_source(self, function, chain, value, place):
+        """Refuses clocks, and notes where the function may draw random numbers."""
+        owner = {id(np.random): np.random.mtrand._rand, id(random): random._inst}.get(id(value)) or own_attribute(value, "__self__")
+        if chain and (_is_clock(value) or value is random.SystemRandom or isinstance(owner, random.SystemRandom)):
+            raise _frozen(function, ".".join(chain), "has another result at each call", place)
+        if isinstance(owner, _SOURCES):
+            # The name that is read last is the longest one.
+            self._draws[place] = ".".join(chain), owner
 
     def _place(self, container, name):
         """The value of a global, which is read at each call if it may change."""
@@ -365,11 +397,22 @@ class Reads:
             if _is_of_user(value):
                 return self._place(vars(value), name)
             return _read(value, name)
-        if isinstance(value, type) and not _is_of_user(value):
+        if isinstance(value, _SOURCES) or (isinstance(value, type) and not _is_of_user(value)):
             return _read(value, name)
         if isinstance(value, (types.FunctionType, Function)) and name in vars(value):
             return self._place(vars(value), name)
         return _NO_VALUE
+
+
+def _itself(value):
+    return value
+
+
+def _is_seeded(value):
+    """Whether a function or a class makes a source of random numbers, which is another one each time if it gets no seed."""
+    if not isinstance(value, type) or _is_of_user(value):
+        return value is np.random.default_rng
+    return issubclass(value, (np.random.RandomState, np.random.BitGenerator, np.random.SeedSequence, random.Random))
 
 
 def _is_importer(value):
@@ -378,15 +421,16 @@ def _is_importer(value):
 
 def _imported(name):
     """A module of the kind that has other results at each call; others are not read."""
-    if name not in ("time", "datetime", "os", "uuid", "secrets", "random", "numpy", "numpy.random", "importlib"):
+    if name not in _CLOCKS.keys() | {"datetime", "random", "numpy", "numpy.random", "importlib"}:
         return _NO_VALUE
     return importlib.import_module(name)
 
 
-def _frozen(function, name, what):
+def _frozen(function, name, what, place=None):
+    where = f" at {place}" if place else ""
     own = getattr(function, "__qualname__", type(function).__name__)
     return TracingError(
-        f"`{name}` in `{own}` {what}, but a traced function is run once: its result would stay the same; call "
+        f"`{name}` in `{own}`{where} {what}, but a traced function is run once: its result would stay the same; call "
         "it outside of the traced function, and pass the result as an argument"
     )
 
@@ -417,22 +461,6 @@ def _slots(base):
     return [slots] if isinstance(slots, str) else [name for name in slots if not name.startswith("__")]
 
 
-def _state(generator):
-    """The state of a source of random numbers, as a value that can be compared."""
-    if isinstance(generator, random.Random):
-        return generator.getstate()
-    is_old = isinstance(generator, np.random.RandomState)
-    return sorted(_plain_state(generator.get_state(legacy=False) if is_old else generator.bit_generator.state))
-
-
-def _plain_state(state):
-    for name, value in state.items():
-        if isinstance(value, dict):
-            yield from _plain_state(value)
-        else:
-            yield name, value.tobytes() if isinstance(value, np.ndarray) else value
-
-
 def _is_clock(value):
     if not isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
         return False
@@ -440,6 +468,12 @@ def _is_clock(value):
     if isinstance(getattr(value, "__self__", None), type):
         owner = f"{value.__self__.__module__}.{value.__self__.__qualname__}"
     return value.__name__ in _CLOCKS.get({"posix": "os", "nt": "os"}.get(owner, owner), ())
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_iterator(kind):
+    """Whether objects of a class have other items each time, of which they do not show the state. Files may be written too."""
+    return hasattr(kind, "__next__") and not issubclass(kind, io.IOBase) and not _is_plain(kind)
 
 
 @functools.lru_cache(maxsize=1024)

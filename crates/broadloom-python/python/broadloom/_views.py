@@ -62,13 +62,17 @@ def opaque(array, made):
 def reshaped(array, made, order="C"):
     """Makes a result with other axes a view of an array that is made in row-major order, where all sizes can be written."""
     sizes = [[_written(size) for size in item.shape] for item in (made, array)] if isinstance(array, Changing) else []
-    if made is array or not sizes or not array._is_whole or order not in ("C", None) or not all(sizes) or None in sizes[0] + sizes[1]:
+    if made is array or not sizes or not array._is_whole or order not in ("C", None) or None in sizes[0] + sizes[1]:
         return opaque(array, made)
-    read, back = (", ".join(of) for of in sizes)
-    made._view_of(array, f"reshape({{old}}, {read})", f"reshape({{new}}, {back})")
+    made._view_of(array, _shaped("{old}", sizes[0]), _shaped("{new}", sizes[1]))
     made._let_change()
     made._is_whole = True
     return made
+
+
+def _shaped(text, sizes):
+    """The elements in another shape. The only element of an array without axes is that of an array with one."""
+    return f"reshape({text}, {', '.join(sizes)})" if sizes else f"reshape({text}, 1)[0]"
 
 
 def _written(size):
@@ -82,7 +86,7 @@ def _split(array, made, axis):
     """Makes the parts of an array views of it, where their sizes are known."""
     sizes = [part.shape[axis] for part in made]
     if not all(isinstance(size, int) for size in (*sizes, array.shape[axis])) or sum(sizes) != array.shape[axis]:
-        return opaque(array, made)
+        return list(opaque(array, made))
     ends = list(itertools.accumulate(sizes))
     before = (slice(None),) * (axis % array.ndim)
     return [array[(*before, slice(end - size, end))] for size, end in zip(sizes, ends)]
