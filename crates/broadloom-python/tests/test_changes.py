@@ -639,6 +639,19 @@ def functions(x, y):
     return np.subtract(x, 1, out=y)
 
 
+@pytest.mark.parametrize("shape", [(3, 3), (3, 5), (5, 3), (1, 1), (1, 4)])
+@pytest.mark.parametrize("dtype", ["f4", "i8", "?"])
+def test_diagonals_are_filled(shape, dtype):
+    def filled(x):
+        np.fill_diagonal(x, 2)
+
+    x = (np.arange(np.prod(shape)) % 2).reshape(shape).astype(dtype)
+    check(filled, x)
+    if shape[0] == shape[1] > 1:
+        # Of a square array nothing is read, and nothing else is written.
+        assert "load x[" not in str(bl.jit(filled).kernel(x).explain())
+
+
 def sorted_in_place(x):
     x.sort()
     x[:, 1].sort()

@@ -437,9 +437,12 @@ def _fill_diagonal(a, val, wrap=False):
         raise ProgramError("`np.fill_diagonal` takes two axes and no `wrap=`: write `np.where(np.eye(n, dtype=bool), v, x)`")
     if np.ndim(val):
         raise ProgramError("`np.fill_diagonal` takes one value: write `np.where(np.eye(n, dtype=bool), np.diag(v), x)`")
-    rows, columns = a.shape
-    mask = a._trace.call("eye", (rows, columns), {"dtype": np.dtype(bool)})
-    a._store(write_mask(a, mask, cast(a, val)))
+    rows, columns = (a._trace.call("arange", (size,), {}) for size in a.shape)
+    if rows._type == columns._type:
+        # These positions alone are written.
+        a[rows, columns] = cast(a, val)
+    else:
+        a._store(write_mask(a, rows[:, None] == columns, cast(a, val)))
 
 
 def put(a, ind, v, mode="raise"):

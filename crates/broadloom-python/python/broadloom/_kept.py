@@ -2,10 +2,11 @@
 traced is done once, and not at each call."""
 
 import random
+import threading
 
 import numpy as np
 
-# Larger arrays are not compared: a copy of them may not fit into memory.
+# Copies of all arrays that are compared have at most so many bytes; those of the smallest are made first.
 _MAX_BYTES = 256 << 20
 
 
@@ -16,9 +17,11 @@ class Kept:
         self._states = [(source, _state(source), name, place) for source, name, place in sources]
         # As they are in memory: subclasses have rules of their own.
         arrays = [(np.asarray(array), *named) for array, *named in arrays]
-        self._copies = [
-            (array, array.copy("K"), *named) for array, *named in arrays if array.flags.writeable and array.nbytes <= _MAX_BYTES
-        ]
+        self._copies, total = [], 0
+        for array, *named in sorted(arrays, key=lambda found: found[0].nbytes):
+            total += array.nbytes if array.flags.writeable else 0
+            if array.flags.writeable and total <= _MAX_BYTES:
+                self._copies.append((array, array.copy("K"), *named))
 
     def drawn(self):
         """The names and the places of the sources of random numbers that have another state."""
@@ -26,11 +29,12 @@ class Kept:
 
     def restore(self):
         """Puts back the elements of arrays that have changed, and ends the comparison. Returns their names and where the code reads
-        them."""
+        them. Beside other threads, which may have changed them, nothing is put back."""
         copies, self._copies = self._copies, []
         changed = [(array, copy, *named) for array, copy, *named in copies if _bits(array) != _bits(copy)]
-        for array, copy, *_ in changed:
-            array[...] = copy
+        if threading.active_count() == 1:
+            for array, copy, *_ in changed:
+                array[...] = copy
         return [tuple(named) for _, _, *named in changed]
 
 
