@@ -63,7 +63,17 @@ impl<'s> Known<'s> {
             Demand::NonNegative(size) => dim.sub(size).is_ok_and(|rest| self.interval_starts_at_zero(&rest)),
             Demand::Equal(..) => false,
         };
-        self.interval_starts_at_zero(dim) || self.conditions.iter().take(MAX_CONDITIONS).any(is_more)
+        self.interval_starts_at_zero(dim)
+            || self.conditions.iter().take(MAX_CONDITIONS).any(is_more)
+            || self.without_factor(dim).is_some_and(|rest| self.is_size(&rest))
+    }
+
+    /// Returns a number of which this one is a multiple by a size: conditions are of sizes, and not of areas.
+    fn without_factor(self, dim: &Dim) -> Option<Dim> {
+        dim.symbols().into_iter().map(Dim::symbol).find_map(|size| {
+            let rest = dim.exact_div(&size)?;
+            self.interval_starts_at_zero(&size).then_some(rest)
+        })
     }
 }
 

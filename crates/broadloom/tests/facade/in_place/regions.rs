@@ -92,6 +92,27 @@ fn what_does_not_change_is_not_written() {
     for (name, (_, stored, _)) in [("copied", written(copied)), ("mixed", written(mixed))] {
         assert_eq!(stored, "0", "{name}");
     }
+    // So are those of three axes.
+    let sides = |change: fn(Tensor) -> Tensor| {
+        let g = Graph::new();
+        let x = g.input::<f32>("x", g.symbols(["n", "m", "k"]));
+        x.assign(change(x));
+        g.compile([]).unwrap().explain().materialized_bytes().to_string()
+    };
+    let middle = |x: Tensor| {
+        let x = x.at(slice![.., 0]).set(0);
+        x.at(slice![.., -1]).set(x.slice(slice![.., -2]))
+    };
+    assert_eq!(sides(middle), "0");
+    let all = |x: Tensor| {
+        let x = x.at(slice![0]).set(x.slice(slice![1]));
+        let x = x.at(slice![.., 0]).set(x.slice(slice![.., 1]));
+        let x = x.at(slice![.., .., 0]).set(x.slice(slice![.., .., 1]));
+        let x = x.at(slice![-1]).set(x.slice(slice![-2]));
+        let x = x.at(slice![.., -1]).set(x.slice(slice![.., -2]));
+        x.at(slice![.., .., -1]).set(x.slice(slice![.., .., -2]))
+    };
+    assert_eq!(sides(all), "0");
     let many = |x: Tensor| (0..100).fold(x, |x, row| x.at(slice![row]).multiply(row + 2));
     assert_eq!(written(many), (100, none(), 100));
     let running = |x: Tensor| (1..50).fold(x, |x, row| x.at(slice![row]).add(x.slice(slice![row - 1]) * 2));
