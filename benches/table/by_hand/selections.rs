@@ -19,6 +19,19 @@ pub fn selected(level: Level, x: &[f32], below: f32) -> Vec<f32> {
     kept
 }
 
+/// `x * 2 + y` where `x` is below a number, in a new vector.
+pub fn combined(x: &[f32], y: &[f32], below: f32) -> Vec<f32> {
+    let mut kept = vec![0.0; x.len()];
+    let mut count = 0;
+    for (x, y) in x.iter().zip(y) {
+        // Without branches: each result is written where the next one belongs.
+        kept[count] = x * 2.0 + y;
+        count += usize::from(*x < below);
+    }
+    kept.truncate(count);
+    kept
+}
+
 /// Returns how many elements were seen, and how many kept.
 ///
 /// # Safety

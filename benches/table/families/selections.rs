@@ -1,6 +1,6 @@
 //! Elements that a mask selects: as many as the data decide, in new arrays on both sides.
 
-use crate::by_hand::selections::{distinct, positions, selected};
+use crate::by_hand::selections::{combined, distinct, positions, selected};
 use crate::harness::contest::{Loop, agreeing, array, compiled, numbers, pool};
 use crate::harness::{Asked, Suite};
 use broadloom::prelude::*;
@@ -12,6 +12,7 @@ pub fn entries(suite: &mut Suite) {
         kept(suite, share, below);
     }
     two_threads(suite);
+    of_two(suite);
     sum(suite);
     sparse(suite);
     for values in [1000, 5_000_000] {
@@ -64,6 +65,28 @@ fn two_threads(suite: &mut Suite) {
         let kernel = |threads| of_one(threads, |x| x.masked(x.lt(0.5)));
         let (two, one) = (ours(kernel(pool(2)), x.clone()), ours(kernel(Threads::Calling), x));
         agreeing(4, |a, b| a == b, vec![("two threads", two), ("one thread", one)])
+    });
+}
+
+/// What is computed of the selected elements of two arrays.
+fn of_two(suite: &mut Suite) {
+    let count = suite.size(1 << 22);
+    suite.ratio("x[m] * 2 + y[m], 4 Mi f32, 50 % kept", Asked::Ratio(1.0), || {
+        let (x, y) = (array(&[count], 75), array(&[count], 76));
+        let g = Graph::new();
+        let n = g.symbol("n");
+        let [first, second] = ["x", "y"].map(|name| g.input::<f32>(name, shape![n]));
+        let mask = first.lt(0.5);
+        let kernel = compiled(first.masked(mask) * 2 + second.masked(mask), Threads::Calling);
+        let of_hand = (x.clone(), y.clone());
+        let ours: Loop<f64> = Box::new(move |out| {
+            let kept: Vec<f32> =
+                kernel.run((&*x, &*y)).expect("the arrays fit").try_into().expect("one result");
+            summary(&kept, out);
+        });
+        let (x, y) = of_hand;
+        let hand: Loop<f64> = Box::new(move |out| summary(&combined(x.as_slice(), y.as_slice(), 0.5), out));
+        agreeing(4, |a, b| a == b, vec![("broadloom", ours), ("the hand-written loop", hand)])
     });
 }
 
