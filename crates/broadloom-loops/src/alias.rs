@@ -257,7 +257,7 @@ impl Address {
                 return false;
             };
             let (Ok(least), Ok(greatest)) = (a.sub(&d), b.sub(&c)) else { return false };
-            // Both may be as many rows away as sizes say.
+            // Both differences may contain a number of rows that depends on sizes: it is subtracted.
             let whole = least.div_terms(row).and_then(|(rows, _)| rows.mul(row));
             let rest = |of: &Dim| whole.as_ref().ok().and_then(|whole| of.sub(whole).ok());
             let (Some(least), Some(greatest)) = (rest(&least), rest(&greatest)) else { return false };

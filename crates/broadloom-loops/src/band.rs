@@ -68,7 +68,7 @@ impl<'s> Known<'s> {
             || self.without_factor(dim).is_some_and(|rest| self.is_size(&rest))
     }
 
-    /// Returns a number of which this one is a multiple by a size: conditions are of sizes, and not of areas.
+    /// Returns the other factor, if a size is a factor of a number: conditions are of sizes, and not of areas.
     fn without_factor(self, dim: &Dim) -> Option<Dim> {
         dim.symbols().into_iter().map(Dim::symbol).find_map(|size| {
             let rest = dim.exact_div(&size)?;

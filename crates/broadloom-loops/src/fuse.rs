@@ -78,11 +78,12 @@ fn scheduled(
     for node in fusion.plan.materialized().collect::<Vec<_>>() {
         fusion.store(node);
     }
-    for mut node in fusion.updates.in_turn().collect::<Vec<_>>() {
-        while let Some(change) = fusion.change_before(node) {
+    for node in fusion.updates.in_turn().collect::<Vec<_>>() {
+        let changes =
+            std::iter::successors(fusion.change_before(node), |change| fusion.change_before(*change));
+        for change in changes.collect::<Vec<_>>() {
             fusion.plan.add(change, Reason::Changed);
             fusion.store(change);
-            node = change;
         }
     }
     fusion.run(graph, options)?;
@@ -108,7 +109,9 @@ impl Attempt {
     fn is_large(&self) -> bool {
         match self {
             Attempt::Made(..) => false,
-            Attempt::Wants(nodes) => nodes.iter().all(|(_, reason)| *reason == Reason::Large),
+            Attempt::Wants(nodes) => {
+                !nodes.is_empty() && nodes.iter().all(|(_, reason)| *reason == Reason::Large)
+            }
             Attempt::Large(_) => true,
         }
     }

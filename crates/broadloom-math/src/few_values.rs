@@ -1,7 +1,7 @@
 //! Sorts of many keys that have few values: each value is counted in a hash table, and written as often.
 //!
-//! The table is on the stack, because a running kernel has nowhere to get memory from. What has more values than it holds is
-//! found out from a sample, or on the way, and sorted otherwise.
+//! The table is on the stack (52 KiB for keys of 64 bits), because a running kernel has nowhere to get memory from. Keys that have
+//! more values than it holds are detected from a sample, or while they are counted, and are sorted otherwise.
 
 use crate::order::Bits;
 

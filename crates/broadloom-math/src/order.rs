@@ -6,8 +6,9 @@
 //! ```
 //!
 //! The key of a float is an integer; keys compare as the floats do, and the key of NaN is above all others. Nothing is
-//! allocated, because a running kernel has nowhere to get memory from. Few values are counted and written. AVX-512 has sorts of its own for integers of 32 and 64
-//! bits; other levels share the standard library's, which spends its time on branches.
+//! allocated, because a running kernel has nowhere to get memory from. Where there are few values, each is counted and
+//! written as often. AVX-512 has sorts of its own for integers of 32 and 64 bits; other levels share the standard
+//! library's, which spends its time on branches.
 #![allow(unsafe_code, reason = "entry points called by compiled kernels")]
 
 use crate::element::ElementType;

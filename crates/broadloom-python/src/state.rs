@@ -116,9 +116,9 @@ impl Watch {
         action: impl FnOnce() -> PyResult<R>,
     ) -> PyResult<R> {
         let (reads, _) = self.reads(py, function)?;
-        let before = reads.call_method0("randomness")?;
+        let before = reads.call_method0("begin_trace")?;
         let result = action()?;
-        reads.call_method1("check_randomness", (before,))?;
+        reads.call_method1("end_trace", (before,))?;
         Ok(result)
     }
 

@@ -1,6 +1,12 @@
 """What a function changes beside its arguments, where only NumPy computes, is refused by name, and is as it was."""
 
 import functools
+import io
+import itertools
+import mmap
+import random
+import threading
+import types
 
 import broadloom as bl
 import numpy as np
@@ -99,6 +105,75 @@ def test_numpy_computes_what_is_not_compiled():
         first = function(X)
     np.testing.assert_array_equal(first, X)
     np.testing.assert_array_equal(function(X), X * 2)
+
+
+def test_memory_of_others_is_not_put_back():
+    """Another program may have written it meanwhile."""
+    shared = np.frombuffer(mmap.mmap(-1, 32))
+
+    def count(x):
+        shared[0] += 1
+        return x * shared[0]
+
+    refused(count, X, match="the array `shared`")
+    assert shared[0] > 0
+
+
+def test_code_without_writes_reads_what_others_write():
+    table = np.zeros((4, 200))
+
+    done = threading.Event()
+
+    def write():
+        while not done.is_set():
+            table[:] += 1
+
+    def plain(x):
+        for _ in range(60):
+            x = np.sin(x) + table.shape[0]
+        return x
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(10):
+            np.testing.assert_allclose(bl.jit(lambda x: plain(x))(X), plain(X))
+    finally:
+        done.set()
+        writer.join()
+
+
+def made_inside(x):
+    generator, numbers, other = np.random.default_rng(0), iter(range(10000)), random.Random(1)
+    draw, lines = other.random, io.StringIO("1\n" * 100)
+    for _ in range(70):
+        x = x + generator.normal() + next(numbers) + draw() + int(lines.readline())
+    return x
+
+
+def in_each_other(x):
+    numbers = itertools.count()
+    for _ in range(40):
+        for _ in range(40):
+            x = x + next(numbers)
+    return x
+
+
+@pytest.mark.parametrize("function", [made_inside, in_each_other])
+def test_what_has_another_state_in_each_step_is_not_taken_once(function):
+    np.testing.assert_allclose(bl.jit(function)(X), function(X), rtol=1e-14)
+
+
+def test_random_numbers_of_packages():
+    bits = np.random.PCG64(3)
+
+    def drawn(x):
+        return x + np.random.Generator(bits).normal()
+
+    refused(drawn, X, match="draws random numbers by `bits`")
+    package = types.ModuleType("package_of_others")
+    exec("import numpy as np\ndef draw(): return np.random.normal()", vars(package))
+    refused(lambda x: x + package.draw(), X, match="random numbers")
 
 
 def test_arrays_that_are_only_read():

@@ -396,6 +396,8 @@ def test_what_is_handed_over_to_a_function():
 @pytest.mark.parametrize("dtype", [bool, "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"])
 def test_reciprocals(dtype):
     x = np.array([1, 2, 3, 100]).astype(dtype)
+    if np.dtype(dtype).kind in "if":
+        x = np.concatenate([x, -x])
     same(lambda x: np.reciprocal(x), x)
     same(lambda x: np.reciprocal(x, dtype=float), x)
     if np.dtype(dtype).kind in "iu":
@@ -446,5 +448,8 @@ def test_functions_that_compute_in_floats_of_their_own(dtype):
     same(lambda x: np.trapezoid(x), x)
     same(lambda x: np.trapezoid(x, dx=0.5), x)
     same(lambda x: np.trapezoid(x.reshape(1, -1), axis=0), x)
+    small = np.array([200, 100, 3, 250], np.uint8)
+    same(lambda x: np.trapezoid(x), small)
+    same(lambda x: np.trapezoid(x.astype(np.int64), x), small)
     same(lambda x: np.trapezoid(x > 0, np.arange(5.0)), x)
     same(lambda x: np.trapezoid(np.arange(5.0), x > 0), x)

@@ -8,7 +8,7 @@ use crate::ids::ExprId;
 use smallvec::SmallVec;
 
 /// The most expressions of a mask among which it looks for what the mask selects from.
-const MAX_OF_MASK: usize = 16;
+const MAX_MASK_EXPRESSIONS: usize = 16;
 
 /// An expression that is what a mask selects from one of all elements.
 #[derive(Clone)]
@@ -21,8 +21,9 @@ struct Selection {
     whole: ExprId,
 }
 
-/// Returns the graph in which masks select after cheap elementwise operations instead of before, where this moves fewer arrays,
-/// or none that the mask does not read anyway: with few selected elements, arrays that only they read are hardly read at all.
+/// Returns the graph in which masks select after cheap elementwise operations instead of before. This is done where fewer arrays are
+/// moved so, or where the mask reads the array anyway. Elsewhere it would cost more if few elements are selected: all of the array
+/// would be read for them.
 pub fn pull_up_selections(graph: &CheckedGraph) -> Rewritten {
     let innermost = graph.innermost();
     let mut selections: Vec<Option<Selection>> = Vec::with_capacity(graph.len());
@@ -149,7 +150,8 @@ fn pays(graph: &CheckedGraph, selection: &Selection) -> bool {
             return true;
         }
         seen += 1;
-        if seen < MAX_OF_MASK && matches!(graph.node(expr), Node::Elementwise { .. } | Node::Cast(_)) {
+        if seen < MAX_MASK_EXPRESSIONS && matches!(graph.node(expr), Node::Elementwise { .. } | Node::Cast(_))
+        {
             open.extend(graph.operands(expr));
         }
     }

@@ -24,7 +24,7 @@ class Tracing:
     def close(self):
         """Ends the trace. Returns what was refused, which the function that called this one may catch too."""
         _local.open = [reference for reference in getattr(_local, "open", ()) if reference() is not self]
-        # NumPy may compute next, and an attempt that failed has changed nothing.
+        # NumPy may compute next: what an attempt that failed has changed is put back, as far as it is known.
         self.kept.restore()
         error, self.error = self.error, None
         around = self.around and self.around()

@@ -92,9 +92,12 @@ def _conjugate(x, /, **kwargs):
 
 
 def _reciprocal(x, /, **kwargs):
-    """The reciprocal of integers is an integer; that of 0 is 0."""
+    """The reciprocal of integers is cut to an integer: only those of 1 and -1 are not 0."""
     (x,), _ = _converted(np.reciprocal, (x,), kwargs)
-    return NotImplemented if x.dtype.kind == "f" else np.floor_divide(1, _numeric(x), **kwargs)
+    if x.dtype.kind == "f":
+        return NotImplemented
+    x = _numeric(x)
+    return np.multiply(x, (x == 1) | (x == -1), **kwargs)
 
 
 # Ufuncs that are written with other ones, for some dtypes or for all.

@@ -28,29 +28,37 @@ class Kept:
         return [(name, place) for source, state, name, place in self._states if _state(source) != state]
 
     def restore(self):
-        """Puts back the elements of arrays that have changed, and ends the comparison. Returns their names and where the code reads
-        them. Beside other threads, which may have changed them, nothing is put back."""
+        """Returns the names of the arrays that have changed since the trace began, and where the code reads them. Puts back their
+        elements, unless other threads or programs may have written them."""
         copies, self._copies = self._copies, []
-        changed = [(array, copy, *named) for array, copy, *named in copies if _bits(array) != _bits(copy)]
-        if threading.active_count() == 1:
-            for array, copy, *_ in changed:
+        changed = [(array, copy, *named) for array, copy, *named in copies if not _are_equal(array, copy)]
+        for array, copy, *_ in changed:
+            if threading.active_count() == 1 and _owns_its_memory(array):
                 array[...] = copy
         return [tuple(named) for _, _, *named in changed]
 
 
-def _bits(array):
-    """The bytes of all elements, without a copy of them where they are contiguous."""
+def _owns_its_memory(array):
+    """Whether NumPy has allocated the elements, or some other library that may share them."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array.flags.owndata
+
+
+def _are_equal(array, copy):
+    """Whether two arrays have the same bits."""
     if array.dtype.hasobject or not array.nbytes:
-        return array.tobytes()
-    return memoryview(array.ravel("K").view(np.uint8))
+        return array.tobytes() == copy.tobytes()
+    return np.array_equal(*(each.ravel("K").view(np.uint8) for each in (array, copy)))
 
 
 def _state(source):
     """The state of a source of random numbers, as a value that can be compared."""
     if isinstance(source, random.Random):
         return source.getstate()
-    is_old = isinstance(source, np.random.RandomState)
-    return sorted(_plain_state(source.get_state(legacy=False) if is_old else source.bit_generator.state))
+    if isinstance(source, np.random.RandomState):
+        return sorted(_plain_state(source.get_state(legacy=False)))
+    return sorted(_plain_state(source.state if isinstance(source, np.random.BitGenerator) else source.bit_generator.state))
 
 
 def _plain_state(state):

@@ -110,11 +110,11 @@ def sinc(x, /):
 
 
 def trapezoid(y, x=None, dx=1.0, axis=-1):
-    """`np.trapezoid` of flags, whose sums and differences are flags as well."""
+    """`np.trapezoid` of flags and integers, whose sums and differences are of their own dtype."""
     trace = trace_of((y, x, dx))
     y = lazy(trace, y)
     x = None if x is None else lazy(trace, x)
-    if y.dtype != bool and (x is None or x.dtype != bool):
+    if y.dtype.kind == "f" and (x is None or x.dtype.kind == "f"):
         return NotImplemented
     steps = dx if x is None else np.diff(x) if x.ndim == 1 else np.diff(np.moveaxis(x, axis, -1))
     y = np.moveaxis(y, axis, -1)

@@ -11,7 +11,7 @@ from ._broadloom import Function, Value
 from ._derived import Derived
 from ._errors import TracingError
 from ._frames import is_foreign
-from ._state import own_attribute
+from ._state import has_hidden_state, own_attribute
 
 _MAX_ITEMS = 20_000
 
@@ -54,6 +54,10 @@ class Reached:
             return () if is_foreign(item.__module__) else self._function(item)
         if kind is types.MethodType:
             return item.__func__, item.__self__
+        if kind is types.BuiltinMethodType:
+            return (item.__self__,)
+        if has_hidden_state(item):
+            raise TracingError(f"the steps reach an object of the class {kind.__name__}, whose changes are not seen")
         if kind is functools.partial:
             return item.func, item.args, item.keywords
         if isinstance(item, Derived):

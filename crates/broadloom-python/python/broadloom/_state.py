@@ -4,6 +4,7 @@ A kernel has their values in it, so that it serves only as long as they are the 
 functions of the user that it names, shows what is read; what it reads by a name that is made at run time is not seen.
 """
 
+import array
 import builtins
 import collections
 import dis
@@ -11,6 +12,7 @@ import enum
 import functools
 import importlib
 import io
+import queue
 import random
 import sys
 import threading
@@ -40,7 +42,13 @@ _CLOCKS = {
     "uuid": {"uuid1", "uuid4"},
     "secrets": {"token_bytes", "token_hex", "token_urlsafe", "randbits", "randbelow", "choice"},
 }  # fmt: skip
-_SOURCES = (np.random.Generator, np.random.RandomState, random.Random)
+_SOURCES = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
+# Methods and functions that write to arrays, the argument of others, and those of which it may be the third one.
+_WRITERS = {
+    "fill", "sort", "partition", "put", "itemset", "resize", "byteswap", "copyto", "place", "putmask", "put_along_axis", "fill_diagonal",
+    "shuffle", "at", "out",
+}  # fmt: skip
+_UFUNCS = {name for name, function in vars(np).items() if isinstance(function, np.ufunc)}
 # Arrays of more bytes are compared by identity: kernels read their elements, but what NumPy computes of them while the function
 # is traced is kept.
 _COMPARED_BYTES = 8192
@@ -125,6 +133,8 @@ class Reads:
         self._changing, self._of_arguments = {}, {}
         # The files and lines where the code first reads each name, and where it names sources of random numbers, with these.
         self._lines, self._draws = {}, {}
+        # Whether the code may write to arrays at all, and whether it calls anything with an argument for results.
+        self._writes = self._passes_many = False
         # The variable or the attribute that is being read, for messages.
         self._name = None
         # The values that are compared by identity, arrays that are compared by their bytes, and whether others have to be
@@ -172,16 +182,21 @@ class Reads:
         """A number that grows with what is known of the code."""
         return len(self._names) + len(self._places)
 
-    def randomness(self):
+    def begin_trace(self):
         """Begins to trace the function. Returns the trace, with what the function can change beside its arguments."""
         with self._lock:
             found = [(thing(), name) for thing, name in (*self._changing.values(), *self._of_arguments.values())]
-        arrays = [(thing, name, self._lines.get(name)) for thing, name in found if isinstance(thing, np.ndarray)]
+        names = _WRITERS | _UFUNCS if self._passes_many else _WRITERS
+        writes = self._writes or not names.isdisjoint(self._names)
+        arrays = [(thing, name, self._lines.get(name)) for thing, name in found if writes and isinstance(thing, np.ndarray)]
         sources = [(source, name, place) for place, (name, source) in self._draws.items()]
         sources += [(thing, name, self._lines.get(name)) for thing, name in found if isinstance(thing, _SOURCES)]
+        if threading.active_count() == 1:
+            # Code of packages draws from these.
+            sources += [(np.random.mtrand._rand, "np.random", None), (random._inst, "random", None)]
         return begin(self, Kept(sources, arrays))
 
-    def check_randomness(self, tracing):
+    def end_trace(self, tracing):
         """Ends the trace of the function. Refuses random numbers that it drew, arrays that it changed, and errors that it caught."""
         changed, drawn = tracing.kept.restore(), tracing.kept.drawn()
         end(tracing)
@@ -194,9 +209,9 @@ class Reads:
             )
         if changed:
             name, place = changed[0]
-            array = f"the array `{name}`" + (f" at {place}" if place else "") if name else "an array"
+            what = f"the array `{name}`" + (f" at {place}" if place else "") if name else "an array"
             raise TracingError(
-                f"the function changes {array}, which is not one of its arguments: NumPy would do so once, while the function is "
+                f"the function changes {what}, which is not one of its arguments: NumPy would do so once, while the function is "
                 "traced, and not at each call; pass the array as an argument, or change a copy"
             )
 
@@ -320,6 +335,10 @@ class Reads:
     def _learn(self, code, function, imported=()):
         """Reads code of a function: which names it has, and which globals it reads."""
         self._names.update(code.co_names)
+        instructions = list(dis.get_instructions(code))
+        self._writes = self._writes or any(map(_is_write, instructions))
+        calls = [item for item in instructions if item.opname.startswith("CALL")]
+        self._passes_many = self._passes_many or any(item.opname == "CALL_FUNCTION_EX" or (item.arg or 0) > 1 for item in calls)
         local = dict(imported)
         self._learn_paths(code, function, local)
         for constant in code.co_consts:
@@ -473,7 +492,18 @@ def _is_clock(value):
 @functools.lru_cache(maxsize=1024)
 def _is_iterator(kind):
     """Whether objects of a class have other items each time, of which they do not show the state. Files may be written too."""
-    return hasattr(kind, "__next__") and not issubclass(kind, io.IOBase) and not _is_plain(kind)
+    return hasattr(kind, "__next__") and not issubclass(kind, (io.IOBase, np.broadcast)) and not _is_plain(kind)
+
+
+def _is_write(instruction):
+    """Whether an instruction writes to what may be an array."""
+    is_in_place = instruction.opname == "BINARY_OP" and instruction.argrepr.endswith("=")
+    return is_in_place or instruction.opname in ("STORE_SUBSCR", "STORE_SLICE")
+
+
+def has_hidden_state(value):
+    """Whether an object changes when it is used, which its attributes do not show."""
+    return _is_iterator(type(value)) or isinstance(value, (*_SOURCES, np.random.SeedSequence, io.IOBase, array.array, queue.SimpleQueue))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -15,7 +15,7 @@ use crate::array::{AnyArray, Argument};
 use crate::bind::{Base, Binding, Destination as Bound, Destinations, Given, Ordered};
 use crate::cache::lock;
 use crate::compiled::Inner;
-use crate::memory::{Block, Storage};
+use crate::memory::{Block, OutOfMemory, Storage};
 use crate::phased::{CompiledPhase, PhasePart, Strips};
 use broadloom_ir::phases::{Destination, Move, Source};
 use broadloom_jit::CpuLevel;
@@ -164,7 +164,8 @@ impl Stripped<'_, '_> {
     }
 }
 
-/// A strip of a number of rows, bound once for all places of it, and the memory of a thread for what it makes.
+/// A strip of a number of rows, and the memory of a thread for what it makes. It is bound once for all places: a binding depends on
+/// the sizes and the distances of elements, and not on where arrays begin.
 struct Strip<'s, 'r, 'a> {
     of: &'s Stripped<'r, 'a>,
     rows: usize,
@@ -173,7 +174,8 @@ struct Strip<'s, 'r, 'a> {
     inputs: SmallVec<[(*const u8, isize); 4]>,
     /// For each output of the part, where it is in the memory, and its bytes.
     outputs: SmallVec<[(usize, usize); 4]>,
-    /// Where the memory begins, and where that of the call does, behind what the part makes.
+    /// Where the memory begins, and where that of the call does, behind what the part makes. The block stays where it is as long as
+    /// this lives.
     start: *mut u8,
     arena: *mut u8,
     _memory: Block,
@@ -210,7 +212,8 @@ impl<'s, 'r, 'a> Strip<'s, 'r, 'a> {
         let (mut end, mut outputs) = (0_usize, SmallVec::new());
         for output in &binding.outputs {
             outputs.push((end, output.bytes()));
-            end = end.saturating_add(output.bytes()).next_multiple_of(64);
+            let after = end.checked_add(output.bytes()).and_then(|end| end.checked_next_multiple_of(64));
+            end = after.ok_or(OutOfMemory { bytes: usize::MAX })?;
         }
         let mut memory = Block::new(end.saturating_add(binding.arena_bytes))?;
         let start = memory.as_mut_ptr();
@@ -219,17 +222,17 @@ impl<'s, 'r, 'a> Strip<'s, 'r, 'a> {
     }
 
     /// Computes the masks and elements of the strip that begins at a row.
-    fn compute(&self, first: usize) -> Result<(), RunError> {
-        let Strip { of, binding, inputs, outputs, .. } = self;
+    fn compute(&mut self, first: usize) -> Result<(), RunError> {
+        let Strip { of, binding, inputs, outputs, start, arena, .. } = self;
         let mut pointer = |base: Base| match base {
             Base::Input(input) => {
                 let (array, distance) = inputs[input];
                 array.wrapping_offset(first as isize * distance).cast_mut()
             }
-            Base::Output(output) => self.start.wrapping_add(outputs[output].0),
+            Base::Output(output) => start.wrapping_add(outputs[output].0),
             Base::Arena(_) | Base::Nothing => nothing(),
         };
-        let result = run_bound(&of.part.inner, binding, of.options, &mut pointer, self.arena);
+        let result = run_bound(&of.part.inner, binding, of.options, &mut pointer, *arena);
         result.map_err(|error| error.of_part(&of.part.origins))
     }
 
