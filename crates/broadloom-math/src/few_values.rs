@@ -59,7 +59,7 @@ impl<B: Bits> Counts<B> {
     }
 
     /// The values in ascending order, and how often they occur.
-    fn ascending(&mut self) -> impl DoubleEndedIterator<Item = (B, usize)> {
+    fn ascending(&mut self) -> impl Iterator<Item = (B, usize)> {
         let Counts { keys, counts, filled, values } = self;
         let filled = &mut filled[..*values];
         filled.sort_unstable_by_key(|slot| keys[usize::from(*slot)]);

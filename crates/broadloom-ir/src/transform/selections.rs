@@ -32,8 +32,9 @@ pub fn pull_up_selections(graph: &CheckedGraph) -> Rewritten {
             None => selection(rewriter, &selections, expr),
             Some(_) => None,
         };
+        let is_move = matches!(graph.node(expr), Node::Compress { .. });
         let image = match &selection {
-            Some(selection) if !is_selected(graph, expr) && pays(graph, selection) => {
+            Some(selection) if !is_move && pays(graph, selection) => {
                 let mask = rewriter.image(selection.mask);
                 let node = Node::Compress { operand: selection.whole, mask, axis: selection.axis };
                 let (dtype, shape) = (graph.dtype(expr), graph.shape(expr).clone());
@@ -44,10 +45,6 @@ pub fn pull_up_selections(graph: &CheckedGraph) -> Rewritten {
         selections.push(selection);
         image
     })
-}
-
-fn is_selected(graph: &CheckedGraph, expr: ExprId) -> bool {
-    matches!(graph.node(expr), Node::Compress { .. })
 }
 
 /// Returns the selection that an expression is, if it is one.

@@ -338,7 +338,7 @@ class Reads:
         instructions = list(dis.get_instructions(code))
         self._writes = self._writes or any(map(_is_write, instructions))
         calls = [item for item in instructions if item.opname.startswith("CALL")]
-        self._passes_many = self._passes_many or any(item.opname == "CALL_FUNCTION_EX" or (item.arg or 0) > 1 for item in calls)
+        self._passes_many = self._passes_many or any(item.opname == "CALL_FUNCTION_EX" or (item.arg or 0) > 2 for item in calls)
         local = dict(imported)
         self._learn_paths(code, function, local)
         for constant in code.co_consts:
