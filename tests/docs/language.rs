@@ -60,14 +60,12 @@ fn dtype_names(dtype: DType) -> impl Iterator<Item = &'static str> {
     NAMES.iter().copied().filter(move |name| broadloom_text::dtype(name) == Some(dtype))
 }
 
-/// Every program of the page is accepted, and its results are what the comments at its end say.
-#[test]
-fn the_programs_of_the_page_are_read() {
+/// Reads the programs of a page, whose results are what the comments at their ends say, and returns their number.
+pub fn read_programs(page: &str) -> usize {
     let blocks: Vec<&str> =
-        HEAD.split("```program\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    assert!(blocks.len() >= 4, "{}", blocks.len());
-    for text in blocks {
-        let graph = Program::parse("language.md", text).and_then(|program| program.resolve());
+        page.split("```program\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    for text in &blocks {
+        let graph = Program::parse("page", text).and_then(|program| program.resolve());
         let graph = graph.unwrap_or_else(|mistakes| panic!("{text}\n{mistakes:#}"));
         let expected: String = text
             .lines()
@@ -76,6 +74,12 @@ fn the_programs_of_the_page_are_read() {
             .collect();
         assert_eq!(broadloom_text::signature(&graph), expected, "{text}");
     }
+    blocks.len()
+}
+
+#[test]
+fn the_programs_of_the_page_are_read() {
+    assert!(read_programs(HEAD) >= 4);
 }
 
 /// Every function is explained: by a row of docs/ops.md, or by one of its own.

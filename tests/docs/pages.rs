@@ -1,13 +1,16 @@
-//! The pages for contributors name only commands and files that exist, and all modules with unsafe code.
+//! The pages for contributors name only commands and files that exist, and all modules with unsafe code. The comparison with other
+//! libraries has sources, and the figures of other pages.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 11] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "docs/coming-from.md",
+    "docs/comparison.md",
     "docs/kernels.md",
     "docs/style.md",
     "docs/testing.md",
@@ -127,4 +130,40 @@ fn the_modules_with_unsafe_code_are_those_of_the_page() {
         .map(|path| format!("crates/{path}"))
         .collect();
     assert_eq!(modules, named, "docs/trust.md has to list the modules with unsafe code");
+}
+
+/// Each system has a section, in the order of the table, with its sources and the three questions.
+#[test]
+fn the_comparison_has_sources() {
+    let page = read("docs/comparison.md");
+    let systems: Vec<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("| [")?.split(']').next()).collect();
+    let sections: Vec<(&str, &str)> =
+        page.split("\n## ").skip(1).filter_map(|section| section.split_once('\n')).collect();
+    let described: Vec<&str> =
+        sections.iter().map(|(title, _)| *title).filter(|title| systems.contains(title)).collect();
+    assert_eq!(described, systems);
+    assert!(systems.len() >= 11, "{systems:?}");
+    for (title, section) in sections.iter().filter(|(title, _)| systems.contains(title)) {
+        for part in ["**It has** ", "**Broadloom has** ", "**Take** ", "https://"] {
+            assert!(section.contains(part), "{title}: {part}");
+        }
+    }
+}
+
+/// The figures of the comparison are those of the pages that measure them.
+#[test]
+fn the_comparison_has_the_figures_of_other_pages() {
+    const FIGURES: &[(&str, &str)] = &[
+        ("37 of 54", "docs/npbench.md"),
+        ("about a millisecond", "README.md"),
+        ("1,000 ops in about 20", "README.md"),
+        ("1.1 to 1.7", "README.md"),
+        ("0.06 to 0.08", "README.md"),
+    ];
+    let page = read("docs/comparison.md");
+    for (figure, source) in FIGURES {
+        assert!(page.contains(figure), "docs/comparison.md does not say {figure}");
+        assert!(read(source).contains(figure), "{source} does not say {figure} any longer");
+    }
 }

@@ -90,3 +90,8 @@ pub use half::{bf16, f16};
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// Runs the examples of the page for people who come from another library.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/coming-from.md")]
+struct ComingFrom;
