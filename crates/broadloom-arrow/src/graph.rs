@@ -98,6 +98,11 @@ impl RowGraph {
         outputs.filter(|of| *of.name == *output).any(|of| !self.columns_of(of.expr).is_empty())
     }
 
+    /// Returns whether an output has a value for each row; otherwise it is a total.
+    pub fn makes_rows(&self, output: &str) -> bool {
+        self.graph.outputs().iter().any(|of| *of.name == *output && self.has_rows(of.expr))
+    }
+
     /// Checks columns, by the names of the inputs, and constants for these inputs: dtypes, numbers of axes and sizes.
     ///
     /// # Errors

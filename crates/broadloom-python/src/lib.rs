@@ -12,6 +12,7 @@
 
 mod array;
 mod chunks;
+mod columns;
 mod dtype;
 mod error;
 mod fallback;
@@ -35,6 +36,8 @@ mod _broadloom {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use super::chunks::{Chunks, Run};
+    #[pymodule_export]
+    use super::columns::{Columns, Passed};
     #[pymodule_export]
     use super::function::Function;
     #[pymodule_export]

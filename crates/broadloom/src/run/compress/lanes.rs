@@ -153,6 +153,15 @@ mod x86 {
         u64::from(!_mm256_movemask_epi8(are_false).cast_unsigned())
     }
 
+    /// The number of elements of a mask that are passed over together if none is true.
+    const STRETCH: usize = 512;
+
+    /// Returns whether no element is true.
+    #[inline(always)]
+    fn is_false(stretch: &[u8; STRETCH]) -> bool {
+        stretch.iter().fold(0, |all, byte| all | byte) == 0
+    }
+
     /// For each choice of 8 elements, which of them come first.
     static FIRST_OF_8: [[u8; 8]; 256] = {
         let mut table = [[0; 8]; 256];
@@ -185,11 +194,16 @@ mod x86 {
                 ) -> (usize, usize) {
                     let (mut index, mut place) = (0, 0);
                     while index + $count <= mask.len() && place + $count <= room {
-                        // SAFETY: there are so many elements at `index`, and there is room for as many at `place`.
-                        unsafe {
-                            let bits = $bits_of(mask.as_ptr().add(index));
-                            // Long stretches of a mask are often false.
-                            if bits != 0 {
+                        // Long stretches of a mask are often false. A test of fewer elements would often be guessed wrong.
+                        if mask[index..].first_chunk().is_some_and(|stretch: &[u8; STRETCH]| is_false(stretch)) {
+                            index += STRETCH;
+                            continue;
+                        }
+                        let end = mask.len().min(index + STRETCH);
+                        while index + $count <= end && place + $count <= room {
+                            // SAFETY: there are so many elements at `index`, and there is room for as many at `place`.
+                            unsafe {
+                                let bits = $bits_of(mask.as_ptr().add(index));
                                 for vector in 0..$count / $lanes {
                                     let $bits = bits >> ($lanes * vector) & ((1 << $lanes) - 1);
                                     let $from = from.add(index + $lanes * vector);
@@ -197,8 +211,8 @@ mod x86 {
                                     place += $bits.count_ones() as usize;
                                 }
                             }
+                            index += $count;
                         }
-                        index += $count;
                     }
                     (index, place)
                 }
