@@ -144,8 +144,46 @@ def test_numbers_take_the_dtype_of_arrays():
         xp.ones(2, dtype=xp.uint8) + 300
     with pytest.raises(TypeError):
         xp.ones(2) + 1j
+
+
+def test_arrays_and_scalars_of_numpy_have_their_dtypes():
+    x, other = xp.ones(3, dtype=xp.float32), np.arange(3.0)
+    for have, want in [
+        (x + other, np.float32(1) + other),
+        (other - x, other - np.float32(1)),
+        (x / np.int64(4), np.ones(3, np.float32) / np.int64(4)),
+        (np.float64(2) * x, np.float64(2) * np.ones(3, np.float32)),
+        (np.float32(2) ** x, np.full(3, 2, np.float32)),
+        (np.exp(x), np.exp(np.ones(3, np.float32))),
+        (np.add.reduce(x), np.float32(3)),
+        (np.mean(x, axis=0), np.float32(1)),
+        (np.concatenate([x, other]), np.concatenate([np.ones(3, np.float32), other])),
+        (x.sum(), np.float32(3)),
+        (x.reshape(3, 1), np.ones((3, 1), np.float32)),
+        (x.reshape((1, -1)).transpose(), np.ones((3, 1), np.float32)),
+    ]:
+        assert isinstance(have, xp.Array) and have.dtype == want.dtype and have.shape == want.shape
+        np.testing.assert_allclose(np.asarray(have), want, rtol=1e-7)
+    total = np.sqrt(x) + np.hypot(x, 2 * other)
+    assert total._node.data is None
+    assert [part.shape for part in np.split(x, 3)] == [(1,)] * 3
+    assert np.shape(x) == (3,) and np.ndim(x) == 1 and np.result_type(x, np.int8) == np.float32
+    with pytest.raises(bl.ShapeError):
+        np.add(x, np.ones(2))
+    with pytest.raises(bl.ArgumentError, match="`out=`"):
+        np.add(x, 1, out=x)
     with pytest.raises(TypeError):
-        xp.ones(2) + np.ones(2)
+        other += x
+
+
+def test_what_tracing_does_not_know_numpy_computes():
+    x = xp.asarray(np.random.default_rng(2).normal(size=(5, 3)))
+    have = np.linalg.lstsq(x, x[:, 0], rcond=None)[0]
+    np.testing.assert_allclose(have, [1, 0, 0], atol=1e-12)
+    u, s, vh = xp.linalg.svd(x, full_matrices=False)
+    assert isinstance(u, xp.Array)
+    np.testing.assert_allclose(np.asarray((u * s) @ vh), np.asarray(x), rtol=1e-12)
+    assert xp.linalg.vector_norm(x)._node.data is None
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,11 @@ impl Graph {
                 let share = self.try_elementwise(Op::Divide, &[left, product], site)?;
                 let of_after = self.try_elementwise(Op::Multiply, &[share, after], site)?;
                 let sum = self.try_elementwise(Op::Add, &[of_before, of_here], site)?;
-                self.try_elementwise(Op::Add, &[sum, of_after], site)?
+                let uneven = self.try_elementwise(Op::Add, &[sum, of_after], site)?;
+                // Between equal steps the sample has no weight: if it is NaN or infinite, the slope is not.
+                let is_even = self.try_elementwise(Op::Equal, &[left, right], site)?;
+                let even = self.slope_of([after, before], both, site)?;
+                self.try_select([is_even, even, uneven], site)?
             }
         };
         let joined = self.try_concat(&[first, middle, last], axis as i64, site)?;

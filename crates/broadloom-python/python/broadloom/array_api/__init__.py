@@ -12,15 +12,18 @@ Kernels are kept, so that the same operations on other arrays, of other sizes to
 >>> xp.asarray([1, 2, 3]) ** 2
 Array([1, 4, 9])
 
-There are no complex numbers, no float16, and none of the extensions `linalg` and `fft`. Functions whose shapes depend on
-elements, such as `nonzero` and an index by a mask, look at their arrays at once.
+There are no complex numbers, no float16, and no extension `fft`. Decompositions of the extension `linalg` are computed at once, by
+NumPy. So are functions whose shapes depend on elements, such as `nonzero`, by our kernels. NumPy's functions take these arrays too:
+``numpy.exp(x)`` is noted like ``xp.exp(x)``.
 """
 
 from math import e, inf, nan, pi
 
+from . import linalg
 from ._array import Array
 from ._creation import *
 from ._elementwise import *
+from ._extras import *
 from ._functions import *
 from ._info import *
 

@@ -11,14 +11,16 @@ from ._info import check_device, checked_dtype
 
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 _NUMBERS = (bool, int, float)
+# Arrays and scalars of NumPy's have their dtypes, as they have beside NumPy's arrays.
+_OF_NUMPY = (np.ndarray, np.generic)
 
 
 def _infix(compute):
     def forward(self, other):
-        return compute(self, other) if isinstance(other, (Array, *_NUMBERS)) else NotImplemented
+        return compute(self, other) if isinstance(other, (Array, *_NUMBERS, *_OF_NUMPY)) else NotImplemented
 
     def backward(self, other):
-        return compute(other, self) if isinstance(other, (Array, *_NUMBERS)) else NotImplemented
+        return compute(other, self) if isinstance(other, (Array, *_NUMBERS, *_OF_NUMPY)) else NotImplemented
 
     def in_place(self, other):
         result = forward(self, other)
@@ -61,6 +63,24 @@ def _prefix(function):
     return apply
 
 
+def _method(name):
+    """A method of NumPy's arrays, as NumPy computes it of its own."""
+    function = getattr(np, name)
+
+    def apply(self, *args, **kwargs):
+        from ._numpy import apply, wrapped
+
+        if name in ("reshape", "transpose") and args and not isinstance(args[0], (tuple, list)) and args[0] is not None:
+            # The sizes, or the axes, as they may be written in a row.
+            args = (args,)
+        return wrapped(apply(function, (self, *args), kwargs))
+
+    apply.__name__ = name
+    apply.__qualname__ = f"Array.{name}"
+    apply.__doc__ = f"NumPy's `{name}`."
+    return apply
+
+
 class Array:
     """An array that is computed when its elements are needed.
 
@@ -70,7 +90,6 @@ class Array:
     """
 
     __slots__ = ("_node",)
-    __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self):
@@ -166,6 +185,16 @@ class Array:
         data.flags.writeable = False
         return data
 
+    def __array_ufunc__(self, ufunc, method, /, *inputs, **kwargs):
+        from ._numpy import apply_ufunc
+
+        return apply_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function, types, args, kwargs, /):
+        from ._numpy import apply
+
+        return apply(function, args, kwargs)
+
     def __dlpack__(self, /, *, stream=None, max_version=None, dl_device=None, copy=None):
         data = elements(self)
         if not data.flags.writeable and copy is None:
@@ -235,6 +264,24 @@ class Array:
         data[_for_numpy(items)] = elements(value)
         self._node = _graph.leaf(data)
 
+    # The standard has functions only, but libraries that call NumPy's methods are more than those that do not.
+    all, any, argmax, argmin, max, mean, min, prod, std, sum, var = map(
+        _method, ("all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "var")
+    )
+    cumsum, ravel, reshape, squeeze, transpose = map(_method, ("cumsum", "ravel", "reshape", "squeeze", "transpose"))
+
+    def astype(self, dtype, copy=True):
+        """The elements in another dtype."""
+        return converted(self, checked_dtype(dtype))
+
+    def copy(self):
+        """An array with the same elements. A change of one is not seen in the other."""
+        return made(self._node)
+
+    def item(self):
+        """The only element as a number of Python's."""
+        return elements(self).item()
+
     def __copy__(self):
         return made(self._node)
 
@@ -282,6 +329,7 @@ def scalar(value, dtype):
 
 def arrays_of(*operands):
     """Operands, with numbers as arrays of the dtype of the others."""
+    operands = [wrap(operand) if isinstance(operand, _OF_NUMPY) else operand for operand in operands]
     found = [operand.dtype for operand in operands if isinstance(operand, Array)]
     if not found:
         raise DTypeError("this takes at least one array of the namespace, not only numbers")

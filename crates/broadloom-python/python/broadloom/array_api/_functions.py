@@ -1,6 +1,7 @@
 """Functions of whole arrays: reductions, orders, shapes, searches and products."""
 
 import builtins
+import functools
 import operator
 from typing import NamedTuple
 
@@ -59,12 +60,14 @@ def sum(x, /, *, axis=None, dtype=None, keepdims=False):
 
 def prod(x, /, *, axis=None, dtype=None, keepdims=False):
     """The product; integers and bool are multiplied in 64 bits."""
+    # cubed multiplies the sizes of axes.
+    x = x if isinstance(x, Array) else asarray(x)
     return _reduced("prod", x, axis, keepdims, **_dtype(dtype))
 
 
-def mean(x, /, *, axis=None, keepdims=False):
+def mean(x, /, *, axis=None, dtype=None, keepdims=False):
     """The mean."""
-    return _reduced("mean", x, axis, keepdims)
+    return _reduced("mean", x, axis, keepdims, **_dtype(dtype))
 
 
 def var(x, /, *, axis=None, correction=0.0, keepdims=False):
@@ -129,7 +132,7 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     return _cumulative("cumulative_prod", x, axis, dtype, include_initial)
 
 
-def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
+def diff(x, /, n=1, axis=-1, *, prepend=None, append=None):
     """The differences of neighbours along an axis, taken ``n`` times, behind ``prepend`` and before ``append``."""
     parts = [part for part in (prepend, x, append) if part is not None]
     joined = concat(parts, axis=axis) if len(parts) > 1 else checked(x)
@@ -156,8 +159,10 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
     return call("searchsorted", checked(x1), x2, side=side)
 
 
-def where(condition, x1, x2, /):
-    """``x1`` where the condition holds, and ``x2`` elsewhere."""
+def where(condition, x1=None, x2=None, /):
+    """``x1`` where the condition holds, and ``x2`` elsewhere; without them, the positions where it holds."""
+    if x1 is None and x2 is None:
+        return nonzero(condition)
     if not isdtype(checked(condition).dtype, "bool"):
         raise DTypeError(f"a condition has the dtype bool, not {condition.dtype}: write `x != 0`")
     if not isinstance(x1, Array) and not isinstance(x2, Array):
@@ -172,6 +177,8 @@ def isin(x1, x2, /, *, invert=False):
 
 def take(x, indices, /, *, axis=None):
     """The elements at positions along an axis, which only a vector may leave out."""
+    # cubed takes one position.
+    indices = indices if isinstance(indices, Array) else asarray(indices)
     if axis is None and checked(x).ndim != 1:
         raise ArgumentError(f"`axis` is needed for an array of {x.ndim} axes")
     return call("take", checked(x), checked(indices), axis=0 if axis is None else operator.index(axis))
@@ -329,7 +336,13 @@ def nonzero(x, /):
 
 
 def _several(function, x):
-    return tuple(map(wrap, _graph.several(function, [checked(x)._node])))
+    return tuple(map(wrap, _graph.several(_of_operands(function), [checked(x)._node])))
+
+
+@functools.cache
+def _of_operands(function):
+    """A function of one array as one of a list."""
+    return lambda values: function(*values)
 
 
 def unique_all(x, /):

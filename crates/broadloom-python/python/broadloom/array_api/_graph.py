@@ -74,26 +74,28 @@ def _apply(operation, values, statics):
     return values[0]._trace.call(operation, tuple(values), dict(statics))
 
 
+def declared(number, shape, dtype):
+    """A lazy array of a shape and a dtype, without elements."""
+    return declare(f"x{number}", f"{dtype}[{', '.join(map(str, shape))}]")
+
+
 @functools.lru_cache(maxsize=4096)
 def _infer(operation, types, statics):
     """The shape and the dtype of a result, by the rules of the text language; no shape if the data decide it."""
-    values = [
-        declare(f"x{number}", f"{dtype}[{', '.join(map(str, shape))}]")
-        for number, (shape, dtype) in enumerate(types, start=1)
-    ]
+    values = [declared(number, *kind) for number, kind in enumerate(types, start=1)]
     result = _apply(operation, values, statics)
     is_known = all(isinstance(size, int) for size in result.shape)
     return result.shape if is_known else None, result.dtype
 
 
 def several(function, operands):
-    """The results of a function that takes lazy arrays and returns a tuple of them, as NumPy's arrays."""
+    """The results of a function that takes a list of lazy arrays and returns several, as NumPy's arrays."""
     return _run_several(function, [operand.evaluate() for operand in operands])
 
 
 @functools.partial(jit, static="function")
 def _run_several(function, operands):
-    return tuple(function(*operands))
+    return tuple(function(operands))
 
 
 @functools.partial(jit, static="program")

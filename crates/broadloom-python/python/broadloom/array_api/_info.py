@@ -8,7 +8,7 @@ import numpy as np
 from .._errors import ArgumentError, DTypeError
 
 __all__ = [
-    "__array_namespace_info__", "bool", "can_cast", "finfo", "float32", "float64", "iinfo", "int16", "int32",
+    "__array_namespace_info__", "bool", "can_cast", "complex128", "complex64", "finfo", "float32", "float64", "iinfo", "int16", "int32",
     "int64", "int8", "isdtype", "result_type", "uint16", "uint32", "uint64", "uint8",
 ]
 
@@ -16,6 +16,8 @@ int8, int16, int32, int64 = (np.dtype(f"int{bits}") for bits in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64))
 float32, float64 = np.dtype("float32"), np.dtype("float64")
 bool = np.dtype("bool")
+# There are no arrays of these. Libraries read the names to ask whether an array has such a dtype.
+complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 
 _KINDS = {
     "bool": (bool,),
@@ -58,7 +60,7 @@ def isdtype(dtype, kind):
         if kind not in _KINDS:
             raise ArgumentError(f"there is no kind {kind!r} of dtypes: the kinds are {', '.join(_KINDS)}")
         return dtype in _KINDS[kind]
-    return checked_dtype(dtype) == checked_dtype(kind)
+    return checked_dtype(dtype) == (kind if kind in (complex64, complex128) else checked_dtype(kind))
 
 
 def result_type(*arrays_and_dtypes):
