@@ -167,3 +167,22 @@ fn the_comparison_has_the_figures_of_other_pages() {
         assert!(read(source).contains(figure), "{source} does not say {figure} any longer");
     }
 }
+
+#[test]
+fn pages_for_registries_stand_alone() {
+    for folder in std::fs::read_dir(root().join("crates")).unwrap() {
+        let folder = folder.unwrap().path();
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        if manifest.contains("publish = false") {
+            continue;
+        }
+        let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+        assert!(manifest.contains("readme = \"README.md\""), "{name} names no README of its own");
+        let page = read(&format!("crates/{name}/README.md"));
+        assert!(page.starts_with(&format!("# {name}\n")), "{name}: the page has another title");
+        // Registries show the page without the files of the repository.
+        for link in page.split("](").skip(1) {
+            assert!(link.starts_with("https://"), "{name}: the page links to {link:.20}");
+        }
+    }
+}

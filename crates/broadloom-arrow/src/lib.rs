@@ -70,3 +70,8 @@ pub use graph::{Mixing, RowGraph};
 pub use grouping::{GroupStates, Grouping};
 pub use kernel::RowKernel;
 pub use types::ColumnType;
+
+/// Runs the examples of the page for registries.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -95,3 +95,8 @@ pub fn register(registry: &mut dyn FunctionRegistry) -> Result<()> {
     registry.register_udaf(Arc::new(AggregateUDF::from(aggregate::BroadloomAgg::default())))?;
     registry.register_expr_planner(Arc::new(aggregate::Planner))
 }
+
+/// Runs the examples of the page for registries.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

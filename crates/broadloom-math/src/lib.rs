@@ -379,3 +379,8 @@ impl Real for f64 {
     const DEGREE: f64 = std::f64::consts::PI / 180.0;
     const RADIAN: f64 = 180.0 / std::f64::consts::PI;
 }
+
+/// Runs the examples of the page for registries.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -439,3 +439,8 @@ impl Program {
         resolve::undefined(&self.tree).filter(|(_, is_constant)| *is_constant).map(|(name, _)| name).collect()
     }
 }
+
+/// Runs the examples of the page for registries.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

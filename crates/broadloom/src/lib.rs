@@ -91,6 +91,11 @@ pub use half::{bf16, f16};
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+/// Runs the examples of the page for registries.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;
+
 /// Runs the examples of the page for people who come from another library.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/coming-from.md")]

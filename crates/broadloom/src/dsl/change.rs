@@ -94,6 +94,7 @@ impl Tensor {
     /// assert_eq!(counts, [0, 0, 2, 1]);
     /// # Ok::<(), broadloom::EvalError>(())
     /// ```
+    #[doc(alias("setitem", "put", "scatter"))]
     pub fn at(self, chosen: impl Into<Chosen>) -> At {
         At { tensor: self, place: chosen.into().0 }
     }

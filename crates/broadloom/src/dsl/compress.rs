@@ -20,6 +20,7 @@ impl Tensor {
     /// # Ok::<(), broadloom::EvalError>(())
     /// ```
     #[track_caller]
+    #[doc(alias("boolean indexing", "extract"))]
     pub fn masked(self, mask: Tensor) -> Tensor {
         let site = Site::caller();
         self.with(&[self, mask], site, |graph| graph.masked_elements(self.expr, mask.expr, site))
@@ -108,6 +109,7 @@ impl Tensor {
     /// # Ok::<(), broadloom::EvalError>(())
     /// ```
     #[track_caller]
+    #[doc(alias("repeat"))]
     pub fn repeat_counted(self, counts: Tensor, axis: impl IntoAxis) -> Tensor {
         let (site, axis) = (Site::caller(), axis.into_axis());
         self.with(&[self, counts], site, |graph| {

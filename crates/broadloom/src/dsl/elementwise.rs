@@ -30,6 +30,7 @@ fn tensors(operands: &[Operand]) -> SmallVec<[Tensor; 3]> {
 /// # Ok::<(), broadloom::EvalError>(())
 /// ```
 #[track_caller]
+#[doc(alias("where"))]
 pub fn select(condition: Tensor, on_true: impl Into<Operand>, on_false: impl Into<Operand>) -> Tensor {
     let site = Site::caller();
     let sides = [on_true.into(), on_false.into()];
@@ -218,6 +219,7 @@ impl Tensor {
     /// # Ok::<(), broadloom::EvalError>(())
     /// ```
     #[track_caller]
+    #[doc(alias("astype"))]
     pub fn cast<T: Element>(self) -> Tensor {
         self.convert(T::DTYPE, Site::caller())
     }
@@ -231,6 +233,7 @@ impl Tensor {
     /// # Ok::<(), broadloom::EvalError>(())
     /// ```
     #[track_caller]
+    #[doc(alias("astype"))]
     pub fn cast_to(self, dtype: DType) -> Tensor {
         self.convert(dtype, Site::caller())
     }

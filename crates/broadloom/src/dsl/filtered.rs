@@ -38,6 +38,7 @@ impl Tensor {
     /// assert_eq!((total, mean), (8, 4.0));
     /// # Ok::<(), broadloom::EvalError>(())
     /// ```
+    #[doc(alias("where="))]
     pub fn filter(self, condition: Tensor) -> Filtered {
         Filtered { tensor: self, condition }
     }

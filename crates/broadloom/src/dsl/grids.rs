@@ -30,6 +30,7 @@ impl Graph {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[track_caller]
+    #[doc(alias("arange", "range"))]
     pub fn iota(&self, length: impl Into<Dim>) -> Tensor {
         let site = Site::caller();
         registry::build(self.key(), &[], &[length.into()], site, |graph, dims| {

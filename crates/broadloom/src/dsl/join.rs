@@ -17,6 +17,7 @@ use broadloom_ir::graph::{Graph, SegmentOp, Site};
 /// # Ok::<(), broadloom::EvalError>(())
 /// ```
 #[track_caller]
+#[doc(alias("concatenate", "hstack", "vstack"))]
 pub fn concat(tensors: impl AsRef<[Tensor]>, axis: impl IntoAxis) -> Tensor {
     join(Joining::Concat, tensors.as_ref(), axis.into_axis(), Site::caller(), Graph::concat)
 }

@@ -38,6 +38,7 @@ impl Tensor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[track_caller]
+    #[doc(alias("dot", "@"))]
     pub fn matmul(self, other: impl Into<Operand>) -> Tensor {
         self.product(Product::Matmul, other, Site::caller())
     }

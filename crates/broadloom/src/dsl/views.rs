@@ -238,6 +238,7 @@ impl Tensor {
     /// assert_eq!(x.permute_dims(..).to_string(), "f32[3, 1, n]");
     /// ```
     #[track_caller]
+    #[doc(alias("transpose", "swapaxes"))]
     pub fn permute_dims(self, axes: impl IntoAxes) -> Tensor {
         let permute: AlongFn = |graph, operand, axes, _, site| match axes {
             Some(axes) => graph.permute_dims(operand, axes, site),
@@ -273,6 +274,7 @@ impl Tensor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[track_caller]
+    #[doc(alias("T", "transpose"))]
     pub fn t(self) -> Tensor {
         let transpose: AlongFn = |graph, operand, _, _, site| {
             let rank = graph.shape(operand).rank();
@@ -296,6 +298,7 @@ impl Tensor {
     /// assert_eq!(x.unsqueeze(-1).to_string(), "f32[n, 3, 1]");
     /// ```
     #[track_caller]
+    #[doc(alias("expand_dims", "newaxis"))]
     pub fn unsqueeze(self, axis: impl IntoAxis) -> Tensor {
         self.insert_axes([axis.into_axis()], Site::caller())
     }
@@ -369,6 +372,7 @@ impl Tensor {
     /// # Ok::<(), broadloom::EvalError>(())
     /// ```
     #[track_caller]
+    #[doc(alias("getitem"))]
     pub fn slice(self, items: impl AsRef<[SliceItem]>) -> Tensor {
         self.take_slice("slice", items.as_ref(), Site::caller())
     }
@@ -395,6 +399,7 @@ impl Tensor {
     /// # Ok::<(), broadloom::EvalError>(())
     /// ```
     #[track_caller]
+    #[doc(alias("getitem"))]
     pub fn index(self, axis: impl IntoAxis, index: impl Into<Dim>) -> Tensor {
         self.slice_at("index", axis.into_axis(), SliceItem(Item::At(index.into())), Site::caller())
     }
@@ -425,6 +430,7 @@ impl Tensor {
     /// # Ok::<(), broadloom::EvalError>(())
     /// ```
     #[track_caller]
+    #[doc(alias("fancy indexing", "gather"))]
     pub fn take(self, indices: Tensor, axis: impl IntoAxis) -> Tensor {
         let site = Site::caller();
         let (operands, axis) = ([self, indices], axis.into_axis());
