@@ -43,7 +43,8 @@ pub struct BroadcastFigures {
 
 impl BroadcastFigures {
     /// Returns a figure for each operation that stretches a tensor, in order. If there is none: for each that
-    /// stretches a constant, and otherwise for the first one that combines operands. `places` has the source
+    /// stretches a constant, then for those of which functions such as `std` are composed, and otherwise for the first
+    /// one that combines operands. `places` has the source
     /// of the program, which labels the operands.
     pub fn of_graph(graph: &CheckedGraph, places: Option<&dyn Places>) -> BroadcastFigures {
         BroadcastFigures::new(read::of_graph(graph, places))
@@ -97,6 +98,8 @@ impl BroadcastFigures {
 struct Broadcast {
     /// The operation as it is written.
     heading: String,
+    /// The function that the user called, if the operation is a part of it.
+    part_of: Option<String>,
     operator: Operator,
     operands: Vec<Operand>,
     result: Ending,
@@ -198,10 +201,18 @@ impl Broadcast {
         }
         let stretched: Vec<String> =
             self.operands.iter().filter_map(|operand| self.stretched(operand)).collect();
-        match stretched.is_empty() {
-            true => "The shapes are equal: nothing is stretched.".to_owned(),
-            false => format!("{}.", stretched.join("; ")),
+        let part = self.part_of.as_ref().map_or(String::new(), |call| format!("In `{call}`: "));
+        let lacks_axes =
+            self.operands.iter().any(|operand| operand.axes.iter().any(|axis| axis.own.is_none()));
+        match (stretched.is_empty(), lacks_axes) {
+            (false, _) => format!("{part}{}.", stretched.join("; ")),
+            (true, true) => format!("{part}missing axes count as 1, and nothing is stretched."),
+            (true, false) => format!("{part}the shapes are equal, and nothing is stretched."),
         }
+    }
+
+    fn is_stretched(&self) -> bool {
+        self.operands.iter().any(|operand| operand.axes.iter().any(|axis| axis.fit == Fit::Stretched))
     }
 
     /// Returns how an operand is stretched; `None` if it is not.
@@ -212,7 +223,7 @@ impl Broadcast {
         let along = axes.iter().zip(&self.sizes).enumerate();
         let along = along.filter(|(_, (axis, _))| axis.fit == Fit::Stretched);
         let along = along.map(|(axis, (OperandAxis { own, .. }, size))| {
-            let lacks = if own.is_none() { ", which it lacks" } else { "" };
+            let lacks = if own.is_none() { " (which it lacks)" } else { "" };
             format!("to {} along axis {axis}{lacks}", size.text)
         });
         let along: Vec<String> = along.collect();

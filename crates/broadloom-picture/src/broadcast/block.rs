@@ -85,8 +85,6 @@ pub struct Extent {
     pub down: f64,
     /// The height of the fronts, from the first to the last.
     pub height: f64,
-    /// The width of the front.
-    pub width: f64,
 }
 
 /// The only position along an axis that an array lacks.
@@ -137,9 +135,12 @@ impl<'a> Block<'a> {
         let mut starts = Vec::new();
         let mut y = 0.0;
         for slot in slots(self.outer) {
-            y += if starts.is_empty() { 0.0 } else { BLOCK_GAP - back };
+            let is_block = slot.kind != SlotKind::Gap;
+            if !starts.is_empty() {
+                y += BLOCK_GAP - if is_block { back } else { 0.0 };
+            }
             starts.push(y);
-            y += if slot.kind == SlotKind::Cell { height } else { self.scale.gap + back };
+            y += if is_block { height } else { self.scale.gap };
         }
         (starts, y)
     }
@@ -152,7 +153,7 @@ impl<'a> Block<'a> {
         let left = side(self.rows).max(side(self.depth) - right / 2.0) + side(self.outer);
         let below = self.columns.map_or(0.0, |_| BRACKET_GAP + BRACKET + SIZES + 4.0);
         let height = self.starts().1;
-        Extent { left, right: width + right, up: -up, down: height + below, height, width }
+        Extent { left, right: width + right, up: -up, down: height + below, height }
     }
 
     pub fn draw(&self, out: &mut Canvas, (x, y): (f64, f64)) {
@@ -162,8 +163,8 @@ impl<'a> Block<'a> {
             match slot.kind {
                 SlotKind::Cell | SlotKind::Empty => self.sheets(out, slot, (x, y + start)),
                 SlotKind::Gap => {
-                    let (x, y) = (x + self.width() / 2.0, y + start + self.scale.gap / 2.0);
-                    dots(out, (x, y + self.to_back().1 / 2.0), (0.0, 6.0));
+                    let across = (self.width() + self.to_back().0) / 2.0;
+                    dots(out, (x + across, y + start + self.scale.gap / 2.0), (0.0, 7.0));
                 }
             }
         }

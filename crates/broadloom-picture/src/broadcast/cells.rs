@@ -4,9 +4,24 @@ use crate::label::columns;
 
 use super::{Broadcast, Fit, Operand, OperandAxis, Size};
 
-/// The most cells along an axis, for arrays with up to two axes and for others.
-const MOST_FLAT: u64 = 6;
-const MOST_DEEP: u64 = 4;
+/// How many positions along an axis have cells.
+#[derive(Debug, Clone, Copy)]
+struct Few {
+    /// The most positions if none is left out.
+    most: u64,
+    /// Those before the ones that are left out.
+    first: u64,
+}
+
+impl Few {
+    fn of(rank: usize, axis: usize) -> Few {
+        match rank {
+            0..=2 => Few { most: 6, first: 2 },
+            4 if axis == 0 => Few { most: 3, first: 1 },
+            _ => Few { most: 4, first: 2 },
+        }
+    }
+}
 
 /// A position along an axis, or those that are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,19 +101,19 @@ impl Shown {
 
 /// Returns an operand at the size of the result.
 pub fn operand(broadcast: &Broadcast, index: usize, operand: &Operand) -> Array {
-    let most = most(broadcast);
     let axes = operand.axes.iter().zip(&broadcast.sizes).enumerate();
     let axes = axes.map(|(axis, (OperandAxis { own, fit }, size))| {
+        let few = Few::of(broadcast.rank(), axis);
         let own_text = own.as_ref().map_or("·", |own| &own.text);
         let (slots, label) = match fit {
             Fit::Equal => {
                 let one = Size { text: "1".to_owned(), count: Some(1) };
-                (slots(own.as_ref().unwrap_or(&one), most), own_text.to_owned())
+                (slots(own.as_ref().unwrap_or(&one), few), own_text.to_owned())
             }
-            Fit::Stretched => (stretched(size, most), format!("{own_text} → {}", size.text)),
+            Fit::Stretched => (stretched(size, few), format!("{own_text} → {}", size.text)),
             Fit::Clash => {
                 let least = least(broadcast, axis);
-                let mut slots = own.as_ref().map_or_else(Vec::new, |own| slots(own, most));
+                let mut slots = own.as_ref().map_or_else(Vec::new, |own| slots(own, few));
                 slots.iter_mut().enumerate().for_each(|(at, slot)| slot.is_unmatched = at >= least);
                 (slots, own_text.to_owned())
             }
@@ -110,11 +125,13 @@ pub fn operand(broadcast: &Broadcast, index: usize, operand: &Operand) -> Array 
 
 /// Returns the result.
 pub fn result(broadcast: &Broadcast) -> Array {
-    let most = most(broadcast);
-    let axis =
-        |size: &Size| DrawnAxis { slots: slots(size, most), label: size.text.clone(), fit: Fit::Equal };
+    let axis = |(axis, size): (usize, &Size)| DrawnAxis {
+        slots: slots(size, Few::of(broadcast.rank(), axis)),
+        label: size.text.clone(),
+        fit: Fit::Equal,
+    };
     Array {
-        axes: broadcast.sizes.iter().map(axis).collect(),
+        axes: broadcast.sizes.iter().enumerate().map(axis).collect(),
         shown: broadcast.operands.iter().enumerate().map(|(index, operand)| shown(index, operand)).collect(),
         separator: broadcast.operator.separator(),
     }
@@ -127,10 +144,6 @@ fn shown(index: usize, operand: &Operand) -> Shown {
     Shown { operand: index, axes: axes.collect() }
 }
 
-fn most(broadcast: &Broadcast) -> u64 {
-    if broadcast.rank() <= 2 { MOST_FLAT } else { MOST_DEEP }
-}
-
 /// Returns the number of positions along an axis that all clashing operands have. Of sizes that are not known, none
 /// is certain.
 fn least(broadcast: &Broadcast, axis: usize) -> usize {
@@ -141,11 +154,11 @@ fn least(broadcast: &Broadcast, axis: usize) -> usize {
 }
 
 /// Returns the positions along an axis of this size.
-fn slots(size: &Size, most: u64) -> Vec<Slot> {
+fn slots(size: &Size, few: Few) -> Vec<Slot> {
     let slot = |kind, index: String| Slot { kind, is_ghost: false, is_unmatched: false, index };
     match size.count {
         Some(0) => vec![slot(SlotKind::Empty, String::new())],
-        Some(count) if count <= most => {
+        Some(count) if count <= few.most => {
             (0..count).map(|index| slot(SlotKind::Cell, index.to_string())).collect()
         }
         count => {
@@ -157,22 +170,20 @@ fn slots(size: &Size, most: u64) -> Vec<Slot> {
                 // In Python, the last position of any axis.
                 None => "−1".to_owned(),
             };
-            vec![
-                slot(SlotKind::Cell, "0".to_owned()),
-                slot(SlotKind::Cell, "1".to_owned()),
-                slot(SlotKind::Gap, String::new()),
-                slot(SlotKind::Cell, last),
-            ]
+            let mut slots: Vec<Slot> =
+                (0..few.first).map(|index| slot(SlotKind::Cell, index.to_string())).collect();
+            slots.extend([slot(SlotKind::Gap, String::new()), slot(SlotKind::Cell, last)]);
+            slots
         }
     }
 }
 
 /// Returns the positions along an axis of size 1 that is stretched to a size: the element, and its repetitions.
-fn stretched(size: &Size, most: u64) -> Vec<Slot> {
-    let mut slots = slots(size, most);
+fn stretched(size: &Size, few: Few) -> Vec<Slot> {
+    let mut slots = slots(size, few);
     if size.count == Some(0) {
         // The element is there, but the result does not use it.
-        slots = self::slots(&Size { text: "1".to_owned(), count: Some(1) }, most);
+        slots = self::slots(&Size { text: "1".to_owned(), count: Some(1) }, few);
     }
     slots.iter_mut().skip(1).for_each(|slot| slot.is_ghost = true);
     slots

@@ -21,6 +21,10 @@ const NAME: f64 = 15.0;
 const SPACE: f64 = 14.0;
 /// The least width for lines of text.
 const LEAST_WIDTH: f64 = 460.0;
+/// The notes below cells.
+const PLAIN: &str = "Numbers in cells are positions in the operands.";
+const STRETCHED: &str =
+    "Numbers in cells are positions in the operands. Dashed cells repeat an element and take no memory.";
 /// The class of code.
 const CODE: &str = "code";
 /// The size of the cross in the place of an impossible result.
@@ -137,14 +141,16 @@ impl<'a> Figure<'a> {
 
     /// The lines below the table, with their classes.
     fn notes(&self, most: usize) -> Vec<(&'static str, String)> {
-        let mut lines = Vec::new();
         let Some(mismatch) = self.broadcast.mismatch() else {
-            if !self.items.is_empty() && self.broadcast.rank() > 0 {
-                let note = "Numbers in cells are positions in the operands. Dashed cells repeat an element and take no memory.";
-                lines.extend(wrapped(note, most).into_iter().map(|line| ("pale", line)));
-            }
-            return lines;
+            let note = match self.broadcast.rank() {
+                0 => return Vec::new(),
+                1..=MAX_AXES if self.broadcast.is_stretched() => STRETCHED,
+                1..=MAX_AXES => PLAIN,
+                _ => "Cells are drawn for up to 4 axes.",
+            };
+            return wrapped(note, most).into_iter().map(|line| ("pale", line)).collect();
         };
+        let mut lines = Vec::new();
         for help in &mismatch.helps {
             lines.extend(wrapped(&format!("help: {}", help.text), most).into_iter().map(|line| ("", line)));
             if let Some(code) = &help.code {
@@ -224,7 +230,9 @@ fn items(broadcast: &Broadcast) -> Vec<Item<'_>> {
         Ending::Fits(type_) => {
             items.push(symbol("=", SYMBOL));
             let class = theme::RESULT.to_owned();
-            items.push(Item::Array { class, label: "result", type_, array: result, cell_width });
+            // The result of a part is not what the heading computes.
+            let result_label = if broadcast.part_of.is_some() { "this step" } else { "result" };
+            items.push(Item::Array { class, label: result_label, type_, array: result, cell_width });
         }
         Ending::Mismatch(mismatch) => items.push(Item::Cross(mismatch)),
     }

@@ -21,6 +21,8 @@ const WANTED: &str = "requested shape";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stretch {
     Nothing,
+    /// Tensors, but as a part of a function that the user called, such as `std`.
+    InParts,
     /// Numbers only, as in `2 * x`.
     Constants,
     Tensors,
@@ -75,14 +77,24 @@ fn operator(op: Op) -> Operator {
     })
 }
 
+/// Returns the function that the user called, if an elementwise operation is only a part of it.
+fn part_of(graph: &CheckedGraph, expr: ExprId) -> Option<&str> {
+    match graph.node(expr) {
+        Node::Elementwise { op, .. } => Some(graph.call(expr)).filter(|call| *call != op.name()),
+        _ => None,
+    }
+}
+
 fn stretch(graph: &CheckedGraph, expr: ExprId) -> Stretch {
     let result = graph.shape(expr).dims();
+    let is_part = part_of(graph, expr).is_some();
     let of = |operand: ExprId| {
-        let own = graph.shape(operand).dims();
-        let is_equal = own == result || result.iter().all(Dim::is_one);
+        let is_equal = graph.shape(operand).dims() == result || result.iter().all(Dim::is_one);
         match (is_equal, label::inline(graph, operand)) {
             (true, _) => Stretch::Nothing,
+            (false, Some(_)) if is_part => Stretch::Nothing,
             (false, Some(_)) => Stretch::Constants,
+            (false, None) if is_part => Stretch::InParts,
             (false, None) => Stretch::Tensors,
         }
     };
@@ -119,9 +131,11 @@ impl Reader<'_> {
             (Node::Select { .. }, Some(_)) => Operator::Call("where".to_owned()),
             _ => operator,
         };
+        let part_of = part_of(graph, expr).map(str::to_owned);
         let written = self.written(expr).unwrap_or_else(|| written(&operator, &labels));
         Broadcast {
             heading: heading(&written),
+            part_of,
             operator,
             operands,
             result: Ending::Fits(self.type_(expr)),
@@ -166,6 +180,10 @@ impl Reader<'_> {
             let Node::View { view: View::ExpandDims(axes), operand } = graph.node(expr) else { break };
             indices = new_axes(axes, graph.shape(expr).rank()) + &indices;
             expr = *operand;
+        }
+        // Other parts of the same call have no name that the user knows.
+        if part_of(graph, user) == Some(graph.call(expr)) {
+            return label::expression(graph, expr).1 + &indices;
         }
         let operands = graph.operands(expr);
         let named = operands.iter().map(|operand| match graph.node(*operand) {
@@ -263,7 +281,7 @@ pub fn of_mistake(mistake: &Diagnostic, places: Option<&dyn Places>) -> Option<B
         clashes: conflicts.iter().map(clash).collect(),
         helps: mistake.helps.iter().map(help).collect(),
     });
-    Some(Broadcast { heading, operator, operands, result, sizes })
+    Some(Broadcast { heading, part_of: None, operator, operands, result, sizes })
 }
 
 /// Returns the size of an operand along an axis of the result; `None` if it lacks the axis.
@@ -302,8 +320,24 @@ fn written(operator: &Operator, labels: &[&str]) -> String {
     }
 }
 
-/// Returns a text with single spaces instead of line ends and other white space.
+/// Returns an expression with single spaces instead of line ends and other white space, and without parentheses
+/// around all of it.
 fn one_line(text: String) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    (!words.is_empty()).then(|| words.join(" "))
+    let text = words.join(" ");
+    let mut depth = 0usize;
+    let mut closes = text.char_indices().filter(|(_, letter)| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => return false,
+        }
+        depth == 0
+    });
+    let first_close = closes.next().map(|(at, _)| at);
+    let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+    match inner {
+        Some(inner) if first_close == text.len().checked_sub(1) => Some(inner.to_owned()),
+        _ => (!text.is_empty()).then_some(text),
+    }
 }

@@ -40,6 +40,7 @@ pub const STYLE: &str = "\
 .broadcast .ink1{fill:#994f00}
 .broadcast .ink2{fill:#5f35ad}
 .broadcast .cell.unmatched{fill:#ffd5d5;stroke:#d32f2f}
+.broadcast .cell.gap.unmatched{stroke:none}
 .broadcast .dot{fill:#5b677a}
 .broadcast .cross{fill:none;stroke:#d32f2f;stroke-width:5;stroke-linecap:round}
 .broadcast .hint{fill:#ffd5d5;fill-opacity:.6}
@@ -68,6 +69,7 @@ pub const STYLE: &str = "\
 .broadcast .ink1{fill:#ffc888}
 .broadcast .ink2{fill:#d6c6ff}
 .broadcast .cell.unmatched{fill:#6b2222;stroke:#ff7b7b}
+.broadcast .cell.gap.unmatched{stroke:none}
 .broadcast .dot{fill:#9aa7b8}
 .broadcast .cross{stroke:#ff7b7b}
 .broadcast .hint{fill:#6b2222;fill-opacity:.6}
