@@ -15,6 +15,7 @@ mod chunks;
 mod dtype;
 mod error;
 mod fallback;
+mod figures;
 mod function;
 mod interrupt;
 mod kernel;
@@ -35,6 +36,8 @@ mod _broadloom {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use super::chunks::{Chunks, Run};
+    #[pymodule_export]
+    use super::figures::BroadcastFigures;
     #[pymodule_export]
     use super::function::Function;
     #[pymodule_export]

@@ -178,7 +178,7 @@ impl Reader<'_> {
                 return plain + &indices;
             }
             let Node::View { view: View::ExpandDims(axes), operand } = graph.node(expr) else { break };
-            indices = new_axes(axes, graph.shape(expr).rank()) + &indices;
+            indices = self.new_axes(axes, graph.shape(expr).rank()) + &indices;
             expr = *operand;
         }
         // Other parts of the same call have no name that the user knows.
@@ -193,13 +193,17 @@ impl Reader<'_> {
         let named: Vec<&str> = named.map(|name| name.unwrap_or("…")).collect();
         format!("{}({}){indices}", graph.call(expr), named.join(", "))
     }
-}
 
-/// `[:, None]`, where axes are inserted at these positions of the result.
-fn new_axes(axes: &[usize], rank: usize) -> String {
-    let last = axes.iter().max().map_or(0, |last| last + 1).min(rank);
-    let items: Vec<&str> = (0..last).map(|axis| if axes.contains(&axis) { "None" } else { ":" }).collect();
-    format!("[{}]", items.join(", "))
+    /// Returns the suffix that inserts axes at these positions of the result: `[:, None]`, or in Rust `.unsqueeze(1)`.
+    fn new_axes(&self, axes: &[usize], rank: usize) -> String {
+        if self.places.is_none() {
+            return axes.iter().map(|axis| format!(".unsqueeze({axis})")).collect();
+        }
+        let last = axes.iter().max().map_or(0, |last| last + 1).min(rank);
+        let items: Vec<&str> =
+            (0..last).map(|axis| if axes.contains(&axis) { "None" } else { ":" }).collect();
+        format!("[{}]", items.join(", "))
+    }
 }
 
 /// Returns a mistake as an operation; `None` if it is not a mismatch of broadcast shapes.
@@ -217,11 +221,13 @@ pub fn of_mistake(mistake: &Diagnostic, places: Option<&dyn Places>) -> Option<B
         Made::Input(name) => name.to_string(),
         Made::Constant(value) => value.to_string(),
         Made::Wanted | Made::Result => WANTED.to_owned(),
-        Made::Op { .. } | Made::List if operand.site != mistake.site && places.is_some() => {
-            written_at(operand.site).unwrap_or_else(|| operand.name.to_string())
+        made @ (Made::Op { .. } | Made::List) => {
+            let own = Some(operand.site).filter(|site| *site != mistake.site);
+            own.and_then(written_at).unwrap_or_else(|| match made {
+                Made::Op { op, of: Some(input) } => format!("{op}({input})"),
+                _ => operand.name.to_string(),
+            })
         }
-        Made::Op { op, of: Some(input) } => format!("{op}({input})"),
-        Made::Op { .. } | Made::List => operand.name.to_string(),
     };
     let columns = mistake.operands.iter().map(|operand| match &operand.columns {
         Some(columns) => columns.iter().max().map_or(0, |last| last + 1),

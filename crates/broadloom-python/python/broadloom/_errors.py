@@ -1,8 +1,12 @@
 """The exceptions. Each is also an instance of the built-in exception that fits."""
 
 import warnings
+from typing import TYPE_CHECKING
 
 from ._caught import note
+
+if TYPE_CHECKING:
+    from ._broadloom import BroadcastFigures
 
 _WARNED: set[type] = set()
 
@@ -32,9 +36,13 @@ class Error(Exception):
 
 
 class ShapeError(Error, ValueError):
-    """Shapes do not fit together."""
+    """Shapes do not fit together.
+
+    ``figures`` draws the shapes if an operation cannot broadcast them, and is None otherwise.
+    """
 
     _is_of_numpy = True
+    figures: "BroadcastFigures | None" = None
 
 
 class DTypeError(Error, TypeError):
