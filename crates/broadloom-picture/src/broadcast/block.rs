@@ -1,8 +1,8 @@
 //! An array as a row, a sheet, a block of sheets, or a column of such blocks, with brackets that state the sizes.
 
-use super::Fit;
 use super::canvas::{Anchor, Canvas, Line, width};
 use super::cells::{Array, DrawnAxis, Slot, SlotKind};
+use super::{Fit, theme};
 use crate::text::COLUMN;
 
 /// The most axes that cells show.
@@ -60,20 +60,49 @@ pub fn cell_width<'a>(arrays: impl Iterator<Item = &'a Array>) -> f64 {
 /// The direction of the axis that leads to the back.
 const DEPTH: (f64, f64) = (0.52, -0.4);
 
-/// A drawn array and its extents. The origin is the top left corner of the front.
+/// A drawn array. The origin is the top left corner of the front.
 #[derive(Debug)]
 pub struct Block<'a> {
     array: &'a Array,
-    /// Along the columns, and along other axes.
-    across: Scale,
     scale: Scale,
     /// The font size in cells; `None` if the texts do not fit.
     index: Option<f64>,
-    /// The slots of the last three axes, and of the axis before them.
-    outer: Option<&'a DrawnAxis>,
-    depth: Option<&'a DrawnAxis>,
-    rows: Option<&'a DrawnAxis>,
-    columns: Option<&'a DrawnAxis>,
+    outer: Along<'a>,
+    depth: Along<'a>,
+    rows: Along<'a>,
+    columns: Along<'a>,
+}
+
+/// The slots along a direction of the drawing.
+#[derive(Debug)]
+struct Along<'a> {
+    /// The axis, if the array has it; otherwise there is one slot.
+    axis: Option<&'a DrawnAxis>,
+    slots: Vec<Placed>,
+    length: f64,
+}
+
+#[derive(Debug)]
+struct Placed {
+    slot: Slot,
+    start: f64,
+    length: f64,
+}
+
+impl<'a> Along<'a> {
+    fn new(axis: Option<&'a DrawnAxis>, scale: Scale) -> Along<'a> {
+        let only =
+            || Slot { kind: SlotKind::Cell, is_ghost: false, is_unmatched: false, index: String::new() };
+        let mut end = 0.0;
+        let place = |slot: Slot| {
+            let (start, length) = (end, scale.length(&slot));
+            end += length;
+            Placed { slot, start, length }
+        };
+        let slots = axis.map_or_else(|| vec![only()], |axis| axis.slots.clone());
+        let slots = slots.into_iter().map(place).collect();
+        Along { axis, slots, length: end }
+    }
 }
 
 /// The extent of a drawn array around its origin.
@@ -87,15 +116,6 @@ pub struct Extent {
     pub height: f64,
 }
 
-/// The only position along an axis that an array lacks.
-fn only() -> Slot {
-    Slot { kind: SlotKind::Cell, is_ghost: false, is_unmatched: false, index: String::new() }
-}
-
-fn slots(axis: Option<&DrawnAxis>) -> Vec<Slot> {
-    axis.map_or_else(|| vec![only()], |axis| axis.slots.clone())
-}
-
 impl<'a> Block<'a> {
     pub fn new(array: &'a Array, cell_width: f64) -> Block<'a> {
         let rank = array.axes.len();
@@ -104,37 +124,27 @@ impl<'a> Block<'a> {
         let size = (cell_width - INDEX_SPACE) / (array.text_columns().max(1) as f64 * COLUMN);
         Block {
             array,
-            across: Scale { cell: cell_width, ..scale },
             scale,
             index: (size >= LEAST_INDEX - 0.01).then(|| size.min(INDEX)),
-            outer: axis(4),
-            depth: axis(3),
-            rows: axis(2),
-            columns: axis(1),
+            outer: Along::new(axis(4), scale),
+            depth: Along::new(axis(3), scale),
+            rows: Along::new(axis(2), scale),
+            columns: Along::new(axis(1), Scale { cell: cell_width, ..scale }),
         }
-    }
-
-    fn length(&self, axis: Option<&DrawnAxis>) -> f64 {
-        slots(axis).iter().map(|slot| self.scale.length(slot)).sum()
-    }
-
-    /// The width of the front.
-    fn width(&self) -> f64 {
-        slots(self.columns).iter().map(|slot| self.across.length(slot)).sum()
     }
 
     /// The vector from front to back.
     fn to_back(&self) -> (f64, f64) {
-        let length = self.depth.map_or(0.0, |depth| self.length(Some(depth)));
+        let length = self.depth.axis.map_or(0.0, |_| self.depth.length);
         (length * DEPTH.0, length * DEPTH.1)
     }
 
     /// The starts of the blocks along the first of four axes, and the end of the last.
     fn starts(&self) -> (Vec<f64>, f64) {
-        let (height, (_, back)) = (self.length(self.rows), self.to_back());
+        let (height, (_, back)) = (self.rows.length, self.to_back());
         let mut starts = Vec::new();
         let mut y = 0.0;
-        for slot in slots(self.outer) {
+        for Placed { slot, .. } in &self.outer.slots {
             let is_block = slot.kind != SlotKind::Gap;
             if !starts.is_empty() {
                 y += BLOCK_GAP - if is_block { back } else { 0.0 };
@@ -146,12 +156,12 @@ impl<'a> Block<'a> {
     }
 
     pub fn extent(&self) -> Extent {
-        let (width, (right, up)) = (self.width(), self.to_back());
-        let side = |axis: Option<&DrawnAxis>| {
-            axis.map_or(0.0, |axis| self::width(&axis.label, SIZES) + BRACKET_GAP + BRACKET + 5.0)
+        let (width, (right, up)) = (self.columns.length, self.to_back());
+        let side = |along: &Along<'_>| {
+            along.axis.map_or(0.0, |axis| self::width(&axis.label, SIZES) + BRACKET_GAP + BRACKET + 5.0)
         };
-        let left = side(self.rows).max(side(self.depth) - right / 2.0) + side(self.outer);
-        let below = self.columns.map_or(0.0, |_| BRACKET_GAP + BRACKET + SIZES + 4.0);
+        let left = side(&self.rows).max(side(&self.depth) - right / 2.0) + side(&self.outer);
+        let below = self.columns.axis.map_or(0.0, |_| BRACKET_GAP + BRACKET + SIZES + 4.0);
         let height = self.starts().1;
         Extent { left, right: width + right, up: -up, down: height + below, height }
     }
@@ -159,11 +169,11 @@ impl<'a> Block<'a> {
     pub fn draw(&self, out: &mut Canvas, (x, y): (f64, f64)) {
         let (starts, end) = self.starts();
         out.open("cells");
-        for (slot, start) in slots(self.outer).iter().zip(starts) {
+        for (Placed { slot, .. }, start) in self.outer.slots.iter().zip(starts) {
             match slot.kind {
                 SlotKind::Cell | SlotKind::Empty => self.sheets(out, slot, (x, y + start)),
                 SlotKind::Gap => {
-                    let across = (self.width() + self.to_back().0) / 2.0;
+                    let across = (self.columns.length + self.to_back().0) / 2.0;
                     dots(out, (x + across, y + start + self.scale.gap / 2.0), (0.0, 7.0));
                 }
             }
@@ -174,55 +184,45 @@ impl<'a> Block<'a> {
 
     /// The visible faces of one block: the front, the top and the right.
     fn sheets(&self, out: &mut Canvas, outer: &Slot, (x, y): (f64, f64)) {
-        let (depth, rows, columns) = (slots(self.depth), slots(self.rows), slots(self.columns));
-        let placed = |slots: &[Slot], scale: Scale| {
-            let mut at = 0.0;
-            let starts: Vec<(f64, f64)> = (slots.iter())
-                .map(|slot| {
-                    let length = scale.length(slot);
-                    at += length;
-                    (at - length, length)
-                })
-                .collect();
-            starts
-        };
-        let (in_depth, in_rows) = (placed(&depth, self.scale), placed(&rows, self.scale));
-        let in_columns = placed(&columns, self.across);
+        let Block { depth, rows, columns, .. } = self;
         let (Some(nearest), Some(first_row), Some(last_column)) =
-            (depth.first(), rows.first(), columns.last())
+            (depth.slots.first(), rows.slots.first(), columns.slots.last())
         else {
             return;
         };
-        if self.depth.is_some() {
-            let right = x + self.width();
-            for (slot, &(from, length)) in depth.iter().zip(&in_depth).rev() {
+        if depth.axis.is_some() {
+            let right = x + columns.length;
+            for Placed { slot, start, length } in depth.slots.iter().rev() {
                 let at = |along: f64| (along * DEPTH.0, along * DEPTH.1);
-                let (near, far) = (at(from), at(from + length));
-                for (column, &(start, width)) in columns.iter().zip(&in_columns) {
-                    let [left, right] = [x + start, x + start + width];
+                let (near, far) = (at(*start), at(start + length));
+                for column in &columns.slots {
+                    let left = x + column.start;
+                    let right = left + column.length;
                     let corners = [
                         (left + near.0, y + near.1),
                         (right + near.0, y + near.1),
                         (right + far.0, y + far.1),
                         (left + far.0, y + far.1),
                     ];
-                    face(out, "top", &[outer, slot, first_row, column], corners);
+                    face(out, "top", &[outer, slot, &first_row.slot, &column.slot], corners);
                 }
-                for (row, &(start, height)) in rows.iter().zip(&in_rows) {
-                    let [top, bottom] = [y + start, y + start + height];
+                for row in &rows.slots {
+                    let top = y + row.start;
+                    let bottom = top + row.length;
                     let corners = [
                         (right + near.0, top + near.1),
                         (right + far.0, top + far.1),
                         (right + far.0, bottom + far.1),
                         (right + near.0, bottom + near.1),
                     ];
-                    face(out, "side", &[outer, slot, row, last_column], corners);
+                    face(out, "side", &[outer, slot, &row.slot, &last_column.slot], corners);
                 }
             }
         }
-        for (row, &(top, height)) in rows.iter().zip(&in_rows) {
-            for (column, &(left, width)) in columns.iter().zip(&in_columns) {
-                self.front(out, [outer, nearest, row, column], [x + left, y + top, width, height]);
+        for row in &rows.slots {
+            for column in &columns.slots {
+                let slots = [outer, &nearest.slot, &row.slot, &column.slot];
+                self.front(out, slots, [x + column.start, y + row.start, column.length, row.length]);
             }
         }
     }
@@ -237,7 +237,7 @@ impl<'a> Block<'a> {
             if !parts.is_empty() {
                 parts.push((String::new(), self.array.separator.to_owned()));
             }
-            parts.push((format!("ink{}", shown.operand % 3), shown.position(own)));
+            parts.push((theme::ink(shown.operand), shown.position(own)));
         }
         let line = Line {
             x: x + width / 2.0,
@@ -252,9 +252,9 @@ impl<'a> Block<'a> {
     }
 
     fn brackets(&self, out: &mut Canvas, (x, y): (f64, f64), end: f64) {
-        let (width, height) = (self.width(), self.length(self.rows));
+        let (width, height) = (self.columns.length, self.rows.length);
         let line = |x, y, anchor, class| Line { x, y, size: SIZES, anchor, class, is_bold: false };
-        if let Some(columns) = self.columns {
+        if let Some(columns) = self.columns.axis {
             let (line_class, class) = classes(columns);
             let y = y + end + BRACKET_GAP;
             let points = [(x, y), (x, y + BRACKET), (x + width, y + BRACKET), (x + width, y)];
@@ -265,14 +265,14 @@ impl<'a> Block<'a> {
             );
         }
         let mut left = x - BRACKET_GAP;
-        if let Some(rows) = self.rows {
+        if let Some(rows) = self.rows.axis {
             let (line_class, class) = classes(rows);
             let points = [(left, y), (left - BRACKET, y), (left - BRACKET, y + height), (left, y + height)];
             out.path(line_class, &points, false);
             let middle = y + height / 2.0 + SIZES * 0.35;
             out.write(line(left - BRACKET - 5.0, middle, Anchor::End, class), &rows.label);
         }
-        if let Some(depth) = self.depth {
+        if let Some(depth) = self.depth.axis {
             let (line_class, class) = classes(depth);
             let (right, up) = self.to_back();
             let (from, to) = ((left, y - 3.0), (left + right, y - 3.0 + up));
@@ -282,9 +282,9 @@ impl<'a> Block<'a> {
             let (x, y) = (left + right / 2.0 - BRACKET - 5.0, y - 3.0 + up / 2.0);
             out.write(line(x, y, Anchor::End, class), &depth.label);
         }
-        if let Some(outer) = self.outer {
+        if let Some(outer) = self.outer.axis {
             let (line_class, class) = classes(outer);
-            let inner = [self.rows, self.depth].into_iter().flatten();
+            let inner = [self.rows.axis, self.depth.axis].into_iter().flatten();
             let widths = inner.map(|axis| self::width(&axis.label, SIZES) + BRACKET + 9.0);
             left -= widths.fold(0.0, f64::max);
             let up = self.to_back().1;

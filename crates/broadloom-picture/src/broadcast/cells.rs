@@ -1,8 +1,7 @@
 //! The positions along each axis of a drawn array: a few cells, and a gap for the others.
 
-use crate::label::columns;
-
 use super::{Broadcast, Fit, Operand, OperandAxis, Size};
+use crate::label::columns;
 
 /// How many positions along an axis have cells.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! The shapes of the operands, aligned as broadcasting aligns them.
 
 use super::canvas::{Anchor, Canvas, Line, width};
-use super::{Broadcast, Ending, Fit};
+use super::{Broadcast, Ending, Fit, theme};
 
 const SIZE: f64 = 12.0;
 const ROW: f64 = 20.0;
@@ -34,7 +34,7 @@ impl Table {
             cells: (0..rank).map(|axis| (pale(), axis.to_string())).collect(),
         }];
         for (index, operand) in broadcast.operands.iter().enumerate() {
-            let ink = format!("ink{}", index % 3);
+            let ink = theme::ink(index);
             let cells = operand.axes.iter().zip(&broadcast.sizes).map(|(axis, size)| {
                 let own = axis.own.as_ref().map_or("·", |own| &own.text);
                 match axis.fit {

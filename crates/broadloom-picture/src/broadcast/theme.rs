@@ -8,6 +8,11 @@ pub fn operand(index: usize) -> String {
     format!("operand{}", index % COLOURS)
 }
 
+/// Returns the class of texts about the operand at a position.
+pub fn ink(index: usize) -> String {
+    format!("ink{}", index % COLOURS)
+}
+
 /// The class of results.
 pub const RESULT: &str = "result";
 
