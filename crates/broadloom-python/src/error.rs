@@ -109,7 +109,7 @@ pub fn of_mistakes(py: Python<'_>, mistakes: &Mistakes) -> PyErr {
     let error = class.error(py, format!("{mistakes:#}"));
     if let Some(figures) = BroadcastFigures::of_mistakes(mistakes) {
         // An exception without its figure is still the right one.
-        let _ = error.value(py).setattr("figures", figures);
+        let _ = error.value(py).setattr("_figures", figures);
     }
     error
 }

@@ -36,13 +36,15 @@ class Error(Exception):
 
 
 class ShapeError(Error, ValueError):
-    """Shapes do not fit together.
-
-    ``figures`` draws the shapes if an operation cannot broadcast them, and is None otherwise.
-    """
+    """Shapes do not fit together."""
 
     _is_of_numpy = True
-    figures: "BroadcastFigures | None" = None
+    _figures: "BroadcastFigures | None" = None
+
+    @property
+    def figures(self) -> "BroadcastFigures | None":
+        """The shapes that an operation cannot broadcast, drawn; None if this is not the mistake."""
+        return self._figures
 
 
 class DTypeError(Error, TypeError):
