@@ -25,6 +25,7 @@ const RUN_BY: &[(&str, &str)] = &[
     (".ci/run", "passed, $failed failed"),
     ("UPDATE_DOCS=1 cargo test --test docs", "update_pages"),
     ("UPDATE_DOCS=1 cargo test -p broadloom-cli --test session", "update_pages"),
+    ("UPDATE_DOCS=1 cargo test -p broadloom-cli --test figures", "update_pages"),
     ("INSTA_UPDATE=always INSTA_FORCE_PASS=1 cargo test -p broadloom-loops --test schedules", "update_pages"),
     ("cargo bench --features rivals --bench table -- --write", "--bench table"),
     ("cargo test --test docs -- --ignored", "--test docs -- --ignored"),

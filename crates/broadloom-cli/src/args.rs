@@ -146,16 +146,20 @@ pub struct ExplainArgs {
     pub asm: bool,
 }
 
-/// Draw the graph of a program and the kernels that it is compiled to.
+/// Draw the graph of a program and the kernels that it is compiled to, or how its operations broadcast.
 #[derive(Debug, Args)]
 #[command(after_help = GRAPH_EXAMPLES)]
 pub struct GraphArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
+    /// Draw instead the shapes of each operation that broadcasts, as cells; also of one whose shapes do not fit
+    #[arg(long)]
+    pub broadcast: bool,
     /// The picture file, .svg or .dot; standard output by default
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// The format of the picture; by default the extension of the file, or dot on standard output
+    /// The format of the picture; by default the extension of the file, or on standard output dot, and svg for
+    /// --broadcast
     #[arg(long, value_enum)]
     pub format: Option<PictureFormat>,
 }
@@ -173,7 +177,9 @@ const GRAPH_EXAMPLES: &str = "\
 Examples:
   broadloom graph 'exp(x) / sum(exp(x), axis=1, keepdims=True)' 'x:f32[n, m]' -o softmax.svg
   broadloom graph 'mean((x - y)**2)' 'x:f32[n]' 'y:f32[n]' --format svg > loss.svg
-  broadloom graph -f model.bl | dot -Tpdf > model.pdf";
+  broadloom graph -f model.bl | dot -Tpdf > model.pdf
+  broadloom graph --broadcast 'a[:, None] + b' 'a:f64[4]' 'b:f64[3]' -o sum.svg
+  broadloom graph --broadcast 'table - offsets' 'table:f64[4, 3]' 'offsets:f64[4]' > mismatch.svg";
 
 /// Time a program on files or random inputs, and compare it with copying the same number of bytes.
 #[derive(Debug, Args)]

@@ -22,13 +22,18 @@ pub fn columns(text: &str) -> usize {
 
 /// A text of bounded width.
 pub fn clipped(text: &str) -> String {
-    if columns(text) <= MAX_COLUMNS {
+    clipped_to(text, MAX_COLUMNS)
+}
+
+/// A text of at most this number of columns.
+pub fn clipped_to(text: &str, most: usize) -> String {
+    if columns(text) <= most {
         return text.to_string();
     }
     let mut width = 1;
     let fits = |letter: &char| {
         width += columns_of(*letter);
-        width <= MAX_COLUMNS
+        width <= most
     };
     text.chars().take_while(fits).chain(['…']).collect()
 }

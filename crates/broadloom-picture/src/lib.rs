@@ -1,4 +1,4 @@
-//! Pictures of graphs and of their kernels.
+//! Pictures of graphs and of their kernels, and figures of broadcasting.
 //!
 //! ```text
 //! Explanation ──drawing──▶ nodes, edges, kernels ──layers──▶ rows ──layout──▶ places ──▶ SVG
@@ -6,12 +6,16 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod broadcast;
 mod dot;
 mod drawing;
 mod label;
 mod layers;
 mod layout;
 mod svg;
+mod text;
+
+pub use broadcast::BroadcastFigures;
 
 use broadloom::Explanation;
 use drawing::Drawing;

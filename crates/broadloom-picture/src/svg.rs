@@ -4,7 +4,8 @@ use crate::drawing::{Drawing, DrawnNode, Kind, Place};
 use crate::label::columns;
 use crate::layers::layers;
 use crate::layout::{Item, PORTS, Wire, layout};
-use std::fmt::{self, Display, Write as _};
+use crate::text::{COLUMN, Escaped, FONTS, wrapped};
+use std::fmt::{self, Write as _};
 
 /// Font sizes: first line of a node, its other lines, and titles.
 const CAPTION: f64 = 13.0;
@@ -13,11 +14,8 @@ const DETAIL: f64 = 12.0;
 const SMALL: f64 = 10.0;
 /// Distance from one labelled wire to the next.
 const LABEL_ROOM: f64 = 40.0;
-/// Width of a column relative to the font size: no common fixed-width font is wider.
-const COLUMN: f64 = 0.63;
 /// Line height relative to the font size.
 const LINE: f64 = 1.4;
-const FONTS: &str = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 /// Padding around the text of a node.
 const PADDING: f64 = 10.0;
 /// Distance between rows.
@@ -65,27 +63,6 @@ fn width(node: &DrawnNode) -> f64 {
 fn height(node: &DrawnNode) -> f64 {
     let padding = if node.kind == Kind::Reference { 6.0 } else { 14.0 };
     lines(node).map(|(size, _)| size * LINE).sum::<f64>() + padding
-}
-
-/// Escapes text for XML.
-struct Escaped<'a>(&'a str);
-
-impl Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for letter in self.0.chars() {
-            match letter {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\'' => f.write_str("&#39;")?,
-                // XML cannot represent these.
-                '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => f.write_char(char::REPLACEMENT_CHARACTER)?,
-                _ => f.write_char(letter)?,
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The box around a kernel.
@@ -275,21 +252,6 @@ fn stack(
         }
     }
     (rows, frames, y)
-}
-
-/// Breaks a text into lines of at most `columns` columns, unless a word is longer.
-fn wrapped(text: &str, most: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if columns(line) + 1 + columns(word) <= most => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_string()),
-        }
-    }
-    lines
 }
 
 struct Svg {

@@ -1,5 +1,6 @@
 //! Errors as Python exceptions of fitting classes, which are those of `broadloom._errors`.
 
+use crate::figures::BroadcastFigures;
 use broadloom::{BindError, CallError, ChunkError, CompileError, LayoutError, OutOfMemory, RunError};
 use broadloom_text::{Mistakes, Problem, TextPlaces};
 use pyo3::exceptions::PyMemoryError;
@@ -105,7 +106,12 @@ pub fn of_mistakes(py: Python<'_>, mistakes: &Mistakes) -> PyErr {
         Some(problem) => Class::of(problem.code()),
         None => Class::Program,
     };
-    class.error(py, format!("{mistakes:#}"))
+    let error = class.error(py, format!("{mistakes:#}"));
+    if let Some(figures) = BroadcastFigures::of_mistakes(mistakes) {
+        // An exception without its figure is still the right one.
+        let _ = error.value(py).setattr("_figures", figures);
+    }
+    error
 }
 
 pub fn of_compile(py: Python<'_>, error: &CompileError) -> PyErr {

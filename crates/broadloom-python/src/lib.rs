@@ -16,6 +16,7 @@ mod columns;
 mod dtype;
 mod error;
 mod fallback;
+mod figures;
 mod function;
 mod interrupt;
 mod kernel;
@@ -38,6 +39,8 @@ mod _broadloom {
     use super::chunks::{Chunks, Run};
     #[pymodule_export]
     use super::columns::{Columns, Passed};
+    #[pymodule_export]
+    use super::figures::BroadcastFigures;
     #[pymodule_export]
     use super::function::Function;
     #[pymodule_export]

@@ -467,7 +467,7 @@ fn missing(py: Python<'_>, name: &str) -> PyErr {
 }
 
 /// Returns a name as it is declared: in quotes if it is not an identifier.
-fn quoted(name: &str) -> String {
+pub fn quoted(name: &str) -> String {
     let is_identifier = name.chars().all(|letter| letter == '_' || letter.is_alphanumeric());
     if is_identifier { name.to_owned() } else { format!("\"{name}\"") }
 }

@@ -2,7 +2,9 @@
 
 import math
 import os
+import pickle
 import re
+import xml.etree.ElementTree
 
 import broadloom as bl
 import numpy as np
@@ -275,3 +277,34 @@ def test_tables_of_other_packages(tmp_path, monkeypatch):
         with pytest.raises(bl.TracingError, match=text):
             bl.jit(function)(X)
     np.testing.assert_array_equal(bl.jit(lambda x: x * series.to_numpy())(X), X * np.arange(3.0))
+
+
+def test_shapes_that_do_not_broadcast_are_drawn():
+    def wrong(x, y):
+        return np.exp(x) - y
+
+    with pytest.raises(bl.ShapeError) as caught:
+        bl.jit(wrong)(X, np.ones(4))
+    figures = caught.value.figures
+    assert len(figures) == 1 and "3 ≠ 4" in figures.svg() and "[:, None]" in figures._repr_svg_()
+    again = pickle.loads(pickle.dumps(caught.value)).figures
+    assert (len(again), again.svg()) == (1, figures.svg())
+    with pytest.raises(bl.ShapeError) as caught:
+        bl.jit(lambda x: x.reshape(5, 5))(X)
+    assert caught.value.figures is None
+
+
+def test_figures_of_broadcasting():
+    figures = bl.broadcast_figures("a[:, None] + b", a="f64[4]", b=np.ones(3))
+    assert repr(figures) == "<1 figure of broadcasting>"
+    root = xml.etree.ElementTree.fromstring(figures.svg())
+    assert root.tag.endswith("svg")
+    lazy = bl.broadcast_figures("x - x.mean(axis=0)", x=bl.input("x", "f32[n, m]"))
+    assert "f32[n, m]" in lazy.svg()
+    assert "n = m?" in bl.broadcast_figures("x + y", x="f32[n]", y="f32[m]").svg()
+    with pytest.raises(bl.ArgumentError, match="no operation"):
+        bl.broadcast_figures("exp(x)", x=[1.0, 2.0])
+    with pytest.raises(bl.ProgramError, match="unknown name"):
+        bl.broadcast_figures("x + z", x=X)
+    with pytest.raises(bl.ProgramError, match="one input and nothing else"):
+        bl.broadcast_figures("x + x", x="f32[3]; output y = x")

@@ -257,6 +257,19 @@ impl Mistakes {
         &self.0.mistakes
     }
 
+    /// Returns the mistakes that the graph has found, in order.
+    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.as_slice().iter().filter_map(|mistake| match &mistake.problem {
+            Problem::Graph(diagnostic) => Some(&**diagnostic),
+            _ => None,
+        })
+    }
+
+    /// Returns the places in the text to which the mistakes refer.
+    pub fn places(&self) -> &TextPlaces {
+        &self.0.places
+    }
+
     /// Returns the warnings among them that are nearly always mistakes.
     pub fn likely_wrong(&self) -> Option<Mistakes> {
         let is_likely =

@@ -62,6 +62,13 @@ impl Places for TextPlaces {
     fn lines(&self, site: Site) -> Vec<String> {
         self.sites.span(site).map_or_else(Vec::new, |span| self.source.point_at(span))
     }
+
+    fn expression(&self, site: Site) -> Option<String> {
+        let text = self.source.slice(self.sites.span(site)?);
+        // Lines that were taken from elsewhere are not what the user wrote.
+        let is_own = self.source.written.is_empty() && !text.is_empty();
+        is_own.then(|| text.to_owned())
+    }
 }
 
 impl fmt::Debug for TextPlaces {

@@ -104,6 +104,14 @@ impl Failure {
         self
     }
 
+    /// The mistakes in the program, if they are the reason.
+    pub fn mistakes(&self) -> Option<&Mistakes> {
+        match &*self.0 {
+            Kind::Mistakes(mistakes, _) => Some(mistakes),
+            _ => None,
+        }
+    }
+
     /// 0, 1 or 2.
     pub fn exit_code(&self) -> ExitCode {
         match &*self.0 {

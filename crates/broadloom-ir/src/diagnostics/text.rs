@@ -53,6 +53,10 @@ pub trait Places {
     /// Returns the lines below a headline that point at a place: `  --> file:line:column` and the source with
     /// carets.
     fn lines(&self, site: Site) -> Vec<String>;
+    /// Returns the expression that is written at a place, if the front end has its text.
+    fn expression(&self, _site: Site) -> Option<String> {
+        None
+    }
 }
 
 /// A part of a text.

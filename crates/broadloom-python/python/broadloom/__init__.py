@@ -11,9 +11,9 @@ array([ 5., 10.])
 array([5.])
 """
 
-from ._api import compile, eval, input, jit
+from ._api import broadcast_figures, compile, eval, input, jit
 from ._broadloom import VERSION as __version__
-from ._broadloom import Function, Kernel, Program
+from ._broadloom import BroadcastFigures, Function, Kernel, Program
 from ._errors import (
     ArgumentError,
     CompileError,
@@ -33,6 +33,7 @@ from ._loops import fori_loop, scan, while_loop
 __all__ = [
     "ArgumentError",
     "Array",
+    "BroadcastFigures",
     "CompileError",
     "DTypeError",
     "Error",
@@ -47,6 +48,7 @@ __all__ = [
     "Size",
     "TracingError",
     "__version__",
+    "broadcast_figures",
     "compile",
     "eval",
     "fori_loop",

@@ -9,7 +9,9 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar, overload
 
-from ._broadloom import Function, Kernel, Program, Trace, Value
+import numpy as np
+
+from ._broadloom import BroadcastFigures, Function, Kernel, Program, Trace, Value
 from ._errors import ArgumentError
 from ._lazy import Array
 
@@ -91,6 +93,44 @@ def compile(*results: Any, threads: int | None = None) -> Kernel:
         elif isinstance(item, (tuple, list)):
             stack.extend(item)
     raise TypeError("compile takes lazy arrays, which `bl.input` declares, or containers of them")
+
+
+def broadcast_figures(text: str, /, **inputs: Any) -> BroadcastFigures:
+    """Draw how the operations of a program in the text language broadcast their operands.
+
+    Inputs are types, as for ``input``, or arrays. Shapes that do not fit are drawn too, with what would help. A notebook
+    shows the figures, and ``svg`` returns them as one file.
+
+    >>> import numpy as np
+    >>> import broadloom as bl
+    >>> bl.broadcast_figures("a[:, None] + b", a="f64[4]", b=np.ones(3))
+    <1 figure of broadcasting>
+    >>> try:
+    ...     bl.eval("table - offsets", table=np.ones((4, 3)), offsets=np.ones(4))
+    ... except bl.ShapeError as error:
+    ...     print(error.figures)
+    <1 figure of broadcasting>
+
+    Raises
+    ------
+    ProgramError, ShapeError, DTypeError
+        If the text is not a program, or has mistakes other than shapes that do not broadcast.
+    ArgumentError
+        If no operation of the program broadcasts its operands.
+    """
+    return BroadcastFigures.of_program(text, [(name, _type(given)) for name, given in inputs.items()])
+
+
+def _type(given):
+    """The type of an input, from which arrays need nothing but their dtype and shape."""
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Value):
+        return given._type
+    if not (hasattr(given, "dtype") and hasattr(given, "shape")):
+        given = np.asarray(given)
+    sizes = ", ".join(map(str, given.shape))
+    return f"{given.dtype}[{sizes}]"
 
 
 @overload

@@ -119,6 +119,15 @@ class Run:
     def finish(self) -> dict[str, np.ndarray[Any, Any]]: ...
 
 @final
+class BroadcastFigures:
+    """Figures of the operations of a program that broadcast their operands."""
+
+    @staticmethod
+    def of_program(text: str, inputs: list[tuple[str, str]]) -> BroadcastFigures: ...
+    def svg(self) -> str: ...
+    def __len__(self) -> int: ...
+
+@final
 class Program:
     """A program in the text language."""
 

@@ -1,8 +1,12 @@
 """The exceptions. Each is also an instance of the built-in exception that fits."""
 
 import warnings
+from typing import TYPE_CHECKING
 
 from ._caught import note
+
+if TYPE_CHECKING:
+    from ._broadloom import BroadcastFigures
 
 _WARNED: set[type] = set()
 
@@ -35,6 +39,12 @@ class ShapeError(Error, ValueError):
     """Shapes do not fit together."""
 
     _is_of_numpy = True
+    _figures: "BroadcastFigures | None" = None
+
+    @property
+    def figures(self) -> "BroadcastFigures | None":
+        """The shapes that an operation cannot broadcast, drawn; None if this is not the mistake."""
+        return self._figures
 
 
 class DTypeError(Error, TypeError):

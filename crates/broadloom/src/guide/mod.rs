@@ -14,6 +14,9 @@
 #[doc = include_str!("first_expression.md")]
 pub mod first_expression {}
 
+// The figures come first: of two addresses with the same name, the first counts. Those in the chapter itself are for readers
+// of the repository.
+#[doc = include_str!("figures/addresses.md")]
 #[doc = include_str!("shapes.md")]
 pub mod shapes {}
 
