@@ -10,7 +10,7 @@ use crate::kernel::run;
 use crate::types::ColumnType;
 use arrow_array::{ArrayRef, BooleanArray};
 use arrow_buffer::NullBuffer;
-use broadloom::{AnyArray, CompileOptions, DType, Executable, Inputs};
+use broadloom::{AnyArray, CompileOptions, DType, Executable, Explanation, Inputs};
 use broadloom_ir::chunks::{Destination, Part, Pass, Refusal, Source};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{Graph, Node, Site};
@@ -119,7 +119,7 @@ impl State {
 }
 
 impl Aggregate {
-    /// Compiles an aggregate over columns of the given types; all other inputs are constants.
+    /// Compiles an aggregate over columns of the given types, whose shapes are fixed; all other inputs are constants.
     ///
     /// # Errors
     /// Returns an error if a result has a value for each row, if an operation needs the order of the rows, which the
@@ -131,6 +131,10 @@ impl Aggregate {
         options: &CompileOptions,
     ) -> Result<Aggregate, ColumnError> {
         Aggregate::check(graph)?;
+        if let Some((name, kind)) = columns.iter().find(|(_, kind)| !kind.is_fixed()) {
+            let wanted = "rows of one length".to_owned();
+            return Err(ColumnError::of_type(name, kind, wanted, kind.dtype));
+        }
         let outputs = graph.output_types(&columns, &constants)?;
         let values = graph.sizes(&columns, &constants);
         let value = |symbol: SymbolId| values.get(symbol.index()).copied().flatten();
@@ -212,17 +216,35 @@ impl Aggregate {
 
     /// Returns the size of the machine code, in bytes.
     pub fn code_bytes(&self) -> usize {
-        let executables: Vec<&Executable> = match &self.plan {
-            Plan::Keeping(executable) => vec![executable],
+        let tables = match &self.plan {
+            Plan::Keeping(_) => Vec::new(),
             Plan::Merging(merging) => {
-                let kernels = merging.each.iter().chain(&merging.merge).map(|kernel| &kernel.executable);
                 let tables = merging.slots.iter().filter_map(|slot| slot.tables.as_ref());
-                let tables = tables.flat_map(|tables| [&tables.combine, &tables.fill]);
-                let centred = merging.centred.iter().map(Centred::executable);
-                kernels.chain(tables).chain(centred).chain([&merging.rest.executable]).collect()
+                tables.flat_map(|tables| [&tables.combine, &tables.fill]).collect()
             }
         };
-        executables.iter().map(|executable| executable.explain().code_bytes()).sum()
+        let executables = self.executables().into_iter().map(|(_, executable)| executable).chain(tables);
+        executables.map(|executable| executable.explain().code_bytes()).sum()
+    }
+
+    /// Explains the kernels, each with what it does.
+    pub fn explain(&self) -> Vec<(&'static str, Explanation)> {
+        self.executables().into_iter().map(|(what, executable)| (what, executable.explain())).collect()
+    }
+
+    fn executables(&self) -> Vec<(&'static str, &Executable)> {
+        match &self.plan {
+            Plan::Keeping(executable) => vec![("all rows of a group, which are kept", executable)],
+            Plan::Merging(merging) => {
+                let each = merging.each.iter().map(|kernel| ("rows to partial results", &kernel.executable));
+                let centred = merging.centred.iter();
+                let centred = centred.map(|centred| ("rows to sums around means", centred.executable()));
+                let merge = merging.merge.iter();
+                let merge = merge.map(|kernel| ("two partial results to one", &kernel.executable));
+                let rest = [("partial results to results", &merging.rest.executable)];
+                each.chain(centred).chain(merge).chain(rest).collect()
+            }
+        }
     }
 
     /// Adds rows.
@@ -240,8 +262,9 @@ impl Aggregate {
             if column.rows() != rows {
                 return Err(ColumnError::Rows { column: name.clone(), wanted: rows, found: column.rows() });
             }
-            if column.kind() != kind {
-                return Err(ColumnError::of_type(name, column.kind(), kind.to_string(), kind.dtype));
+            let of_batch = ColumnType::fixed(column.kind().dtype, column.row());
+            if of_batch != *kind {
+                return Err(ColumnError::of_type(name, &of_batch, kind.to_string(), kind.dtype));
             }
             nulls = NullBuffer::union(nulls.as_ref(), column.nulls());
         }
@@ -351,7 +374,7 @@ impl Aggregate {
                 let mut columns = Vec::new();
                 for ((name, kind), bytes) in self.columns.iter().zip(&state.kept) {
                     let shape: Vec<usize> =
-                        std::iter::once(state.rows).chain(kind.row.iter().copied()).collect();
+                        std::iter::once(state.rows).chain(kind.sizes().unwrap_or_default()).collect();
                     let array = array_from_bytes(kind.dtype, &shape, bytes);
                     let damaged = ColumnError::State { what: "it does not have the rows of a column" };
                     columns.push((name.clone(), array.ok_or(damaged)?));
@@ -440,7 +463,7 @@ impl Aggregate {
                 }
                 Plan::Keeping(_) => {
                     for (_, kind) in &self.columns {
-                        let each = kind.elements().checked_mul(kind.dtype.size());
+                        let each = kind.elements().and_then(|each| each.checked_mul(kind.dtype.size()));
                         state.kept.push(next(each.and_then(|each| each.checked_mul(rows)))?.to_vec());
                     }
                 }

@@ -14,7 +14,7 @@ use broadloom::{
     AnyArray, CallError, CheckedGraph, CompileOptions, DType, Executable, Inputs, Outputs, RunError,
 };
 use broadloom_ir::ExprId;
-use broadloom_ir::graph::Node;
+use broadloom_ir::graph::{InputInfo, Node};
 use broadloom_ir::transform::Rewriter;
 use std::sync::Arc;
 
@@ -78,8 +78,13 @@ impl RowKernel {
         let outputs: Vec<Output> = outputs.collect();
         let (is_row_wise, can_fail) = (graph.mixing().is_none(), graph.can_fail());
         let differ = outputs.iter().any(|output| output.columns != outputs[0].columns);
+        // Lists of all null rows have no length, with which no other output could be computed at the same time.
+        let has_lists = |input: &InputInfo| {
+            graph.is_column(input) && input.shape.iter().skip(1).any(|size| size.as_constant().is_none())
+        };
+        let may_be_open = graph.graph().inputs().iter().any(has_lists);
         let mut single = Vec::new();
-        if differ && (can_fail || !is_row_wise) {
+        if differ && (can_fail || !is_row_wise || may_be_open) {
             for output in graph.graph().results() {
                 let part = only(graph.graph(), &output.name, output.expr)?;
                 single.push(Executable::compile(&part, options)?);
@@ -121,9 +126,7 @@ impl RowKernel {
         if let Some(total) = self.outputs.iter().find(|output| output.has_rows != self.outputs[0].has_rows) {
             return Err(ColumnError::Lengths { output: total.name.clone() });
         }
-        let kinds: Vec<(String, ColumnType)> =
-            columns.iter().map(|(name, column)| (name.clone(), column.kind().clone())).collect();
-        let types = self.graph.output_types(&kinds, constants)?;
+        let types = self.types(&columns, constants)?;
         let fields: Vec<Field> =
             types.iter().map(|(name, kind)| kind.field(name, true)).collect::<Result<_, _>>()?;
         let arrays = self.run(&columns, constants, batch.num_rows())?;
@@ -139,6 +142,17 @@ impl RowKernel {
         self.whole.inputs().into_iter().map(|input| input.name).filter(|name| needed(name)).collect()
     }
 
+    /// Returns the types of the results, which depend on the types of the columns and not on their rows.
+    fn types(
+        &self,
+        columns: &[(String, Column)],
+        constants: &[(String, AnyArray)],
+    ) -> Result<Vec<(String, ColumnType)>, ColumnError> {
+        let kinds: Vec<(String, ColumnType)> =
+            columns.iter().map(|(name, column)| (name.clone(), column.kind().clone())).collect();
+        self.graph.output_types(&kinds, constants)
+    }
+
     /// Computes the results for columns with `rows` rows each, by the names of the inputs. A total has one row.
     ///
     /// # Errors
@@ -152,15 +166,71 @@ impl RowKernel {
         self.check(columns, rows)?;
         let nulls: Vec<Option<NullBuffer>> =
             self.outputs.iter().map(|output| self.nulls(output, columns)).collect();
+        if columns.iter().all(|(_, column)| column.kind().is_fixed()) {
+            return self.results(columns, constants, rows, &nulls);
+        }
+        let types = self.types(columns, constants)?;
+        let kind = |name: &str, types: &[(String, ColumnType)]| {
+            let kind = types.iter().find(|(known, _)| known == name).map(|(_, kind)| kind.clone());
+            kind.ok_or_else(|| ColumnError::Size { output: name.to_owned() })
+        };
+        if self.outputs.iter().any(|output| self.is_open(output, columns)) {
+            let outputs = self.outputs.iter().enumerate().map(|(number, output)| {
+                let kind = kind(&output.name, &types)?;
+                match (self.single.get(number), nulls.get(number)) {
+                    (Some(executable), Some(nulls)) if !self.is_open(output, columns) => {
+                        let results =
+                            self.without_nulls(executable, columns, constants, rows, nulls.as_ref())?;
+                        results.into_iter().next().ok_or(ColumnError::Size { output: output.name.clone() })
+                    }
+                    // All rows are null, or there are none.
+                    _ => {
+                        let length = if output.has_rows { rows } else { 1 };
+                        Ok(new_null_array(kind.field(&output.name, true)?.data_type(), length))
+                    }
+                }
+            });
+            return outputs.collect();
+        }
+        let of_batch: Vec<(String, ColumnType)> = columns
+            .iter()
+            .map(|(name, column)| (name.clone(), ColumnType::fixed(column.kind().dtype, column.row())))
+            .collect();
+        let of_batch = self.graph.output_types(&of_batch, constants)?;
+        let results = self.results(columns, constants, rows, &nulls)?.into_iter().zip(&self.outputs);
+        let nested = results.map(|(result, output)| {
+            let row = kind(&output.name, &of_batch)?.sizes().unwrap_or_default();
+            kind(&output.name, &types)?.nested(result, &row)
+        });
+        nested.collect()
+    }
+
+    /// Returns whether an output depends on lists whose length is not known, because there is no row that is not null.
+    fn is_open(&self, output: &Output, columns: &[(String, Column)]) -> bool {
+        let inputs = self.graph.graph().inputs();
+        output.columns.iter().any(|input| {
+            let column = columns.iter().find(|(name, _)| **name == *inputs[*input].name);
+            column.is_some_and(|(_, column)| column.is_open())
+        })
+    }
+
+    /// Computes the results, whose rows have the sizes of this batch.
+    fn results(
+        &self,
+        columns: &[(String, Column)],
+        constants: &[(String, AnyArray)],
+        rows: usize,
+        nulls: &[Option<NullBuffer>],
+    ) -> Result<Vec<ArrayRef>, ColumnError> {
         let computes_null_rows = self.is_row_wise && !self.can_fail;
         if computes_null_rows || nulls.iter().all(Option::is_none) {
-            return self.in_pieces(&self.whole, columns, constants, rows, &nulls);
+            return self.in_pieces(&self.whole, columns, constants, rows, nulls);
         }
         if self.single.is_empty() {
             return self.without_nulls(&self.whole, columns, constants, rows, nulls[0].as_ref());
         }
         let mut results = Vec::new();
-        for (executable, nulls) in self.single.iter().zip(&nulls) {
+        for (executable, nulls) in self.single.iter().zip(nulls) {
             results.extend(self.without_nulls(executable, columns, constants, rows, nulls.as_ref())?);
         }
         Ok(results)
@@ -411,5 +481,5 @@ fn only(graph: &CheckedGraph, name: &str, output: ExprId) -> Result<CheckedGraph
         rewriter.replace(expr, image);
     }
     let image = rewriter.image(output);
-    Ok(rewriter.finish_with(&[(name, image)])?.0)
+    Ok(rewriter.finish_part(&[(name, image)], |_| true)?)
 }
