@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// let query = context.sql("SELECT broadloom('x * x', x) FROM (VALUES (3.0)) AS t(x)").await?;
 /// let plan = query.into_optimized_plan()?;
 /// let text = Kernels::of(&plan)?.texts(None).concat();
-/// assert!(text.contains("x: f64[n]") && text.contains("kernel 1"), "{text}");
+/// assert!(text.contains("x: f64[n]") && text.contains("kernel k0"), "{text}");
 /// # Ok(())
 /// # }
 /// ```
@@ -168,18 +168,23 @@ impl Call {
                 counts.time.as_secs_f64() * 1e3
             )?;
         }
-        match self.explanations() {
-            Ok(explanations) => {
-                for (what, explanation) in explanations {
-                    if !what.is_empty() {
-                        writeln!(text, "\n{what}:")?;
-                    }
-                    writeln!(text, "{explanation}")?;
-                }
-                Ok(())
-            }
-            Err(error) => writeln!(text, "{}", error.strip_backtrace()),
+        if self.is_aggregate && !plan.is_fixed() && !self.is_by_totals() {
+            return writeln!(
+                text,
+                "the kernels are made for the length of the lists, when the first rows are there"
+            );
         }
+        let explanations = match self.explanations() {
+            Ok(explanations) => explanations,
+            Err(error) => return writeln!(text, "{}", error.strip_backtrace()),
+        };
+        for (what, explanation) in explanations {
+            if !what.is_empty() {
+                writeln!(text, "\n{what}:")?;
+            }
+            writeln!(text, "{explanation}")?;
+        }
+        Ok(())
     }
 
     /// Returns the bytes of a row of the columns and of the results, if their shapes are fixed.
@@ -192,22 +197,22 @@ impl Call {
         Some((of_row(&self.plan.arguments)?, of_row(&self.plan.outputs)?))
     }
 
+    /// Returns whether an aggregate adds up totals of numbers for many groups at once.
+    fn is_by_totals(&self) -> bool {
+        self.is_grouped && self.plan.grouping().is_ok_and(|grouping| grouping.is_some())
+    }
+
     /// Returns the kernels, each with what it does; nothing where there is only one.
     fn explanations(&self) -> Result<Vec<(&'static str, Explanation)>> {
         if !self.is_aggregate {
             return Ok(vec![("", self.plan.kernel()?.executable().explain())]);
         }
-        if self.is_grouped
+        if self.is_by_totals()
             && let Some(grouping) = self.plan.grouping()?
         {
             return Ok(grouping.explain());
         }
-        // Kernels of partial results are made for the length that lists have.
-        let plan = match self.plan.is_fixed() {
-            true => self.plan.clone(),
-            false => return Ok(Vec::new()),
-        };
-        Ok(plan.aggregate()?.explain())
+        Ok(self.plan.aggregate()?.explain())
     }
 }
 

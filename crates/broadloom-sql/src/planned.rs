@@ -8,6 +8,8 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::logical_expr::dml::CopyTo;
 use datafusion::prelude::{DataFrame, SessionContext};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -17,7 +19,12 @@ pub(crate) async fn planned(context: &SessionContext, sql: &str, is_remote: bool
     let state = context.state();
     let statement = state.sql_to_statement(sql, &state.config_options().sql_parser.dialect)?;
     check_statement(&statement)?;
-    if statement.to_string() == "SHOW TABLES" {
+    if let Statement::Statement(shown) = &statement
+        && matches!(**shown, ast::Statement::ShowTables { .. })
+    {
+        if statement.to_string() != "SHOW TABLES" {
+            return plan_err!("`{statement}` is not supported: write SHOW TABLES, which lists all tables");
+        }
         return context.sql(&names_of_tables(&state)).await;
     }
     match context.sql(sql).await {

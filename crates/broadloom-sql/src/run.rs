@@ -58,6 +58,7 @@ pub(crate) async fn query(args: &QueryArgs) -> Result<ExitCode, Failure> {
     }
     match output {
         Some(output) => output.finish()?,
+        None if is_explanation => printed.print_plans()?,
         None => printed.print()?,
     }
     Ok(ExitCode::SUCCESS)
