@@ -360,9 +360,19 @@ fn resolved(text: &str, arguments: &[(String, ColumnType)], length: usize) -> Re
         names: None,
     });
     let given: Vec<Given<'_>> = given.collect();
-    Program::parse("expression", text)
-        .and_then(|program| program.resolve_in_full(&given))
-        .map_err(|mistakes| framed(mistakes.text()))
+    let resolved = Program::parse("expression", text).and_then(|program| program.resolve_in_full(&given));
+    resolved.map_err(|mistakes| {
+        let mut text = mistakes.text();
+        let shown = text.to_string();
+        // Messages call the inferred size of an axis by the name of its input.
+        let unknown =
+            arguments.iter().find(|(name, kind)| !kind.is_fixed() && shown.contains(&format!("?{name}.")));
+        if let Some((_, kind)) = unknown {
+            let help = format!("if all lists have {EXAMPLE_LENGTH} elements, say so:");
+            text.help(&help, Some(&format!("arrow_cast(.., '{}')", fixed_size_list(kind))));
+        }
+        framed(text)
+    })
 }
 
 /// Returns the types of arguments with the lengths of lists that an expression needs.
@@ -376,6 +386,15 @@ fn inferred(graph: &RowGraph, arguments: &[(String, ColumnType)]) -> Vec<(String
         }
     }
     arguments
+}
+
+/// Returns the type of lists of a fixed size, an example, as SQL writes it.
+fn fixed_size_list(kind: &ColumnType) -> String {
+    let element = ColumnType { dtype: kind.dtype, row: Vec::new() }.field("element", true);
+    let element = element.map_or_else(|_| "Float64".to_owned(), |element| element.data_type().to_string());
+    kind.row.iter().rev().fold(element, |element, size| {
+        format!("FixedSizeList({}, {element})", size.unwrap_or(EXAMPLE_LENGTH))
+    })
 }
 
 /// Returns the shape of a column for the text language, which names the rows itself.

@@ -133,3 +133,58 @@ impl Rows {
         aggregate.merge(&mut self.state, other).map_err(|error| plan.failed(error))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::Definition;
+    use crate::plan::Use;
+    use arrow_array::types::Float32Type;
+    use arrow_array::{Array, ListArray};
+    use arrow_schema::Field;
+
+    fn rows(lists: &[Vec<f32>]) -> (Rows, DataType) {
+        let lists = lists.iter().map(|list| Some(list.iter().copied().map(Some).collect::<Vec<_>>()));
+        let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Float32Type, _, _>(lists));
+        let field = Arc::new(Field::new("v", lists.data_type().clone(), true));
+        let definition = Definition::expression("sum(v, axis=0)");
+        let plan = Plan::of(&definition, &[field], Use::Aggregate).unwrap();
+        let result = plan.field("sum").unwrap().data_type().clone();
+        let mut rows = Rows::new(plan);
+        rows.update(&[lists]).unwrap();
+        (rows, result)
+    }
+
+    #[test]
+    fn rows_of_other_processes_have_one_length() {
+        let (mut left, result) = rows(&[vec![1.0, 2.0], vec![3.0, 4.0]]);
+        let (right, _) = rows(&[vec![10.0, 20.0]]);
+        let (other, _) = rows(&[vec![1.0]]);
+        let (mut none, _) = rows(&[]);
+        assert!(none.written().unwrap().is_empty() && none.evaluated(&result).unwrap().is_null());
+        left.merge(&none.written().unwrap()).unwrap();
+        left.merge(&right.written().unwrap()).unwrap();
+        let (expected, _) = rows(&[vec![14.0, 26.0]]);
+        assert_eq!(left.evaluated(&result).unwrap(), expected.evaluated(&result).unwrap());
+        let message = left.merge(&other.written().unwrap()).unwrap_err().to_string();
+        assert!(message.contains("error[Q002]") && message.contains("[2]"), "{message}");
+        none.merge(&left.written().unwrap()).unwrap();
+        assert_eq!(none.evaluated(&result).unwrap(), expected.evaluated(&result).unwrap());
+    }
+
+    #[test]
+    fn damaged_rows_are_refused() {
+        let good = rows(&[vec![1.0, 2.0]]).0.written().unwrap();
+        for end in 1..good.len() {
+            assert!(rows(&[]).0.merge(&good[..end]).is_err(), "{end} bytes");
+        }
+        assert!(rows(&[]).0.merge(&[good.as_slice(), &[0]].concat()).is_err());
+        // The length of the lists, from the least bit to the highest.
+        for bit in 0..64 {
+            let mut bytes = good.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(rows(&[]).0.merge(&bytes).is_err(), "bit {bit}");
+        }
+        assert!(rows(&[]).0.merge(&[0xff; 40]).is_err());
+    }
+}

@@ -145,6 +145,14 @@ async fn mistakes_with_lists_are_planning_errors() -> Result<()> {
     for part in ["error[S002]", "id[:, None] * v", "expression:1:1"] {
         assert!(message.contains(part), "{part} in {message}");
     }
+    // Where the length has to be known, the message says how to tell it, and that works.
+    let sql = |v: &str| format!("SELECT broadloom('sum(v.reshape(-1, 3), axis=1)', {v}) FROM e");
+    let message = planning_error(&context, &sql("v")).await;
+    for part in ["error[S004]", "if all lists have 3 elements", "arrow_cast(.., 'FixedSizeList(3, Float32)')"]
+    {
+        assert!(message.contains(part), "{part} in {message}");
+    }
+    assert_eq!(column(&context, &sql("arrow_cast(v, 'FixedSizeList(3, Float32)')")).await?.len(), EMBEDDINGS);
     let message = planning_error(&context, "SELECT broadloom('sum(v, axis=2)', v) FROM e").await;
     assert!(message.contains("expression:1:"), "{message}");
     let message = planning_error(&context, "SELECT broadloom('x + 1', make_array('a', 'b')) FROM t").await;
