@@ -130,7 +130,7 @@ impl Call {
 
     fn explained(&self, meter: Option<&Meter>) -> String {
         let mut text = format!("{}\n", self.text);
-        // Nothing is said if a text cannot be written: memory has no end.
+        // A `String` takes everything that is written to it.
         let _ = self.write(&mut text, meter);
         text.truncate(text.trim_end().len());
         text

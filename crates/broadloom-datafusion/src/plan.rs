@@ -316,7 +316,16 @@ impl Plan {
                 text.to_string()
             }
             (ColumnError::Call(CallError::Run(error)), Some(places)) => error.display_at(places).to_string(),
-            (ColumnError::Call(CallError::Bind(error)), Some(places)) => error.display_at(places).to_string(),
+            (ColumnError::Call(CallError::Bind(error)), Some(places)) => {
+                let text = error.display_at(places).to_string();
+                match self.is_fixed() {
+                    true => text,
+                    // The data have these lengths, so they are changed where they come from.
+                    false => format!(
+                        "{text}\n   help: to make lists longer or shorter:   array_resize(.., {EXAMPLE_LENGTH}, 0)"
+                    ),
+                }
+            }
             (ColumnError::TooLarge { .. }, _) => format!(
                 "`{}` is too large: {error}; start the process with a larger --memory, or compute smaller rows",
                 self.definition.text()

@@ -201,6 +201,14 @@ async fn arrays_of_columns_and_of_numbers_are_arguments() -> Result<()> {
         Err(error) => error.to_string(),
     };
     assert!(message.contains('2') && message.contains('3'), "{message}");
+    // Lengths that only the data tell, and what to write about them.
+    let sql = "SELECT broadloom('sum(v * w, axis=1)', make_array(x, y, y), make_array(y, y)) FROM t";
+    let message = context.sql(sql).await?.collect().await.unwrap_err().to_string();
+    for part in ["error[S101]", "expression:1:5", "array_resize(.., 3, 0)"] {
+        assert!(message.contains(part), "{part} in {message}");
+    }
+    let longer = sql.replace("make_array(y, y)", "array_resize(make_array(y, y), 3, 0)");
+    assert_eq!(column(&context, &longer).await?.len(), ROWS);
     Ok(())
 }
 
