@@ -14,9 +14,9 @@ use broadloom::{
     AnyArray, CallError, CheckedGraph, CompileOptions, DType, Executable, Inputs, Outputs, RunError,
 };
 use broadloom_ir::ExprId;
-use broadloom_ir::graph::{InputInfo, Node};
+use broadloom_ir::graph::Node;
 use broadloom_ir::transform::Rewriter;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The number of rows for which truth values are unpacked at once.
 const PIECE: usize = 1 << 16;
@@ -31,7 +31,7 @@ const STOPPABLE_WORK: u64 = 1 << 43;
 /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 /// use broadloom::prelude::*;
 /// use broadloom_arrow::{RowGraph, RowKernel};
-/// use std::sync::Arc;
+/// use std::sync::{Arc, OnceLock};
 /// let g = Graph::new();
 /// let x = g.input::<f64>("x", shape![g.symbol("n")]);
 /// let roots = RowGraph::new(&x.sqrt().finish()?, "n")?;
@@ -48,8 +48,12 @@ pub struct RowKernel {
     graph: RowGraph,
     /// Computes all outputs.
     whole: Executable,
-    /// One for each output, where rows that are null for one output can fail for another.
-    single: Vec<Executable>,
+    /// One for each output, where rows that are null for one output can fail for another, and where the lists of one have no
+    /// length; made when they are needed.
+    single: OnceLock<Vec<Executable>>,
+    /// Whether outputs have null rows of their own, which have to be left out.
+    is_apart: bool,
+    options: CompileOptions,
     outputs: Vec<Output>,
     is_row_wise: bool,
     can_fail: bool,
@@ -78,19 +82,35 @@ impl RowKernel {
         let outputs: Vec<Output> = outputs.collect();
         let (is_row_wise, can_fail) = (graph.mixing().is_none(), graph.can_fail());
         let differ = outputs.iter().any(|output| output.columns != outputs[0].columns);
-        // Lists of all null rows have no length, with which no other output could be computed at the same time.
-        let has_lists = |input: &InputInfo| {
-            graph.is_column(input) && input.shape.iter().skip(1).any(|size| size.as_constant().is_none())
+        let is_apart = differ && (can_fail || !is_row_wise);
+        let kernel = RowKernel {
+            graph: graph.clone(),
+            whole,
+            single: OnceLock::new(),
+            is_apart,
+            options: options.clone(),
+            outputs,
+            is_row_wise,
+            can_fail,
         };
-        let may_be_open = graph.graph().inputs().iter().any(has_lists);
-        let mut single = Vec::new();
-        if differ && (can_fail || !is_row_wise || may_be_open) {
-            for output in graph.graph().results() {
-                let part = only(graph.graph(), &output.name, output.expr)?;
-                single.push(Executable::compile(&part, options)?);
-            }
+        if is_apart {
+            kernel.single()?;
         }
-        Ok(RowKernel { graph: graph.clone(), whole, single, outputs, is_row_wise, can_fail })
+        Ok(kernel)
+    }
+
+    /// Returns an executable for each output.
+    fn single(&self) -> Result<&[Executable], ColumnError> {
+        if let Some(single) = self.single.get() {
+            return Ok(single);
+        }
+        let graph = self.graph.graph();
+        let made = graph.results().iter().map(|output| {
+            let part = only(graph, &output.name, output.expr)?;
+            Ok(Executable::compile(&part, &self.options)?)
+        });
+        let made = made.collect::<Result<Vec<_>, ColumnError>>()?;
+        Ok(self.single.get_or_init(|| made))
     }
 
     /// Returns the graph.
@@ -174,35 +194,37 @@ impl RowKernel {
             let kind = types.iter().find(|(known, _)| known == name).map(|(_, kind)| kind.clone());
             kind.ok_or_else(|| ColumnError::Size { output: name.to_owned() })
         };
-        if self.outputs.iter().any(|output| self.is_open(output, columns)) {
-            let outputs = self.outputs.iter().enumerate().map(|(number, output)| {
-                let kind = kind(&output.name, &types)?;
-                match (self.single.get(number), nulls.get(number)) {
-                    (Some(executable), Some(nulls)) if !self.is_open(output, columns) => {
-                        let results =
-                            self.without_nulls(executable, columns, constants, rows, nulls.as_ref())?;
-                        results.into_iter().next().ok_or(ColumnError::Size { output: output.name.clone() })
-                    }
-                    // All rows are null, or there are none.
-                    _ => {
-                        let length = if output.has_rows { rows } else { 1 };
-                        Ok(new_null_array(kind.field(&output.name, true)?.data_type(), length))
-                    }
-                }
-            });
-            return outputs.collect();
-        }
         let of_batch: Vec<(String, ColumnType)> = columns
             .iter()
-            .map(|(name, column)| (name.clone(), ColumnType::fixed(column.kind().dtype, column.row())))
+            .map(|(name, column)| match column.is_open() {
+                true => (name.clone(), column.kind().clone()),
+                false => (name.clone(), ColumnType::fixed(column.kind().dtype, column.row())),
+            })
             .collect();
         let of_batch = self.graph.output_types(&of_batch, constants)?;
-        let results = self.results(columns, constants, rows, &nulls)?.into_iter().zip(&self.outputs);
-        let nested = results.map(|(result, output)| {
-            let row = kind(&output.name, &of_batch)?.sizes().unwrap_or_default();
+        let nested = |result: ArrayRef, output: &Output| {
+            let row = kind(&output.name, &of_batch)?.sizes();
+            let row = row.ok_or_else(|| ColumnError::Size { output: output.name.clone() })?;
             kind(&output.name, &types)?.nested(result, &row)
-        });
-        nested.collect()
+        };
+        if !self.outputs.iter().any(|output| self.is_open(output, columns)) {
+            let results = self.results(columns, constants, rows, &nulls)?.into_iter().zip(&self.outputs);
+            return results.map(|(result, output)| nested(result, output)).collect();
+        }
+        let mut results = Vec::new();
+        for (number, (output, nulls)) in self.outputs.iter().zip(&nulls).enumerate() {
+            if self.is_open(output, columns) {
+                // All rows are null, or there are none.
+                let length = if output.has_rows { rows } else { 1 };
+                let field = kind(&output.name, &types)?.field(&output.name, true)?;
+                results.push(new_null_array(field.data_type(), length));
+                continue;
+            }
+            let executable = &self.single()?[number];
+            let result = self.without_nulls(executable, columns, constants, rows, nulls.as_ref())?;
+            results.extend(result.into_iter().next().map(|result| nested(result, output)).transpose()?);
+        }
+        Ok(results)
     }
 
     /// Returns whether an output depends on lists whose length is not known, because there is no row that is not null.
@@ -226,11 +248,11 @@ impl RowKernel {
         if computes_null_rows || nulls.iter().all(Option::is_none) {
             return self.in_pieces(&self.whole, columns, constants, rows, nulls);
         }
-        if self.single.is_empty() {
+        if !self.is_apart {
             return self.without_nulls(&self.whole, columns, constants, rows, nulls[0].as_ref());
         }
         let mut results = Vec::new();
-        for (executable, nulls) in self.single.iter().zip(nulls) {
+        for (executable, nulls) in self.single()?.iter().zip(nulls) {
             results.extend(self.without_nulls(executable, columns, constants, rows, nulls.as_ref())?);
         }
         Ok(results)

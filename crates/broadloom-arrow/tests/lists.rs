@@ -234,17 +234,36 @@ fn lists_of_truth_values_and_integers() {
 
 #[test]
 fn without_a_row_results_are_null_and_others_are_computed() {
-    let program =
-        "input v: f32[n, _]; input x: f64[n]; output a = v[:, 2]; output b = 2 * x; output c = 2 * v";
-    let graph = broadloom_text::Program::parse("three", program).unwrap().resolve().unwrap();
-    let kernel = RowKernel::new(&RowGraph::new(&graph, "n").unwrap(), &CompileOptions::default()).unwrap();
-    for count in [0, 1, 3] {
-        let v: ArrayRef = Arc::new(lists::<i32>(&vec![None; count]));
-        let x: ArrayRef = Arc::new(Float64Array::from(vec![1.5; count]));
-        let results = kernel.run_batch(&batch(vec![("v", v), ("x", x)]), &[]).unwrap();
-        assert_eq!((results.column(0).len(), results.column(0).null_count()), (count, count));
-        assert_eq!(results.column(1).as_primitive::<Float64Type>(), &Float64Array::from(vec![3.0; count]));
-        assert_eq!(rows_of(results.column(2)), vec![None; count]);
+    for size in ["_", "k", "3"] {
+        let program = format!(
+            "input v: f32[n, {size}]; input x: f64[n]; input w: f32[n, _]
+            output a = v[:, 2]; output b = 2 * x; output c = 2 * v; output d = v + w; output e = w[:, ::-1]"
+        );
+        let graph = broadloom_text::Program::parse("five", &program).unwrap().resolve().unwrap();
+        let kernel =
+            RowKernel::new(&RowGraph::new(&graph, "n").unwrap(), &CompileOptions::default()).unwrap();
+        for count in [0, 1, 3] {
+            let v: ArrayRef = Arc::new(lists::<i32>(&vec![None; count]));
+            let x: ArrayRef = Arc::new(Float64Array::from(vec![1.5; count]));
+            let w: ArrayRef = Arc::new(lists::<i32>(&table(count, 3, true)));
+            let results = kernel.run_batch(&batch(vec![("v", v), ("x", x), ("w", w)]), &[]).unwrap();
+            for null in [0, 2, 3] {
+                let column = results.column(null);
+                assert_eq!((column.len(), column.null_count()), (count, count));
+            }
+            assert_eq!(
+                results.column(1).as_primitive::<Float64Type>(),
+                &Float64Array::from(vec![3.0; count])
+            );
+            // A fixed size makes fixed-size lists.
+            if size != "3" {
+                let expected: Vec<Option<Vec<f32>>> = table(count, 3, true)
+                    .iter()
+                    .map(|of| Some(row(of)?.into_iter().rev().collect()))
+                    .collect();
+                assert_eq!(rows_of(results.column(4)), expected);
+            }
+        }
     }
 }
 
