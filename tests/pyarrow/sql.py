@@ -72,7 +72,6 @@ def test_dictionaries_and_decimals_are_refused_with_a_cast_that_works():
         "number": pa.array([1.5, 2.5, 1.5, 4.0]).dictionary_encode(),
         "price": pa.array([1, 2, 3, 4], pa.decimal128(10, 2)),
         "city": pa.array(["Oslo", "Lima", None, "Oslo"]),
-        "items": pa.array([[1, 2], [3, 4], [5, 6], [7, 8]]),
     }
     for file, compression in FORMATS:
         write(pa.table(columns), program.directory / file, compression)
@@ -85,11 +84,41 @@ def test_dictionaries_and_decimals_are_refused_with_a_cast_that_works():
             program.refused(2, [f"column `{name}` has the type {found}", "cast it to"], sql, f"t={file}")
             result = selected(file, "r.arrow", f"broadloom('x + 1', {cast}) AS r")
             compare(f"{name} of {file}", result["r"], pa.float64(), expected)
-        sql = "SELECT broadloom('sum(v, axis=1)', items) FROM t"
-        program.refused(2, ["arrow_cast(.., 'FixedSizeList(3, Int64)')"], sql, f"t={file}")
-        cast = "arrow_cast(items, 'FixedSizeList(2, Int64)')"
-        result = selected(file, "r.arrow", f"broadloom('sum(v, axis=1)', {cast}) AS r")
-        compare(f"lists of {file}", result["r"], pa.int64(), [3, 7, 11, 15])
+
+
+def test_lists_of_one_length_are_tensors():
+    items = [[1.5, 2.0, -4.0], None, [0.5, 8.0, 16.0], [1.0, None, 2.0], [32.0, 64.0, 0.25]]
+    ragged = [[1.0, 2.0], [3.0, 4.0], None, [5.0], [6.0, 7.0]]
+    columns = {
+        "id": pa.array(range(5)),
+        "items": pa.array(items),
+        "large": pa.array(items, pa.large_list(pa.float32())),
+        "ragged": pa.array(ragged),
+    }
+    # A row with a null element is a null row.
+    valid = [item if item and None not in item else None for item in items]
+    for number, (file, compression) in enumerate(FORMATS):
+        write(pa.table(columns), program.directory / file, compression)
+        result = selected(
+            file,
+            RESULTS[number % 2],
+            "broadloom('sum(v, axis=1)', items) AS total",
+            "broadloom('2 * v', large) AS twice",
+            "broadloom('sum(v * w, axis=1)', items, [1.0, 2.0, 4.0]) AS weighted",
+        )
+        total = [sum(item) if item else None for item in valid]
+        compare(f"totals of lists of {file}", result["total"], pa.float64(), total)
+        twice = [[2 * element for element in item] if item else None for item in valid]
+        assert result["twice"].to_pylist() == twice, file
+        assert pa.types.is_list(result["twice"].type), file
+        weighted = [item[0] + 2 * item[1] + 4 * item[2] if item else None for item in valid]
+        compare(f"weighted lists of {file}", result["weighted"], pa.float64(), weighted)
+        sql = "SELECT broadloom('sum(v, axis=1)', ragged) FROM t"
+        message = ["error[Q002]", "row 0 of the batch has 2 elements, row 3 has 1", "array_length(..) = 2"]
+        program.refused(1, message, sql, f"t={file}")
+        program.done(f"{sql} WHERE array_length(ragged) = 2 ORDER BY id", f"t={file}", "-o", "r.arrow")
+        result = read(program.directory / "r.arrow")
+        compare(f"lists of two of {file}", result.column(0), pa.float64(), [3.0, 7.0, 13.0])
 
 
 call_tests(globals())

@@ -1,5 +1,8 @@
 //! Aggregates: expressions over the rows of a group, from partial results that merge.
 
+mod slots;
+
+use self::slots::Slot;
 use crate::bounds::bounded;
 use crate::bytes::{array_from_bytes, write_array};
 use crate::centred::{Centred, Moments};
@@ -10,12 +13,9 @@ use crate::kernel::run;
 use crate::types::ColumnType;
 use arrow_array::{ArrayRef, BooleanArray};
 use arrow_buffer::NullBuffer;
-use broadloom::{AnyArray, CompileOptions, DType, Executable, Inputs};
-use broadloom_ir::chunks::{Destination, Part, Pass, Refusal, Source};
-use broadloom_ir::dim::Dim;
-use broadloom_ir::graph::{Graph, Node, Site};
-use broadloom_ir::reduce::ReduceOp;
-use broadloom_ir::shape::Shape;
+use broadloom::{AnyArray, CompileOptions, Executable, Explanation, Inputs};
+use broadloom_ir::chunks::{Part, Pass, Refusal, Source};
+use broadloom_ir::graph::Node;
 use broadloom_ir::{ExprId, SymbolId};
 use std::borrow::Cow;
 
@@ -65,25 +65,6 @@ struct Rest {
     inputs: Vec<(String, Option<usize>)>,
 }
 
-/// A partial result.
-#[derive(Debug)]
-struct Slot {
-    number: usize,
-    dtype: DType,
-    shape: Vec<usize>,
-    /// For tables of segments, which are combined into one along the leading axis: the kernels that do this.
-    tables: Option<Tables>,
-}
-
-/// Kernels for tables of segments.
-#[derive(Debug)]
-struct Tables {
-    /// Combines any number of them into one.
-    combine: Executable,
-    /// Puts as many empty tables behind one as the remaining graph expects.
-    fill: Executable,
-}
-
 #[derive(Debug)]
 struct Kernel {
     part: Part,
@@ -119,7 +100,7 @@ impl State {
 }
 
 impl Aggregate {
-    /// Compiles an aggregate over columns of the given types; all other inputs are constants.
+    /// Compiles an aggregate over columns of the given types, whose shapes are fixed; all other inputs are constants.
     ///
     /// # Errors
     /// Returns an error if a result has a value for each row, if an operation needs the order of the rows, which the
@@ -131,6 +112,10 @@ impl Aggregate {
         options: &CompileOptions,
     ) -> Result<Aggregate, ColumnError> {
         Aggregate::check(graph)?;
+        if let Some((name, kind)) = columns.iter().find(|(_, kind)| !kind.is_fixed()) {
+            let wanted = "rows of one length".to_owned();
+            return Err(ColumnError::of_type(name, kind, wanted, kind.dtype));
+        }
         let outputs = graph.output_types(&columns, &constants)?;
         let values = graph.sizes(&columns, &constants);
         let value = |symbol: SymbolId| values.get(symbol.index()).copied().flatten();
@@ -212,17 +197,35 @@ impl Aggregate {
 
     /// Returns the size of the machine code, in bytes.
     pub fn code_bytes(&self) -> usize {
-        let executables: Vec<&Executable> = match &self.plan {
-            Plan::Keeping(executable) => vec![executable],
+        let tables = match &self.plan {
+            Plan::Keeping(_) => Vec::new(),
             Plan::Merging(merging) => {
-                let kernels = merging.each.iter().chain(&merging.merge).map(|kernel| &kernel.executable);
                 let tables = merging.slots.iter().filter_map(|slot| slot.tables.as_ref());
-                let tables = tables.flat_map(|tables| [&tables.combine, &tables.fill]);
-                let centred = merging.centred.iter().map(Centred::executable);
-                kernels.chain(tables).chain(centred).chain([&merging.rest.executable]).collect()
+                tables.flat_map(|tables| [&tables.combine, &tables.fill]).collect()
             }
         };
-        executables.iter().map(|executable| executable.explain().code_bytes()).sum()
+        let executables = self.executables().into_iter().map(|(_, executable)| executable).chain(tables);
+        executables.map(|executable| executable.explain().code_bytes()).sum()
+    }
+
+    /// Explains the kernels, each with what it does.
+    pub fn explain(&self) -> Vec<(&'static str, Explanation)> {
+        self.executables().into_iter().map(|(what, executable)| (what, executable.explain())).collect()
+    }
+
+    fn executables(&self) -> Vec<(&'static str, &Executable)> {
+        match &self.plan {
+            Plan::Keeping(executable) => vec![("all rows of a group, which are kept", executable)],
+            Plan::Merging(merging) => {
+                let each = merging.each.iter().map(|kernel| ("rows to partial results", &kernel.executable));
+                let centred = merging.centred.iter();
+                let centred = centred.map(|centred| ("rows to sums around means", centred.executable()));
+                let merge = merging.merge.iter();
+                let merge = merge.map(|kernel| ("two partial results to one", &kernel.executable));
+                let rest = [("partial results to results", &merging.rest.executable)];
+                each.chain(centred).chain(merge).chain(rest).collect()
+            }
+        }
     }
 
     /// Adds rows.
@@ -240,8 +243,9 @@ impl Aggregate {
             if column.rows() != rows {
                 return Err(ColumnError::Rows { column: name.clone(), wanted: rows, found: column.rows() });
             }
-            if column.kind() != kind {
-                return Err(ColumnError::of_type(name, column.kind(), kind.to_string(), kind.dtype));
+            let of_batch = ColumnType::fixed(column.kind().dtype, column.row());
+            if of_batch != *kind {
+                return Err(ColumnError::of_type(name, &of_batch, kind.to_string(), kind.dtype));
             }
             nulls = NullBuffer::union(nulls.as_ref(), column.nulls());
         }
@@ -351,7 +355,7 @@ impl Aggregate {
                 let mut columns = Vec::new();
                 for ((name, kind), bytes) in self.columns.iter().zip(&state.kept) {
                     let shape: Vec<usize> =
-                        std::iter::once(state.rows).chain(kind.row.iter().copied()).collect();
+                        std::iter::once(state.rows).chain(kind.sizes().unwrap_or_default()).collect();
                     let array = array_from_bytes(kind.dtype, &shape, bytes);
                     let damaged = ColumnError::State { what: "it does not have the rows of a column" };
                     columns.push((name.clone(), array.ok_or(damaged)?));
@@ -440,7 +444,7 @@ impl Aggregate {
                 }
                 Plan::Keeping(_) => {
                     for (_, kind) in &self.columns {
-                        let each = kind.elements().checked_mul(kind.dtype.size());
+                        let each = kind.elements().and_then(|each| each.checked_mul(kind.dtype.size()));
                         state.kept.push(next(each.and_then(|each| each.checked_mul(rows)))?.to_vec());
                     }
                 }
@@ -528,102 +532,5 @@ impl Merging {
     /// Returns the partial results that the merging kernel combines.
     fn merged<'a>(&'a self, side: &'a [AnyArray]) -> impl Iterator<Item = &'a AnyArray> {
         self.slots.iter().zip(side).filter(|(slot, _)| slot.tables.is_none()).map(|(_, array)| array)
-    }
-}
-
-impl Slot {
-    /// Returns the partial results that a part leaves.
-    fn all(
-        graph: &RowGraph,
-        part: &Part,
-        value: &dyn Fn(SymbolId) -> Option<i64>,
-        options: &CompileOptions,
-    ) -> Result<Vec<Slot>, ColumnError> {
-        let slots = part.graph.outputs().iter().zip(&part.outputs).map(|(output, destination)| {
-            let (dtype, shape) = (part.graph.dtype(output.expr), part.graph.shape(output.expr));
-            let size = |dim: &Dim| {
-                let size = dim.evaluate(value).ok().and_then(|size| usize::try_from(size).ok());
-                size.ok_or_else(|| ColumnError::Size { output: output.name.to_string() })
-            };
-            match destination {
-                Destination::Merged(number) => {
-                    let shape = shape.iter().map(size).collect::<Result<_, _>>()?;
-                    Ok(Slot { number: *number, dtype, shape, tables: None })
-                }
-                Destination::Carried(number) => {
-                    let Node::Segment { op, .. } = graph.graph().node(part.origins[output.expr.index()])
-                    else {
-                        return Err(ColumnError::Size { output: output.name.to_string() });
-                    };
-                    let mut shape = shape.iter().map(size).collect::<Result<Vec<usize>, _>>()?;
-                    let tables = Some(Tables::of(*op, dtype, &shape, options)?);
-                    shape[0] = 1;
-                    Ok(Slot { number: *number, dtype, shape, tables })
-                }
-                Destination::Rows(_) | Destination::Whole(_) | Destination::Slot(_) => {
-                    Err(ColumnError::Size { output: output.name.to_string() })
-                }
-            }
-        });
-        slots.collect()
-    }
-
-    /// Combines several tables into one.
-    fn combined(&self, array: AnyArray) -> Result<AnyArray, ColumnError> {
-        match &self.tables {
-            Some(tables) if array.shape().first() != Some(&1) => {
-                Ok(bounded(&tables.combine, &array)?.try_into()?)
-            }
-            _ => Ok(array),
-        }
-    }
-
-    /// Returns a partial result as the remaining graph expects it.
-    fn filled<'a>(&self, array: &'a AnyArray) -> Result<Cow<'a, AnyArray>, ColumnError> {
-        match &self.tables {
-            Some(tables) => Ok(Cow::Owned(bounded(&tables.fill, array)?.try_into()?)),
-            None => Ok(Cow::Borrowed(array)),
-        }
-    }
-
-    fn joined(&self, left: AnyArray, right: AnyArray) -> Result<AnyArray, ColumnError> {
-        let mut bytes = Vec::new();
-        write_array(&left, &mut bytes);
-        write_array(&right, &mut bytes);
-        let mut shape = self.shape.clone();
-        if let Some(tables) = shape.first_mut() {
-            *tables = 2;
-        }
-        let both = array_from_bytes(self.dtype, &shape, &bytes);
-        self.combined(both.ok_or(ColumnError::State { what: "a partial result has another size" })?)
-    }
-}
-
-impl Tables {
-    /// Compiles the kernels for tables of this shape, whose leading axis counts them.
-    fn of(
-        op: ReduceOp,
-        dtype: DType,
-        shape: &[usize],
-        options: &CompileOptions,
-    ) -> Result<Tables, ColumnError> {
-        let size = |size: usize| Dim::constant(i64::try_from(size).unwrap_or(i64::MAX));
-        let (count, rest) = shape.split_first().map_or((1, shape), |(count, rest)| (*count, rest));
-        let of =
-            |tables: Dim| std::iter::once(tables).chain(rest.iter().copied().map(size)).collect::<Shape>();
-        let mut graph = Graph::new();
-        let several = Dim::symbol(graph.symbol("tables", Site::Nowhere));
-        let tables = graph.input("tables", dtype, of(several), Site::Nowhere);
-        let table = graph.reduce_or_identity(op, tables, Some(&[0]), true, Site::Nowhere);
-        let table = graph.cast(table, dtype, Site::Nowhere);
-        let combine = Executable::compile(&graph.finish(&[("table", table)])?, options)?;
-
-        let mut graph = Graph::new();
-        let table = graph.input("table", dtype, of(Dim::ONE), Site::Nowhere);
-        let identity = graph.constant(op.identity(dtype), Site::Nowhere);
-        let empty = graph.broadcast_to(identity, of(size(count.saturating_sub(1))), Site::Nowhere);
-        let tables = graph.concat(&[table, empty], 0, Site::Nowhere);
-        let fill = Executable::compile(&graph.finish(&[("tables", tables)])?, options)?;
-        Ok(Tables { combine, fill })
     }
 }

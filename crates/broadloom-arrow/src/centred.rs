@@ -159,12 +159,14 @@ impl Centred {
         }
         let outputs: Vec<(&str, ExprId)> =
             whole.outputs().iter().map(|output| (&*output.name, rewriter.image(output.expr))).collect();
-        let rest = RowGraph::remaining(rewriter.finish_with(&outputs)?.0, graph.rows);
+        // Conditions on the number of rows say nothing of some of them.
+        let holds = |symbol: SymbolId| symbol != graph.rows;
+        let rest = RowGraph::remaining(rewriter.finish_part(&outputs, holds)?, graph.rows);
         let values = founds.iter().flat_map(|found| [found.expr, found.means[0], found.means[1]]);
         let values: Vec<(String, ExprId)> =
             values.zip(0..).map(|(expr, number)| (format!("{number}"), kept.image(expr))).collect();
         let named: Vec<(&str, ExprId)> = values.iter().map(|(name, image)| (name.as_str(), *image)).collect();
-        let kernel = Executable::compile(&kept.finish_with(&named)?.0, options)?;
+        let kernel = Executable::compile(&kept.finish_part(&named, holds)?, options)?;
         Ok(Some((Centred { kernel, sums }, rest)))
     }
 

@@ -1,10 +1,11 @@
 //! Columns as arrays of Broadloom, and results as columns.
 
 use crate::error::ColumnError;
-use crate::types::{ColumnType, for_each_primitive, item};
+use crate::lists::{Flattened, flattened, rows_of};
+use crate::types::{ColumnType, for_each_primitive};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array as _, ArrayRef, BooleanArray, FixedSizeListArray, PrimitiveArray};
+use arrow_array::{Array as _, ArrayRef, BooleanArray, PrimitiveArray};
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
 use arrow_select::filter::filter;
@@ -15,28 +16,31 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Column {
     kind: ColumnType,
+    /// The shape of the rows of this batch.
+    row: Vec<usize>,
     /// The elements of all rows: a primitive or boolean array, whose own nulls do not count any more.
     elements: ArrayRef,
     nulls: Option<NullBuffer>,
     rows: usize,
     /// The only row stands for all rows.
     is_repeated: bool,
+    /// Whether no row shows its shape.
+    is_open: bool,
 }
 
 impl Column {
-    /// Takes a column as its field describes it. Nothing is copied. A row with a null element is a null row.
+    /// Takes a column as its field describes it. Nothing is copied, unless lists without a fixed size have null rows, which
+    /// are as long as they like. A row with a null element is a null row.
     ///
     /// # Errors
-    /// Returns an error if the type is not supported; it says what to cast the column to.
+    /// Returns an error if the type is not supported, which says what to cast the column to, or if its lists have several
+    /// lengths.
     pub fn new(field: &Field, array: &ArrayRef) -> Result<Column, ColumnError> {
         let kind = ColumnType::of(field)?;
-        let (mut elements, mut nulls, rows) = (array.clone(), array.logical_nulls(), array.len());
-        while let Some(list) = elements.as_fixed_size_list_opt() {
-            let inner = list.values().clone();
-            nulls = with_null_elements(nulls, &inner, rows);
-            elements = inner;
-        }
-        Ok(Column { kind, elements, nulls, rows, is_repeated: false })
+        let Flattened { elements, row, nulls, is_open } = flattened(field.name(), array)?;
+        // The field of a tensor tells axes that its list does not have.
+        let row = kind.sizes().unwrap_or(row);
+        Ok(Column { kind, row, elements, nulls, rows: array.len(), is_repeated: false, is_open })
     }
 
     /// Takes the only row of an array for `rows` rows.
@@ -53,9 +57,24 @@ impl Column {
         Ok(Column { nulls, rows, is_repeated: true, ..column })
     }
 
-    /// Returns the type.
+    /// Returns the type, as the field describes it.
     pub fn kind(&self) -> &ColumnType {
         &self.kind
+    }
+
+    /// Returns the shape of the rows of this batch. An axis has the size 0 if it is [open](Column::is_open).
+    pub fn row(&self) -> &[usize] {
+        &self.row
+    }
+
+    /// Returns whether no row shows its shape: they are lists without a fixed size, and all are null, or there are none.
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Returns the number of elements in a row.
+    pub fn elements(&self) -> usize {
+        self.row.iter().fold(1, |count: usize, size| count.saturating_mul(*size))
     }
 
     /// Returns the number of rows.
@@ -71,12 +90,12 @@ impl Column {
     /// Returns some of the rows, without copying.
     pub(crate) fn slice(&self, start: usize, rows: usize) -> Column {
         let nulls = self.nulls.as_ref().map(|nulls| nulls.slice(start, rows));
-        let each = self.kind.elements();
+        let each = self.elements();
         let elements = match self.is_repeated {
             true => self.elements.clone(),
             false => self.elements.slice(start * each, rows * each),
         };
-        Column { kind: self.kind.clone(), elements, nulls, rows, is_repeated: self.is_repeated }
+        Column { elements, nulls, rows, ..self.clone() }
     }
 
     /// Copies the rows that a mask keeps; none of them counts as null.
@@ -84,11 +103,11 @@ impl Column {
         let elements = match self.is_repeated {
             true => self.elements.clone(),
             false => {
-                let whole = rows_of(self.elements.clone(), &self.kind, mask.len(), None)?;
+                let whole = rows_of(self.elements.clone(), &self.row, mask.len(), None)?;
                 innermost(filter(&whole, mask)?)
             }
         };
-        Ok(Column { kind: self.kind.clone(), elements, nulls: None, rows, is_repeated: self.is_repeated })
+        Ok(Column { elements, nulls: None, rows, ..self.clone() })
     }
 
     /// Copies the elements into an array `[n, ..row]`, for programs that keep nulls elsewhere. The elements of null
@@ -147,7 +166,7 @@ impl Column {
 
     /// Returns the shape, and the strides if the only row is repeated.
     fn layout(&self) -> (Vec<usize>, Option<Vec<isize>>) {
-        let shape: Vec<usize> = std::iter::once(self.rows).chain(self.kind.row.iter().copied()).collect();
+        let shape: Vec<usize> = std::iter::once(self.rows).chain(self.row.iter().copied()).collect();
         let strides = self.is_repeated.then(|| {
             let mut strides = vec![0isize; shape.len()];
             let mut step = 1isize;
@@ -203,8 +222,7 @@ macro_rules! define_data {
                 Some((rows, row)) if has_rows => (*rows, row.to_vec()),
                 _ => (1, array.shape().to_vec()),
             };
-            let kind = ColumnType { dtype: array.dtype(), row };
-            let own = if kind.row.is_empty() { nulls.clone() } else { None };
+            let own = if row.is_empty() { nulls.clone() } else { None };
             let elements: ArrayRef = match array.dtype() {
                 DType::Bool => {
                     let bits = BooleanBuffer::from(array.into_array::<bool>()?.into_vec());
@@ -216,7 +234,7 @@ macro_rules! define_data {
                 })*
                 DType::Bf16 => return Err(ColumnError::Bf16 { output: name.to_owned() }),
             };
-            rows_of(elements, &kind, rows, nulls)
+            rows_of(elements, &row, rows, nulls)
         }
     };
 }
@@ -232,22 +250,6 @@ pub fn column_of_array(name: &str, array: AnyArray) -> Result<ArrayRef, ColumnEr
     column_of(name, array, true, None)
 }
 
-/// Makes rows of elements: fixed-size lists, unless each row is a number.
-fn rows_of(
-    elements: ArrayRef,
-    kind: &ColumnType,
-    rows: usize,
-    nulls: Option<NullBuffer>,
-) -> Result<ArrayRef, ColumnError> {
-    if kind.row.is_empty() {
-        return Ok(elements);
-    }
-    let size = i32::try_from(kind.elements());
-    let size = size.map_err(|_| ColumnError::TooWide { output: "result".to_owned() })?;
-    let item = item(elements.data_type().clone());
-    Ok(Arc::new(FixedSizeListArray::try_new_with_length(item, size, elements, nulls, rows)?))
-}
-
 /// Returns the elements of fixed-size lists, or the array itself.
 fn innermost(array: ArrayRef) -> ArrayRef {
     match array.data_type() {
@@ -256,21 +258,10 @@ fn innermost(array: ArrayRef) -> ArrayRef {
     }
 }
 
-/// Adds the rows that have a null among their elements. Parquet pads null rows with null elements, which add nothing.
-fn with_null_elements(nulls: Option<NullBuffer>, elements: &ArrayRef, rows: usize) -> Option<NullBuffer> {
-    let Some(inner) = elements.logical_nulls().filter(|inner| inner.null_count() > 0) else { return nulls };
-    let each = inner.len() / rows.max(1);
-    if nulls.as_ref().is_some_and(|nulls| nulls.expand(each).contains(&inner)) {
-        return nulls;
-    }
-    let valid = |row: usize| inner.slice(row * each, each).null_count() == 0;
-    NullBuffer::union(nulls.as_ref(), Some(&NullBuffer::new(BooleanBuffer::collect_bool(rows, valid))))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::Float32Array;
+    use arrow_array::{FixedSizeListArray, Float32Array};
 
     #[test]
     fn nothing_is_copied_in_or_out() {

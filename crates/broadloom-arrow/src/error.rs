@@ -20,6 +20,32 @@ pub enum ColumnError {
         /// What to type.
         help: String,
     },
+    /// The lists of a column have several lengths. Rows count from the start of the batch.
+    #[error(
+        "the lists of column `{column}` have several lengths: row {first} of the batch has {wanted} elements, row {row} has {found}; \
+         make all as long, or leave out the others"
+    )]
+    Ragged {
+        /// The column.
+        column: String,
+        /// The first row that is not null.
+        first: usize,
+        /// The length of its list.
+        wanted: usize,
+        /// The first row with another length.
+        row: usize,
+        /// The length of its list.
+        found: usize,
+    },
+    /// The lists of a result have more elements than Arrow can count.
+    #[error(
+        "a result has {count} elements or lists in a batch, and Arrow counts at most {}: compute smaller batches",
+        i32::MAX
+    )]
+    TooMany {
+        /// Their number.
+        count: usize,
+    },
     /// An expression has a result of a dtype that Arrow does not have.
     #[error("`{output}` has the dtype bf16, which Arrow does not have: write `.astype(f32)` behind it")]
     Bf16 {
@@ -152,7 +178,10 @@ impl ColumnError {
             _ if found.dtype == declared => "pass a column with rows of this shape".to_owned(),
             None => "declare a dtype that Arrow has, such as f32".to_owned(),
             Some(element) => {
-                let list = |item: String, size: &usize| format!("FixedSizeList({size}, {item})");
+                let list = |item: String, size: &Option<usize>| match size {
+                    Some(size) => format!("FixedSizeList({size}, {item})"),
+                    None => format!("List({item})"),
+                };
                 let name = found.row.iter().rev().fold(element.to_string(), list);
                 format!("cast it first, in SQL with `arrow_cast(.., '{name}')`")
             }

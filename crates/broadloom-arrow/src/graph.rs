@@ -92,6 +92,12 @@ impl RowGraph {
         inputs.filter(|input| self.is_column(input)).map(|input| &*input.name).collect()
     }
 
+    /// Returns whether the rows of a column are inferred to have as many elements as there are rows.
+    pub fn has_lists_of_rows(&self) -> bool {
+        let columns = self.graph.inputs().iter().filter(|input| self.is_column(input));
+        columns.flat_map(|input| input.shape.iter().skip(1)).any(|size| size.symbols().contains(&self.rows))
+    }
+
     /// Returns whether an output depends on a column.
     pub fn reads_columns(&self, output: &str) -> bool {
         let outputs = self.graph.outputs().iter();
@@ -117,8 +123,12 @@ impl RowGraph {
             let size = dim.evaluate(&|symbol| sizes.get(symbol.index()).copied().flatten());
             size.ok().and_then(|size| usize::try_from(size).ok())
         };
-        let fits = |dims: &[Dim], shape: &[usize]| {
-            let same = |(dim, size): (&Dim, &usize)| value(dim).is_none_or(|value| value == *size);
+        // Lists without a fixed size are checked when they are bound.
+        let fits = |dims: &[Dim], shape: &[Option<usize>]| {
+            let same = |(dim, size): (&Dim, &Option<usize>)| match (value(dim), size) {
+                (Some(value), Some(size)) => value == *size,
+                _ => true,
+            };
             dims.len() == shape.len() && dims.iter().zip(shape).all(same)
         };
         let wanted = |input: &InputInfo| {
@@ -136,7 +146,8 @@ impl RowGraph {
                     return Err(ColumnError::of_type(name, kind, wanted(input), input.dtype));
                 }
             } else if let Some((name, array)) = constants.iter().find(|(name, _)| **name == *input.name)
-                && (!fits(&input.shape, array.shape()) || array.dtype() != input.dtype)
+                && (!fits(&input.shape, &ColumnType::fixed(array.dtype(), array.shape()).row)
+                    || array.dtype() != input.dtype)
             {
                 let found = format!("{}{:?}", array.dtype(), array.shape());
                 return Err(ColumnError::Constant { input: name.clone(), found, wanted: wanted(input) });
@@ -240,26 +251,59 @@ impl RowGraph {
     ) -> Vec<Option<i64>> {
         let graph = &self.graph;
         let mut sizes: Vec<Option<i64>> = vec![None; graph.symbols().len()];
-        for solution in graph.solutions() {
-            let input = &graph.inputs()[solution.input.index()];
-            let (dim, axis) = (&input.shape[solution.axis], solution.axis);
+        let of_input = |input: &InputInfo, axis: usize| -> Option<i64> {
             let size = if self.is_column(input) {
-                let kind = types.iter().find(|(name, _)| **name == *input.name).map(|(_, kind)| kind);
-                axis.checked_sub(1).and_then(|axis| kind?.row.get(axis).copied())
+                let kind = types.iter().find(|(name, _)| **name == *input.name).map(|(_, kind)| kind)?;
+                kind.row.get(axis.checked_sub(1)?).copied().flatten()
             } else {
                 let constant = constants.iter().find(|(name, _)| **name == *input.name);
                 constant.and_then(|(_, array)| array.shape().get(axis).copied())
             };
-            let Some((factor, rest)) = dim.linear_in(solution.symbol) else { continue };
-            let rest = rest.evaluate(&|symbol| sizes[symbol.index()]).ok();
-            let size = size.and_then(|size| i64::try_from(size).ok());
-            sizes[solution.symbol.index()] =
-                size.zip(rest).and_then(|(size, rest)| size.checked_sub(rest)?.checked_div(factor));
+            size.and_then(|size| i64::try_from(size).ok())
+        };
+        let solved = |sizes: &[Option<i64>], dim: &Dim, symbol: SymbolId, size: i64| {
+            let (factor, rest) = dim.linear_in(symbol)?;
+            let rest = rest.evaluate(&|symbol| sizes[symbol.index()]).ok()?;
+            size.checked_sub(rest)?.checked_div(factor)
+        };
+        for solution in graph.solutions() {
+            let (input, symbol) = (&graph.inputs()[solution.input.index()], solution.symbol);
+            let size = of_input(input, solution.axis);
+            sizes[symbol.index()] =
+                size.and_then(|size| solved(&sizes, &input.shape[solution.axis], symbol, size));
+            if sizes[symbol.index()].is_some() {
+                continue;
+            }
+            // Lists do not tell the size before they are there, but another input with the same size may.
+            let others = graph
+                .inputs()
+                .iter()
+                .flat_map(|input| (0..input.shape.rank()).map(move |axis| (input, axis)));
+            sizes[symbol.index()] = others
+                .filter(|(input, axis)| input.shape[*axis].as_symbol() == Some(symbol))
+                .find_map(|(input, axis)| of_input(input, axis));
         }
         sizes
     }
 
-    /// Returns the types of the results for columns of these types; a total has the type of its only row.
+    /// Returns whether a size follows from the lengths of lists that have no fixed size, by the numbers of the symbols.
+    fn follows_from_lists(&self, types: &[(String, ColumnType)]) -> Vec<bool> {
+        let graph = &self.graph;
+        let mut follows = vec![false; graph.symbols().len()];
+        for solution in graph.solutions() {
+            let input = &graph.inputs()[solution.input.index()];
+            let kind = types.iter().find(|(name, _)| **name == *input.name).map(|(_, kind)| kind);
+            let size = solution.axis.checked_sub(1).and_then(|axis| kind?.row.get(axis));
+            let is_list = self.is_column(input) && size.is_some_and(Option::is_none);
+            let mut others = input.shape[solution.axis].symbols();
+            others.retain(|symbol| *symbol != solution.symbol);
+            follows[solution.symbol.index()] = is_list || others.iter().any(|symbol| follows[symbol.index()]);
+        }
+        follows
+    }
+
+    /// Returns the types of the results for columns of these types; a total has the type of its only row. A size that follows
+    /// from the lengths of lists is not fixed.
     ///
     /// # Errors
     /// Returns an error if a size of a result does not follow from the types.
@@ -269,16 +313,25 @@ impl RowGraph {
         constants: &[(String, AnyArray)],
     ) -> Result<Vec<(String, ColumnType)>, ColumnError> {
         let sizes = self.sizes(types, constants);
+        let follows = self.follows_from_lists(types);
         let outputs = self.graph.outputs().iter().map(|output| {
             let shape = self.graph.shape(output.expr);
             let row = shape.iter().skip(usize::from(self.has_rows(output.expr)));
-            let row: Option<Vec<usize>> = row
-                .map(|dim| {
-                    let size = dim.evaluate(&|symbol| sizes.get(symbol.index()).copied().flatten());
-                    size.ok().and_then(|size| usize::try_from(size).ok())
-                })
-                .collect();
-            let row = row.ok_or_else(|| ColumnError::Size { output: output.name.to_string() })?;
+            let row = row.map(|dim| {
+                let size = dim.evaluate(&|symbol| sizes.get(symbol.index()).copied().flatten());
+                match size.ok().and_then(|size| usize::try_from(size).ok()) {
+                    Some(size) => Ok(Some(size)),
+                    None => {
+                        let mut unknown = dim.symbols();
+                        unknown.retain(|symbol| sizes[symbol.index()].is_none());
+                        match !unknown.is_empty() && unknown.iter().all(|symbol| follows[symbol.index()]) {
+                            true => Ok(None),
+                            false => Err(ColumnError::Size { output: output.name.to_string() }),
+                        }
+                    }
+                }
+            });
+            let row = row.collect::<Result<_, _>>()?;
             Ok((output.name.to_string(), ColumnType { dtype: self.graph.dtype(output.expr), row }))
         });
         outputs.collect()

@@ -17,7 +17,7 @@ use crate::graph::RowGraph;
 use crate::kernel::run;
 use arrow_array::{Array as _, ArrayRef, BooleanArray};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
-use broadloom::{AnyArray, Array, CompileOptions, DType, Executable};
+use broadloom::{AnyArray, Array, CompileOptions, DType, Executable, Explanation};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{Axes, Node, Site};
@@ -162,7 +162,10 @@ impl Grouping {
         let named: Vec<(&str, ExprId)> = named.iter().map(|(name, wide)| (name.as_str(), *wide)).collect();
         let rows = match named.is_empty() {
             true => None,
-            false => Some(Executable::compile(&rows.finish_with(&named)?.0, options)?),
+            false => {
+                let rows = rows.finish_part(&named, |symbol| symbol != graph.rows)?;
+                Some(Executable::compile(&rows, options)?)
+            }
         };
         let registers = totals.iter().flat_map(|(total, _)| total.empty());
         let empty = std::iter::once(&0).chain(registers).copied().collect();
@@ -172,6 +175,13 @@ impl Grouping {
     /// Returns the size of the machine code, in bytes.
     pub fn code_bytes(&self) -> usize {
         self.rows.iter().chain([&self.finish]).map(|executable| executable.explain().code_bytes()).sum()
+    }
+
+    /// Explains the kernels, each with what it does.
+    pub fn explain(&self) -> Vec<(&'static str, Explanation)> {
+        let rows =
+            self.rows.iter().map(|rows| ("rows to what the totals of their groups add up", rows.explain()));
+        rows.chain([("totals of all groups to results", self.finish.explain())]).collect()
     }
 
     /// Returns the states of no groups.

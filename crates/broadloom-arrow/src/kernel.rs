@@ -16,7 +16,7 @@ use broadloom::{
 use broadloom_ir::ExprId;
 use broadloom_ir::graph::Node;
 use broadloom_ir::transform::Rewriter;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The number of rows for which truth values are unpacked at once.
 const PIECE: usize = 1 << 16;
@@ -31,7 +31,7 @@ const STOPPABLE_WORK: u64 = 1 << 43;
 /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 /// use broadloom::prelude::*;
 /// use broadloom_arrow::{RowGraph, RowKernel};
-/// use std::sync::Arc;
+/// use std::sync::{Arc, OnceLock};
 /// let g = Graph::new();
 /// let x = g.input::<f64>("x", shape![g.symbol("n")]);
 /// let roots = RowGraph::new(&x.sqrt().finish()?, "n")?;
@@ -48,8 +48,12 @@ pub struct RowKernel {
     graph: RowGraph,
     /// Computes all outputs.
     whole: Executable,
-    /// One for each output, where rows that are null for one output can fail for another.
-    single: Vec<Executable>,
+    /// One for each output, where rows that are null for one output can fail for another, and where the lists of one have no
+    /// length; made when they are needed.
+    single: OnceLock<Vec<Executable>>,
+    /// Whether outputs have null rows of their own, which have to be left out.
+    is_apart: bool,
+    options: CompileOptions,
     outputs: Vec<Output>,
     is_row_wise: bool,
     can_fail: bool,
@@ -78,14 +82,35 @@ impl RowKernel {
         let outputs: Vec<Output> = outputs.collect();
         let (is_row_wise, can_fail) = (graph.mixing().is_none(), graph.can_fail());
         let differ = outputs.iter().any(|output| output.columns != outputs[0].columns);
-        let mut single = Vec::new();
-        if differ && (can_fail || !is_row_wise) {
-            for output in graph.graph().results() {
-                let part = only(graph.graph(), &output.name, output.expr)?;
-                single.push(Executable::compile(&part, options)?);
-            }
+        let is_apart = differ && (can_fail || !is_row_wise);
+        let kernel = RowKernel {
+            graph: graph.clone(),
+            whole,
+            single: OnceLock::new(),
+            is_apart,
+            options: options.clone(),
+            outputs,
+            is_row_wise,
+            can_fail,
+        };
+        if is_apart {
+            kernel.single()?;
         }
-        Ok(RowKernel { graph: graph.clone(), whole, single, outputs, is_row_wise, can_fail })
+        Ok(kernel)
+    }
+
+    /// Returns an executable for each output.
+    fn single(&self) -> Result<&[Executable], ColumnError> {
+        if let Some(single) = self.single.get() {
+            return Ok(single);
+        }
+        let graph = self.graph.graph();
+        let made = graph.results().iter().map(|output| {
+            let part = only(graph, &output.name, output.expr)?;
+            Ok(Executable::compile(&part, &self.options)?)
+        });
+        let made = made.collect::<Result<Vec<_>, ColumnError>>()?;
+        Ok(self.single.get_or_init(|| made))
     }
 
     /// Returns the graph.
@@ -121,9 +146,7 @@ impl RowKernel {
         if let Some(total) = self.outputs.iter().find(|output| output.has_rows != self.outputs[0].has_rows) {
             return Err(ColumnError::Lengths { output: total.name.clone() });
         }
-        let kinds: Vec<(String, ColumnType)> =
-            columns.iter().map(|(name, column)| (name.clone(), column.kind().clone())).collect();
-        let types = self.graph.output_types(&kinds, constants)?;
+        let types = self.types(&columns, constants)?;
         let fields: Vec<Field> =
             types.iter().map(|(name, kind)| kind.field(name, true)).collect::<Result<_, _>>()?;
         let arrays = self.run(&columns, constants, batch.num_rows())?;
@@ -139,6 +162,17 @@ impl RowKernel {
         self.whole.inputs().into_iter().map(|input| input.name).filter(|name| needed(name)).collect()
     }
 
+    /// Returns the types of the results, which depend on the types of the columns and not on their rows.
+    fn types(
+        &self,
+        columns: &[(String, Column)],
+        constants: &[(String, AnyArray)],
+    ) -> Result<Vec<(String, ColumnType)>, ColumnError> {
+        let kinds: Vec<(String, ColumnType)> =
+            columns.iter().map(|(name, column)| (name.clone(), column.kind().clone())).collect();
+        self.graph.output_types(&kinds, constants)
+    }
+
     /// Computes the results for columns with `rows` rows each, by the names of the inputs. A total has one row.
     ///
     /// # Errors
@@ -152,15 +186,73 @@ impl RowKernel {
         self.check(columns, rows)?;
         let nulls: Vec<Option<NullBuffer>> =
             self.outputs.iter().map(|output| self.nulls(output, columns)).collect();
+        if columns.iter().all(|(_, column)| column.kind().is_fixed()) {
+            return self.results(columns, constants, rows, &nulls);
+        }
+        let types = self.types(columns, constants)?;
+        let kind = |name: &str, types: &[(String, ColumnType)]| {
+            let kind = types.iter().find(|(known, _)| known == name).map(|(_, kind)| kind.clone());
+            kind.ok_or_else(|| ColumnError::Size { output: name.to_owned() })
+        };
+        let of_batch: Vec<(String, ColumnType)> = columns
+            .iter()
+            .map(|(name, column)| match column.is_open() {
+                true => (name.clone(), column.kind().clone()),
+                false => (name.clone(), ColumnType::fixed(column.kind().dtype, column.row())),
+            })
+            .collect();
+        let of_batch = self.graph.output_types(&of_batch, constants)?;
+        let nested = |result: ArrayRef, output: &Output| {
+            let row = kind(&output.name, &of_batch)?.sizes();
+            let row = row.ok_or_else(|| ColumnError::Size { output: output.name.clone() })?;
+            kind(&output.name, &types)?.nested(result, &row)
+        };
+        if !self.outputs.iter().any(|output| self.is_open(output, columns)) {
+            let results = self.results(columns, constants, rows, &nulls)?.into_iter().zip(&self.outputs);
+            return results.map(|(result, output)| nested(result, output)).collect();
+        }
+        let mut results = Vec::new();
+        for (number, (output, nulls)) in self.outputs.iter().zip(&nulls).enumerate() {
+            if self.is_open(output, columns) {
+                // All rows are null, or there are none.
+                let length = if output.has_rows { rows } else { 1 };
+                let field = kind(&output.name, &types)?.field(&output.name, true)?;
+                results.push(new_null_array(field.data_type(), length));
+                continue;
+            }
+            let executable = &self.single()?[number];
+            let result = self.without_nulls(executable, columns, constants, rows, nulls.as_ref())?;
+            results.extend(result.into_iter().next().map(|result| nested(result, output)).transpose()?);
+        }
+        Ok(results)
+    }
+
+    /// Returns whether an output depends on lists whose length is not known, because there is no row that is not null.
+    fn is_open(&self, output: &Output, columns: &[(String, Column)]) -> bool {
+        let inputs = self.graph.graph().inputs();
+        output.columns.iter().any(|input| {
+            let column = columns.iter().find(|(name, _)| **name == *inputs[*input].name);
+            column.is_some_and(|(_, column)| column.is_open())
+        })
+    }
+
+    /// Computes the results, whose rows have the sizes of this batch.
+    fn results(
+        &self,
+        columns: &[(String, Column)],
+        constants: &[(String, AnyArray)],
+        rows: usize,
+        nulls: &[Option<NullBuffer>],
+    ) -> Result<Vec<ArrayRef>, ColumnError> {
         let computes_null_rows = self.is_row_wise && !self.can_fail;
         if computes_null_rows || nulls.iter().all(Option::is_none) {
-            return self.in_pieces(&self.whole, columns, constants, rows, &nulls);
+            return self.in_pieces(&self.whole, columns, constants, rows, nulls);
         }
-        if self.single.is_empty() {
+        if !self.is_apart {
             return self.without_nulls(&self.whole, columns, constants, rows, nulls[0].as_ref());
         }
         let mut results = Vec::new();
-        for (executable, nulls) in self.single.iter().zip(&nulls) {
+        for (executable, nulls) in self.single()?.iter().zip(nulls) {
             results.extend(self.without_nulls(executable, columns, constants, rows, nulls.as_ref())?);
         }
         Ok(results)
@@ -411,5 +503,5 @@ fn only(graph: &CheckedGraph, name: &str, output: ExprId) -> Result<CheckedGraph
         rewriter.replace(expr, image);
     }
     let image = rewriter.image(output);
-    Ok(rewriter.finish_with(&[(name, image)])?.0)
+    Ok(rewriter.finish_part(&[(name, image)], |_| true)?)
 }

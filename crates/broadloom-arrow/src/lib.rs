@@ -23,11 +23,16 @@
 //! | `Int8` to `Int64`, `UInt8` to `UInt64`, `Float16`, `Float32`, `Float64` | `[n]` of that dtype | never |
 //! | `Boolean` | `bool[n]` | unpacked from bits, at most 65,536 rows at a time where rows do not mix; results are packed |
 //! | `FixedSizeList<T, d>`, also nested | `[n, d]` | never |
+//! | `List<T>`, `LargeList<T>`, also nested, with rows of one length | `[n, k]` | where null rows have another length |
 //! | `arrow.fixed_shape_tensor` | `[n, ..shape]` | never |
 //! | all others | refused, with the type to cast to | |
 //!
 //! Slices of arrays are columns like any other. Results are columns again: `[n, d]` is a fixed-size list, and rows with
 //! more axes are `arrow.fixed_shape_tensor`.
+//!
+//! The length `k` of lists is that of all rows of a batch, and other batches may have another: it is a size that a graph infers
+//! (`_`). A result with this size is a `List` again, so that its type is the same for all batches. Rows of several lengths in
+//! a batch are an error ([`ColumnError::Ragged`]).
 //!
 //! # Nulls
 //!
@@ -59,6 +64,7 @@ mod error;
 mod graph;
 mod grouping;
 mod kernel;
+mod lists;
 mod types;
 
 pub use aggregate::{Aggregate, State};

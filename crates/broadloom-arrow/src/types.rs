@@ -19,14 +19,18 @@ const FIXED_SHAPE_TENSOR: &str = "arrow.fixed_shape_tensor";
 /// let embedding = DataType::new_fixed_size_list(DataType::Float32, 3, true);
 /// let column = ColumnType::of(&Field::new("embedding", embedding, true))?;
 /// assert_eq!(column.to_string(), "f32[n, 3]");
+/// let embedding = DataType::new_list(DataType::Float32, true);
+/// let column = ColumnType::of(&Field::new("embedding", embedding, true))?;
+/// assert_eq!(column.to_string(), "f32[n, _]");
 /// # Ok::<(), broadloom_arrow::ColumnError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ColumnType {
     /// The dtype of the elements.
     pub dtype: DType,
-    /// The shape of a row: empty for numbers.
-    pub row: Vec<usize>,
+    /// The shape of a row: empty for numbers. The length of lists that have no fixed size is `None`: the rows of a batch have
+    /// one length, and other batches may have another.
+    pub row: Vec<Option<usize>>,
 }
 
 /// Pairs each dtype with Arrow's type.
@@ -65,7 +69,7 @@ macro_rules! define_elements {
 for_each_primitive!(define_elements);
 
 impl ColumnType {
-    /// Returns the type of a column: a primitive type, `Boolean`, fixed-size lists of these, nested or not, and
+    /// Returns the type of a column: a primitive type, `Boolean`, lists of these, nested or not, and
     /// `arrow.fixed_shape_tensor`.
     ///
     /// # Errors
@@ -78,39 +82,83 @@ impl ColumnType {
         };
         let mut row = Vec::new();
         let mut data_type = field.data_type();
-        while let DataType::FixedSizeList(item, size) = data_type {
-            row.push(usize::try_from(*size).map_err(|_| unsupported("its size is negative".to_owned()))?);
-            data_type = item.data_type();
+        loop {
+            data_type = match data_type {
+                DataType::FixedSizeList(item, size) => {
+                    let size = usize::try_from(*size);
+                    row.push(Some(size.map_err(|_| unsupported("its size is negative".to_owned()))?));
+                    item.data_type()
+                }
+                DataType::List(item) | DataType::LargeList(item) => {
+                    row.push(None);
+                    item.data_type()
+                }
+                _ => break,
+            };
         }
         let dtype = dtype_of(data_type).ok_or_else(|| unsupported(help(data_type)))?;
         let is_tensor = field.metadata().get(EXTENSION_TYPE_NAME_KEY).map(String::as_str);
-        if is_tensor == Some(FIXED_SHAPE_TENSOR) && row.len() == 1 {
+        if is_tensor == Some(FIXED_SHAPE_TENSOR)
+            && let [Some(elements)] = row[..]
+        {
             let metadata = field.metadata().get(EXTENSION_TYPE_METADATA_KEY).map_or("{}", String::as_str);
-            row = tensor_shape(metadata, row[0]).map_err(|what| unsupported(what.to_owned()))?;
+            let shape = tensor_shape(metadata, elements).map_err(|what| unsupported(what.to_owned()))?;
+            row = shape.into_iter().map(Some).collect();
         }
         Ok(ColumnType { dtype, row })
     }
 
-    /// Returns the number of elements in a row.
-    pub fn elements(&self) -> usize {
-        self.row.iter().fold(1, |count: usize, size| count.saturating_mul(*size))
+    /// Returns the type of rows with this shape.
+    ///
+    /// ```
+    /// use broadloom::DType;
+    /// use broadloom_arrow::ColumnType;
+    /// let tensor = ColumnType::fixed(DType::F64, &[2, 3]);
+    /// assert_eq!((tensor.to_string().as_str(), tensor.elements()), ("f64[n, 2, 3]", Some(6)));
+    /// ```
+    pub fn fixed(dtype: DType, row: &[usize]) -> ColumnType {
+        ColumnType { dtype, row: row.iter().copied().map(Some).collect() }
+    }
+
+    /// Returns whether all batches have rows of one shape: there are no lists without a fixed size.
+    pub fn is_fixed(&self) -> bool {
+        self.row.iter().all(Option::is_some)
+    }
+
+    /// Returns the shape of a row, if it is fixed.
+    pub fn sizes(&self) -> Option<Vec<usize>> {
+        self.row.iter().copied().collect()
+    }
+
+    /// Returns the number of elements in a row, if its shape is fixed.
+    pub fn elements(&self) -> Option<usize> {
+        self.row.iter().try_fold(1, |count: usize, size| Some(count.saturating_mul((*size)?)))
     }
 
     /// Returns the field of a column: rows with one axis are fixed-size lists, rows with more axes
-    /// `arrow.fixed_shape_tensor`.
+    /// `arrow.fixed_shape_tensor`. If the shape is not fixed, they are nested lists, of which those without a size are
+    /// `List`.
     ///
     /// # Errors
     /// Returns an error if Arrow does not have the dtype, or cannot count the elements of a row.
     pub fn field(&self, name: &str, is_nullable: bool) -> Result<Field, ColumnError> {
         let element =
             element_type(self.dtype).ok_or_else(|| ColumnError::Bf16 { output: name.to_owned() })?;
+        let too_wide = || ColumnError::TooWide { output: name.to_owned() };
+        let fixed = |element: DataType, size: usize| -> Result<DataType, ColumnError> {
+            Ok(DataType::FixedSizeList(item(element), i32::try_from(size).map_err(|_| too_wide())?))
+        };
+        let Some(elements) = self.elements() else {
+            let nested = self.row.iter().rev().try_fold(element, |element, size| match size {
+                Some(size) => fixed(element, *size),
+                None => Ok(DataType::List(item(element))),
+            });
+            return Ok(Field::new(name, nested?, is_nullable));
+        };
         if self.row.is_empty() {
             return Ok(Field::new(name, element, is_nullable));
         }
-        let too_wide = || ColumnError::TooWide { output: name.to_owned() };
-        let size = i32::try_from(self.elements()).map_err(|_| too_wide())?;
-        let list = DataType::FixedSizeList(item(element), size);
-        let field = Field::new(name, list, is_nullable);
+        let field = Field::new(name, fixed(element, elements)?, is_nullable);
         if self.row.len() < 2 {
             return Ok(field);
         }
@@ -123,10 +171,13 @@ impl ColumnType {
 }
 
 impl fmt::Display for ColumnType {
-    /// Prints `f32[n, 3]`.
+    /// Prints `f32[n, 3]`, and `_` for a size that is not fixed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}[n", self.dtype)?;
-        self.row.iter().try_for_each(|size| write!(f, ", {size}"))?;
+        self.row.iter().try_for_each(|size| match size {
+            Some(size) => write!(f, ", {size}"),
+            None => f.write_str(", _"),
+        })?;
         f.write_str("]")
     }
 }
@@ -178,18 +229,12 @@ fn help(data_type: &DataType) -> String {
         | DataType::Time64(_)
         | DataType::Timestamp(..)
         | DataType::Duration(_) => cast("Int64", "BIGINT"),
-        DataType::List(item)
-        | DataType::LargeList(item)
-        | DataType::ListView(item)
-        | DataType::LargeListView(item) => {
-            let item = item.data_type();
-            format!(
-                "its rows differ in length; cast it to a fixed-size list, in SQL with `arrow_cast(.., 'FixedSizeList(3, {item})')`"
-            )
+        DataType::ListView(item) | DataType::LargeListView(item) => {
+            format!("cast it to a list first, in SQL with `arrow_cast(.., 'List({})')`", item.data_type())
         }
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => cast("a number", "DOUBLE"),
         DataType::Null => cast("a type", "DOUBLE"),
-        _ => "pass a column of numbers, truth values, or fixed-size lists of them".to_owned(),
+        _ => "pass a column of numbers, truth values, or lists of them".to_owned(),
     }
 }
 

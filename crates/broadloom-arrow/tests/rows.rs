@@ -122,7 +122,7 @@ fn rows_with_axes_come_out_as_lists_and_tensors() {
         kernel("v[:, :, None] * v[:, None, :]", &["v: f32[n, 3]"]).run_batch(&batch(columns), &[]).unwrap();
     let field = outer.schema().field(0).clone();
     assert_eq!(field.extension_type_name(), Some("arrow.fixed_shape_tensor"));
-    assert_eq!(ColumnType::of(&field).unwrap().row, [3, 3]);
+    assert_eq!(ColumnType::of(&field).unwrap().row, [Some(3), Some(3)]);
     // Arrow's own type for Rust, whose elements cannot be null by type.
     let (_, size, elements, nulls) = outer.column(0).as_fixed_size_list().clone().into_parts();
     let item = Arc::new(Field::new_list_field(DataType::Float32, false));

@@ -146,7 +146,7 @@ fn codes_are_learnt_from_groups_of_rows() {
         "segment_mean(v, argmin(sum((v[:, None] - codes) ** 2, axis=-1), axis=1), 3)",
         &["v: f64[n, 2]", "codes: f64[3, 2]"],
         constants,
-        vec![("v", ColumnType { row: vec![2], ..numbers() })],
+        vec![("v", ColumnType { row: vec![Some(2)], ..numbers() })],
     );
     for (batch, partitions) in [(300, 1), (64, 2), (1, 3)] {
         let learnt = total(&step, &[("v", lists.clone())], batch, partitions).unwrap();

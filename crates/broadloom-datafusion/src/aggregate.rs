@@ -3,13 +3,14 @@
 use crate::definition::{Argument, Definition};
 use crate::groups::Groups;
 use crate::plan::{Plan, Use, argument_names, planning};
+use crate::rows::Rows;
 use crate::scalar::expression_of;
 use crate::window::{self, Frame};
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_schema::{DataType, Field, FieldRef};
 use broadloom::{AnyArray, CheckedGraph};
-use broadloom_arrow::{RowGraph, State};
+use broadloom_arrow::RowGraph;
 use datafusion_common::{Result, ScalarValue, exec_err, plan_err};
 use datafusion_expr::expr::{AggregateFunction, AggregateFunctionParams, WindowFunctionParams};
 use datafusion_expr::function::{AccumulatorArgs, AggregateFunctionSimplification, StateFieldsArgs};
@@ -20,7 +21,6 @@ use datafusion_expr::{
     udaf_default_display_name, udaf_default_human_display, udaf_default_schema_name,
     udaf_default_window_function_display_name, udaf_default_window_function_schema_name,
 };
-use std::fmt;
 use std::sync::Arc;
 
 /// The name of the aggregate whose first argument is an expression.
@@ -143,7 +143,7 @@ impl TensorAggregate {
         params
     }
 
-    fn plan(&self, fields: &[FieldRef]) -> Result<Arc<Plan>> {
+    pub(crate) fn plan(&self, fields: &[FieldRef]) -> Result<Arc<Plan>> {
         Plan::of(&self.definition, fields, Use::Aggregate)
     }
 }
@@ -225,7 +225,7 @@ impl AggregateUDFImpl for TensorAggregate {
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         self.refuse_distinct(args.is_distinct)?;
         let plan = self.plan(args.expr_fields)?;
-        Ok(Box::new(Group { plan, result: args.return_field.data_type().clone(), state: State::default() }))
+        Ok(Box::new(Group { rows: Rows::new(plan), result: args.return_field.data_type().clone() }))
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
@@ -246,49 +246,36 @@ impl TensorAggregate {
     }
 }
 
-/// The rows of a group so far.
+/// A group of rows.
+#[derive(Debug)]
 struct Group {
-    plan: Arc<Plan>,
+    rows: Rows,
     /// The type of the result.
     result: DataType,
-    state: State,
-}
-
-impl fmt::Debug for Group {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Group({} rows)", self.state.rows())
-    }
 }
 
 impl Accumulator for Group {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.plan.update(&mut self.state, values)
+        self.rows.update(values)
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        self.plan.evaluated(&self.state, &self.result)
+        self.rows.evaluated(&self.result)
     }
 
     fn size(&self) -> usize {
-        size_of::<Group>() + self.state.bytes()
+        size_of::<DataType>() + self.rows.bytes()
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        let mut bytes = Vec::new();
-        self.plan.aggregate()?.write(&self.state, &mut bytes);
-        Ok(vec![ScalarValue::LargeBinary(Some(bytes))])
+        Ok(vec![ScalarValue::LargeBinary(Some(self.rows.written()?))])
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
         let Some(states) = states.first().and_then(|states| states.as_binary_opt::<i64>()) else {
             return exec_err!("the states of an aggregate are not bytes");
         };
-        let aggregate = self.plan.aggregate()?;
-        for bytes in states.iter().flatten() {
-            let other = aggregate.read(bytes).map_err(|error| self.plan.failed(error))?;
-            aggregate.merge(&mut self.state, other).map_err(|error| self.plan.failed(error))?;
-        }
-        Ok(())
+        states.iter().flatten().try_for_each(|bytes| self.rows.merge(bytes))
     }
 }
 

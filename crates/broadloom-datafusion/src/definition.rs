@@ -26,9 +26,13 @@ const ARGUMENTS: usize = 2;
 /// The type of NULL in expressions.
 pub(crate) const NULL_IN_EXPRESSIONS: DataType = DataType::Float64;
 
-/// Returns the type that an argument is coerced to, with that of NULL.
+/// Returns the type that an argument is coerced to, with that of NULL, which lists of nothing have as their elements.
 pub(crate) fn typed(data_type: &DataType, null: DataType) -> DataType {
-    if data_type.is_null() { null } else { data_type.clone() }
+    match data_type {
+        DataType::Null => null,
+        DataType::List(item) if item.data_type().is_null() => DataType::new_list(null, true),
+        other => other.clone(),
+    }
 }
 
 /// An argument of a function: the name that it stands for, and the shape of its rows. In a plan that travels to another
@@ -45,8 +49,8 @@ impl Argument {
     /// Returns the type of the argument's column, whose rows have this shape if it has as many elements.
     pub(crate) fn typed(&self, kind: ColumnType) -> ColumnType {
         let elements = self.row.iter().try_fold(1usize, |product, size| product.checked_mul(*size));
-        match !self.row.is_empty() && elements == Some(kind.elements()) {
-            true => ColumnType { row: self.row.clone(), ..kind },
+        match !self.row.is_empty() && elements.is_some() && elements == kind.elements() {
+            true => ColumnType::fixed(kind.dtype, &self.row),
             false => kind,
         }
     }

@@ -1,12 +1,14 @@
 //! An aggregate of many groups at once.
 
+use crate::meter::metered;
 use crate::plan::Plan;
 use crate::scalar::joined;
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, BooleanArray, LargeBinaryArray};
+use arrow_array::{Array as _, ArrayRef, BooleanArray, LargeBinaryArray};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::DataType;
 use broadloom_arrow::{GroupStates, Grouping};
+use datafusion_common::arrow::compute::filter as kept;
 use datafusion_common::{Result, exec_err};
 use datafusion_expr::{EmitTo, GroupsAccumulator};
 use std::sync::Arc;
@@ -41,8 +43,22 @@ impl Groups {
         filter: Option<&BooleanArray>,
         count: usize,
     ) -> Result<()> {
+        // Lists that a filter leaves out may have any length.
+        if let Some(filter) = filter.filter(|filter| !self.plan.is_fixed() && filter.len() == groups.len()) {
+            let mask = match filter.nulls() {
+                Some(nulls) => filter.values() & nulls.inner(),
+                None => filter.values().clone(),
+            };
+            let groups: Vec<usize> = mask.set_indices().filter_map(|row| groups.get(row).copied()).collect();
+            let mask = BooleanArray::new(mask, None);
+            let kept = values.iter().map(|values| Ok(kept(values, &mask)?));
+            let kept = kept.collect::<Result<Vec<ArrayRef>>>()?;
+            return self.add(states, &kept, &groups, None, count);
+        }
         let columns = self.plan.columns(values)?;
-        let updated = grouping(&self.plan)?.update(states, &columns, groups, filter, count);
+        let grouping = grouping(&self.plan)?;
+        let rows = groups.len();
+        let updated = metered(&self.plan, rows, || grouping.update(states, &columns, groups, filter, count));
         updated.map_err(|error| self.plan.failed(error))
     }
 

@@ -28,7 +28,9 @@
 //! # Columns and names
 //!
 //! A column of numbers is `[n]`, a fixed-size list of `d` numbers `[n, d]`, as in [`broadloom_arrow`]. Axis 0 counts the
-//! rows, so `sum(v, axis=1)` adds the elements of each list. If the columns of a call have exactly the names in the
+//! rows, so `sum(v, axis=1)` adds the elements of each list. Other lists, such as those of `make_array(a, b)`, are
+//! `[n, k]`: their rows have one length in each batch, and other batches may have another. Results with this size are lists
+//! again. If the columns of a call have exactly the names in the
 //! expression, each stands for its name; otherwise they stand for the names in the order of their first use. A call with
 //! some of the names, in other places, is refused.
 //!
@@ -59,6 +61,11 @@
 //!
 //! [`Bounds::apply`] around the poll of an operator ends its kernels by a flag or a deadline, and limits what they ask for.
 //!
+//! # Explanations
+//!
+//! [`Kernels`] are the calls in a plan, as texts: expressions, shapes, and the kernels made of them. A [`Meter`] around the poll of
+//! an operator counts their rows and times.
+//!
 //! # Windows
 //!
 //! Aggregates are also window functions: `broadloom_agg('std(x)', x) OVER (ORDER BY t ROWS 9 PRECEDING)`. A frame that only
@@ -69,9 +76,12 @@
 mod aggregate;
 mod cache;
 mod definition;
+mod explain;
 mod groups;
+mod meter;
 mod names;
 mod plan;
+mod rows;
 mod scalar;
 mod window;
 pub mod wire;
@@ -79,6 +89,8 @@ pub mod wire;
 pub use aggregate::TensorAggregate;
 pub use broadloom_arrow::Bounds;
 pub use definition::Argument;
+pub use explain::Kernels;
+pub use meter::Meter;
 pub use scalar::{Broadloom, TensorFunction, broadloom};
 
 use datafusion_common::Result;

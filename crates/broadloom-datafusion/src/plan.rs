@@ -4,15 +4,14 @@
 use crate::cache::Cache;
 use crate::definition::{Definition, ROWS, Source};
 use crate::names::ordered;
-use crate::scalar::joined;
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, FieldRef, Fields};
 use broadloom::diagnostics::{Places, Row, Style, Text};
 use broadloom::{CallError, CompileOptions, Threads};
-use broadloom_arrow::{Aggregate, Column, ColumnError, ColumnType, Grouping, RowGraph, RowKernel, State};
-use broadloom_text::{Given, Program, TextPlaces};
+use broadloom_arrow::{Aggregate, Column, ColumnError, ColumnType, Grouping, RowGraph, RowKernel};
+use broadloom_text::{Given, Program, Resolved, TextPlaces};
 use datafusion_common::arrow::compute::cast;
-use datafusion_common::{DataFusionError, Result, ScalarValue, plan_err};
+use datafusion_common::{DataFusionError, Result, plan_err};
 use std::sync::{Arc, OnceLock};
 
 /// How a function is used.
@@ -23,6 +22,9 @@ pub(crate) enum Use {
     /// A value for each group of rows.
     Aggregate,
 }
+
+/// A definition and its arguments.
+pub(crate) type Identity = (Definition, Vec<(String, ColumnType)>);
 
 /// A definition for arguments of known types.
 pub(crate) struct Plan {
@@ -46,6 +48,9 @@ struct Key {
 
 /// Plans that were made, for the whole process.
 static PLANS: Cache<Key, Arc<Plan>> = Cache::new(1024, 64 << 20);
+
+/// The length of lists without a fixed size in messages that need one.
+const EXAMPLE_LENGTH: usize = 3;
 
 /// Kernels run on the engine's own threads, of which there is one for each partition.
 fn options() -> CompileOptions {
@@ -82,20 +87,12 @@ impl Plan {
         let Key { definition, arguments, as_what } = key;
         let (graph, places) = match &definition.source {
             Source::Expression(text) => {
-                let shapes = arguments.iter().map(|(_, kind)| [&[0], kind.row.as_slice()].concat());
-                let shapes: Vec<Vec<usize>> = shapes.collect();
-                let given = arguments.iter().zip(&shapes).map(|((name, kind), shape)| Given {
-                    name,
-                    dtype: kind.dtype,
-                    shape,
-                    rows: Some(ROWS),
-                    names: None,
-                });
-                let given: Vec<Given<'_>> = given.collect();
-                let resolved = Program::parse("expression", text)
-                    .and_then(|program| program.resolve_in_full(&given))
-                    .map_err(|mistakes| framed(mistakes.text()))?;
+                let resolved = resolved(text, arguments, Given::INFERRED)?;
                 let graph = RowGraph::new(&resolved.graph, ROWS).map_err(planning)?;
+                if graph.has_lists_of_rows() {
+                    // `x * v` would take lists for as long as the table. A length of its own shows the mistake.
+                    self::resolved(text, &inferred(&graph, arguments), EXAMPLE_LENGTH)?;
+                }
                 (graph, Some(resolved.places))
             }
             Source::Program { graph, rows, .. } => (RowGraph::new(graph, rows).map_err(planning)?, None),
@@ -252,19 +249,27 @@ impl Plan {
         aggregate.as_ref().map_err(|error| DataFusionError::Execution(error.clone()))
     }
 
-    /// Adds rows to the state of the aggregate.
-    pub(crate) fn update(&self, state: &mut State, values: &[ArrayRef]) -> Result<()> {
-        let columns = self.columns(values)?;
-        self.aggregate()?.update(state, &columns).map_err(|error| self.failed(error))
+    /// Returns whether all arguments have rows of fixed shapes.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.arguments.iter().all(|(_, kind)| kind.is_fixed())
     }
 
-    /// Returns the result of a state; null without rows.
-    pub(crate) fn evaluated(&self, state: &State, result: &DataType) -> Result<ScalarValue> {
-        let results = self.aggregate()?.finish(state).map_err(|error| self.failed(error))?;
-        match results {
-            Some(results) => ScalarValue::try_from_array(&joined(result, results)?, 0),
-            None => ScalarValue::try_from(result),
-        }
+    /// Returns the plan of an aggregate for rows of these shapes, one for each argument.
+    pub(crate) fn sized(&self, rows: &[&[usize]]) -> Result<Arc<Plan>> {
+        let kinds = self.arguments.iter().zip(rows);
+        let arguments: Vec<(String, ColumnType)> =
+            kinds.map(|((name, kind), row)| (name.clone(), ColumnType::fixed(kind.dtype, row))).collect();
+        // A length of 1 does not stretch here, although it would if it were part of the type.
+        self.graph
+            .check_types(&arguments, &self.definition.constants)
+            .map_err(|error| DataFusionError::Execution(error.to_string()))?;
+        let key = Key { definition: self.definition.clone(), arguments, as_what: Use::Aggregate };
+        let plan = PLANS.get_or_make(key, |key| Ok(Arc::new(Plan::new(key)?)), |plan| plan.bytes());
+        // The query was planned, and these are its data.
+        plan.map_err(|error| match error {
+            DataFusionError::Plan(text) => DataFusionError::Execution(text),
+            other => other,
+        })
     }
 
     /// Returns the aggregate of many groups, which is compiled once; `None` if there is none.
@@ -290,8 +295,37 @@ impl Plan {
     /// Returns the error of a run, pointing into the expression.
     pub(crate) fn failed(&self, error: ColumnError) -> DataFusionError {
         let text = match (&error, &self.places) {
+            (ColumnError::Ragged { column, first, wanted, row, found }, _) => {
+                let headline = format!("the lists of column `{column}` have several lengths");
+                let mut text = Text::message(Style::Error, "error[Q002]".to_owned(), headline);
+                let elements =
+                    |count: &usize| format!("{count} element{}", if *count == 1 { "" } else { "s" });
+                text.line(
+                    Style::Plain,
+                    format!(
+                        "row {first} of the batch has {}, row {row} has {}",
+                        elements(wanted),
+                        elements(found)
+                    ),
+                );
+                text.help(
+                    "to leave out the other rows:",
+                    Some(&format!("WHERE array_length(..) = {wanted}")),
+                );
+                text.help("to make all rows as long:", Some(&format!("array_resize(.., {wanted}, 0)")));
+                text.to_string()
+            }
             (ColumnError::Call(CallError::Run(error)), Some(places)) => error.display_at(places).to_string(),
-            (ColumnError::Call(CallError::Bind(error)), Some(places)) => error.display_at(places).to_string(),
+            (ColumnError::Call(CallError::Bind(error)), Some(places)) => {
+                let text = error.display_at(places).to_string();
+                match self.is_fixed() {
+                    true => text,
+                    // The data have these lengths, so they are changed where they come from.
+                    false => format!(
+                        "{text}\n   help: to make lists longer or shorter:   array_resize(.., {EXAMPLE_LENGTH}, 0)"
+                    ),
+                }
+            }
             (ColumnError::TooLarge { .. }, _) => format!(
                 "`{}` is too large: {error}; start the process with a larger --memory, or compute smaller rows",
                 self.definition.text()
@@ -299,6 +333,16 @@ impl Plan {
             _ => error.to_string(),
         };
         DataFusionError::Execution(text)
+    }
+
+    /// Returns the definition and its arguments, which are the same whenever the plan is made.
+    pub(crate) fn identity(&self) -> Identity {
+        (self.definition.clone(), self.arguments.clone())
+    }
+
+    /// Returns the text of the function.
+    pub(crate) fn source(&self) -> &Source {
+        &self.definition.source
     }
 
     /// Returns about how much memory the plan holds.
@@ -312,6 +356,59 @@ impl Plan {
             + grouping.map_or(0, Grouping::code_bytes);
         PLAN + code + self.definition.as_bytes().len()
     }
+}
+
+/// Resolves an expression for arguments. Lists without a fixed size have this length.
+fn resolved(text: &str, arguments: &[(String, ColumnType)], length: usize) -> Result<Resolved> {
+    let shapes: Vec<Vec<usize>> = arguments.iter().map(|(_, kind)| shape_of(kind, length)).collect();
+    let given = arguments.iter().zip(&shapes).map(|((name, kind), shape)| Given {
+        name,
+        dtype: kind.dtype,
+        shape,
+        rows: Some(ROWS),
+        names: None,
+    });
+    let given: Vec<Given<'_>> = given.collect();
+    let resolved = Program::parse("expression", text).and_then(|program| program.resolve_in_full(&given));
+    resolved.map_err(|mistakes| {
+        let mut text = mistakes.text();
+        let shown = text.to_string();
+        // Messages call the inferred size of an axis by the name of its input.
+        let unknown =
+            arguments.iter().find(|(name, kind)| !kind.is_fixed() && shown.contains(&format!("?{name}.")));
+        if let Some((_, kind)) = unknown {
+            let help = format!("if all lists have {EXAMPLE_LENGTH} elements, say so:");
+            text.help(&help, Some(&format!("arrow_cast(.., '{}')", fixed_size_list(kind))));
+        }
+        framed(text)
+    })
+}
+
+/// Returns the types of arguments with the lengths of lists that an expression needs.
+fn inferred(graph: &RowGraph, arguments: &[(String, ColumnType)]) -> Vec<(String, ColumnType)> {
+    let mut arguments = arguments.to_vec();
+    for (name, kind) in &mut arguments {
+        let input = graph.graph().inputs().iter().find(|input| *input.name == **name);
+        for (size, dim) in kind.row.iter_mut().zip(input.iter().flat_map(|input| input.shape.iter().skip(1)))
+        {
+            *size = size.or_else(|| dim.as_constant().and_then(|size| usize::try_from(size).ok()));
+        }
+    }
+    arguments
+}
+
+/// Returns the type of lists of a fixed size, an example, as SQL writes it.
+fn fixed_size_list(kind: &ColumnType) -> String {
+    let element = ColumnType { dtype: kind.dtype, row: Vec::new() }.field("element", true);
+    let element = element.map_or_else(|_| "Float64".to_owned(), |element| element.data_type().to_string());
+    kind.row.iter().rev().fold(element, |element, size| {
+        format!("FixedSizeList({}, {element})", size.unwrap_or(EXAMPLE_LENGTH))
+    })
+}
+
+/// Returns the shape of a column for the text language, which names the rows itself.
+fn shape_of(kind: &ColumnType, length: usize) -> Vec<usize> {
+    std::iter::once(0).chain(kind.row.iter().map(|size| size.unwrap_or(length))).collect()
 }
 
 /// Returns the names that arguments stand for.
@@ -338,7 +435,7 @@ pub(crate) fn argument_names(
                     names: None,
                 };
                 let shapes: Vec<Vec<usize>> =
-                    types.iter().map(|kind| [&[0], kind.row.as_slice()].concat()).collect();
+                    types.iter().map(|kind| shape_of(kind, Given::INFERRED)).collect();
                 let typed = names.iter().enumerate().map(|(index, name)| match types.get(index) {
                     Some(kind) => Given { dtype: kind.dtype, shape: &shapes[index], ..number(name) },
                     None => number(name),
@@ -364,6 +461,14 @@ fn with_element(data_type: &DataType, element: &DataType) -> DataType {
             let inner = with_element(item.data_type(), element);
             DataType::FixedSizeList(Arc::new(item.as_ref().clone().with_data_type(inner)), *size)
         }
+        DataType::List(item) => {
+            let inner = with_element(item.data_type(), element);
+            DataType::List(Arc::new(item.as_ref().clone().with_data_type(inner)))
+        }
+        DataType::LargeList(item) => {
+            let inner = with_element(item.data_type(), element);
+            DataType::LargeList(Arc::new(item.as_ref().clone().with_data_type(inner)))
+        }
         _ => element.clone(),
     }
 }
@@ -371,6 +476,11 @@ fn with_element(data_type: &DataType, element: &DataType) -> DataType {
 /// Makes a planning error of a message in Broadloom's layout.
 pub(crate) fn framed(text: Text) -> DataFusionError {
     DataFusionError::Plan(format!("\n{text}"))
+}
+
+/// Makes an error of data of a message in Broadloom's layout.
+pub(crate) fn framed_error(text: &Text) -> DataFusionError {
+    DataFusionError::Execution(text.to_string())
 }
 
 /// Makes a planning error of an error about columns.

@@ -1,6 +1,7 @@
 //! Scalar functions: a value for each row.
 
 use crate::definition::{Argument, Definition, NULL_IN_EXPRESSIONS, typed};
+use crate::meter::metered;
 use crate::plan::{Plan, Use, argument_names, planning};
 use arrow_array::{ArrayRef, StructArray};
 use arrow_schema::{DataType, Field, FieldRef};
@@ -36,7 +37,7 @@ impl Default for Broadloom {
 }
 
 impl Broadloom {
-    fn definition(&self, literal: Option<&ScalarValue>) -> Result<Definition> {
+    pub(crate) fn definition(&self, literal: Option<&ScalarValue>) -> Result<Definition> {
         let definition = Definition::expression(expression_of(BROADLOOM, literal)?);
         Ok(match &self.arguments {
             Some(arguments) => definition.with_arguments(arguments.clone()),
@@ -124,7 +125,10 @@ pub(crate) fn decided(
     let types = fields.iter().map(|field| ColumnType::of(field).map_err(planning));
     let types = types.collect::<Result<Vec<_>>>()?;
     let names = argument_names(definition, &names, &types)?.into_iter();
-    Ok(names.zip(types).map(|(name, kind)| Argument { name, row: kind.row }).collect())
+    // The type of a column says where its lists have no fixed size.
+    let argument =
+        |(name, kind): (String, ColumnType)| Argument { name, row: kind.sizes().unwrap_or_default() };
+    Ok(names.zip(types).map(argument).collect())
 }
 
 /// Computes a batch, on the calling thread. The first `skip` arguments are not columns.
@@ -143,7 +147,8 @@ fn invoke(definition: &Definition, args: &ScalarFunctionArgs, skip: usize) -> Re
             }
         });
     }
-    let results = plan.kernel()?.run(&columns, plan.constants(), rows);
+    let kernel = plan.kernel()?;
+    let results = metered(&plan, rows, || kernel.run(&columns, plan.constants(), rows));
     let results = results.map_err(|error| plan.failed(error))?;
     let array = joined(args.return_field.data_type(), results)?;
     match is_constant {
@@ -216,6 +221,10 @@ impl TensorFunction {
     pub fn with_constant(self, input: &str, array: impl Into<AnyArray>) -> Result<TensorFunction> {
         let definition = self.definition.with_constant(input, array.into())?;
         Ok(TensorFunction { definition, ..self })
+    }
+
+    pub(crate) fn definition(&self) -> &Definition {
+        &self.definition
     }
 
     /// Returns a call of the function, for the DataFrame API.

@@ -2,9 +2,9 @@
 
 use crate::aggregate::{BROADLOOM_AGG, TensorAggregate};
 use crate::plan::Plan;
+use crate::rows::Rows;
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
-use broadloom_arrow::State;
 use datafusion_common::arrow::compute::concat;
 use datafusion_common::{Result, ScalarValue, exec_err, plan_err};
 use datafusion_expr::expr::{WindowFunction, WindowFunctionParams};
@@ -85,12 +85,11 @@ impl Accumulator for Frame {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let mut state = State::default();
-        let plan = self.plan.clone();
+        let mut rows = Rows::new(self.plan.clone());
         if let Some(values) = self.joined()? {
-            plan.update(&mut state, values)?;
+            rows.update(values)?;
         }
-        plan.evaluated(&state, &self.result)
+        rows.evaluated(&self.result)
     }
 
     fn size(&self) -> usize {

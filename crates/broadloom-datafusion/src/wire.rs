@@ -16,7 +16,7 @@
 
 use crate::definition::Sent;
 use crate::{Broadloom, TensorAggregate, TensorFunction};
-use datafusion_common::Result;
+use datafusion_common::{Result, exec_err};
 use datafusion_expr::{AggregateUDF, ScalarUDF};
 
 /// Appends a scalar function of this crate, and nothing for other functions.
@@ -33,6 +33,7 @@ pub fn write_scalar(function: &ScalarUDF, bytes: &mut Vec<u8>) {
 /// # Errors
 /// Returns an error if the bytes are damaged or were written by another version.
 pub fn read_scalar(name: &str, bytes: &[u8]) -> Result<ScalarUDF> {
+    check_there(name, bytes)?;
     Ok(match Sent::read(bytes)? {
         Sent::Definition(definition) => TensorFunction::of(name, definition).into(),
         Sent::Arguments(Some(arguments)) => Broadloom::with_arguments(arguments).into(),
@@ -52,5 +53,14 @@ pub fn write_aggregate(aggregate: &AggregateUDF, bytes: &mut Vec<u8>) {
 /// # Errors
 /// Returns an error if the bytes are damaged or were written by another version.
 pub fn read_aggregate(name: &str, bytes: &[u8]) -> Result<AggregateUDF> {
+    check_there(name, bytes)?;
     TensorAggregate::from_bytes(name, bytes).map(AggregateUDF::from)
+}
+
+/// Refuses a function without a definition, which engines look for here if they do not have it themselves.
+fn check_there(name: &str, bytes: &[u8]) -> Result<()> {
+    match bytes {
+        [] => exec_err!("this process has no function `{name}`: run the same version everywhere"),
+        _ => Ok(()),
+    }
 }

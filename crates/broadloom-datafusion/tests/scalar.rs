@@ -158,7 +158,7 @@ async fn programs_with_constants_and_several_outputs() -> Result<()> {
         "{message}"
     );
     let message = planning_error(&context, "SELECT nearest(arrow_cast(x, 'Float32')) FROM t").await;
-    assert!(message.contains("column `obs` is f32[n], but the program declares f32[n, _]"), "{message}");
+    assert!(message.contains("column `obs` is f32[n], but the program declares f32[n, 3]"), "{message}");
     Ok(())
 }
 

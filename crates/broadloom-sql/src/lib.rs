@@ -25,6 +25,7 @@
 mod address;
 pub mod codec;
 mod depth;
+mod explained;
 mod fence;
 mod format;
 mod memory;

@@ -8,6 +8,8 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::logical_expr::dml::CopyTo;
 use datafusion::prelude::{DataFrame, SessionContext};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -15,7 +17,16 @@ use std::sync::Arc;
 pub(crate) async fn planned(context: &SessionContext, sql: &str, is_remote: bool) -> Result<DataFrame> {
     check_text(sql)?;
     let state = context.state();
-    check_statement(&state.sql_to_statement(sql, &state.config_options().sql_parser.dialect)?)?;
+    let statement = state.sql_to_statement(sql, &state.config_options().sql_parser.dialect)?;
+    check_statement(&statement)?;
+    if let Statement::Statement(shown) = &statement
+        && matches!(**shown, ast::Statement::ShowTables { .. })
+    {
+        if statement.to_string() != "SHOW TABLES" {
+            return plan_err!("`{statement}` is not supported: write SHOW TABLES, which lists all tables");
+        }
+        return context.sql(&names_of_tables(&state)).await;
+    }
     match context.sql(sql).await {
         Ok(table) if is_remote => {
             let (state, plan) = table.into_parts();
@@ -26,6 +37,14 @@ pub(crate) async fn planned(context: &SessionContext, sql: &str, is_remote: bool
         // A query that cannot be parsed names no tables.
         Err(error) => Err(unknown_table(context, sql).unwrap_or(None).unwrap_or(error)),
     }
+}
+
+/// Returns a query for the tables of the command line. The engine would list those that describe its catalog too.
+fn names_of_tables(state: &SessionState) -> String {
+    let schema = state.config_options().catalog.default_schema.replace('\'', "''");
+    format!(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}' ORDER BY table_name"
+    )
 }
 
 /// Puts the options of `COPY` into its format, because plans for a cluster leave them out (`LogicalPlanType::CopyTo` of

@@ -1,7 +1,7 @@
 //! Results on the terminal.
 
 use crate::cell::Cells;
-use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
+use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::common::Result;
@@ -46,7 +46,29 @@ impl Printed {
 
     /// Prints the rows, and says if there are more.
     pub(crate) fn print(&self) -> Result<()> {
-        let mut text = format!("{}\n", pretty_format_batches(&self.batches)?);
+        self.write(format!("{}\n", pretty_format_batches(&self.batches)?))
+    }
+
+    /// Prints the rows of an explanation one below the other: their lines are too long for the columns of a table.
+    pub(crate) fn print_plans(&self) -> Result<()> {
+        let mut text = String::new();
+        for batch in &self.batches {
+            let texts: Vec<&StringArray> = batch.columns().iter().map(|column| column.as_string()).collect();
+            for row in 0..batch.num_rows() {
+                let mut cells = texts.iter().map(|column| column.value(row));
+                text += &format!("{}:\n", cells.next().unwrap_or_default());
+                for line in cells.flat_map(str::lines) {
+                    text += format!("  {line}").trim_end();
+                    text.push('\n');
+                }
+                text.push('\n');
+            }
+        }
+        text.truncate(text.trim_end().len());
+        self.write(text + "\n")
+    }
+
+    fn write(&self, mut text: String) -> Result<()> {
         if self.are_more {
             text += "there are more rows: print more with --rows NUMBER, or write all with -o FILE\n";
         }

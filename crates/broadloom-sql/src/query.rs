@@ -1,5 +1,6 @@
 //! Running a query: batches as they come, progress, limits on silence, and cancelling everywhere.
 
+use crate::explained::Explained;
 use crate::stop::{Stop, stoppable};
 use crate::{Address, MESSAGE_BYTES};
 use ballista_core::execution_plans::DistributedQueryExec;
@@ -69,6 +70,7 @@ impl Query {
         let context = Arc::new(table.task_ctx());
         let plan = table.create_physical_plan().await?;
         let stop = Stop::new(time_limit, context.session_config().target_partitions());
+        let stop = stop.metered(Explained::meter(plan.as_ref()));
         // On a cluster, executors stop their parts.
         let plan = if scheduler.is_some() { plan } else { stoppable(plan, &stop)? };
         Ok(Query { plan, context, scheduler, stop })

@@ -10,6 +10,7 @@ use broadloom_sql::{Folders, Memory, Output, Progress, Query, interrupted, sessi
 use bytesize::ByteSize;
 use clap::CommandFactory;
 use datafusion::common::DataFusionError;
+use datafusion::logical_expr::LogicalPlan;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::Write;
 use std::process::ExitCode;
@@ -28,8 +29,9 @@ pub(crate) async fn query(args: &QueryArgs) -> Result<ExitCode, Failure> {
     }
     let mut table =
         planned(&context, args.sql.as_deref().unwrap_or_default(), args.cluster.is_some()).await?;
-    if args.output.is_none() {
-        // One row more than is printed shows that there are more.
+    let is_explanation = matches!(table.logical_plan(), LogicalPlan::Explain(_) | LogicalPlan::Analyze(_));
+    if args.output.is_none() && !is_explanation {
+        // One row more than is printed shows that there are more. Engines explain whole queries only.
         table = table.limit(0, Some(args.rows.saturating_add(1)))?;
     }
     let query = Query::new(table, args.cluster.clone(), args.time_limit).await?;
@@ -56,6 +58,7 @@ pub(crate) async fn query(args: &QueryArgs) -> Result<ExitCode, Failure> {
     }
     match output {
         Some(output) => output.finish()?,
+        None if is_explanation => printed.print_plans()?,
         None => printed.print()?,
     }
     Ok(ExitCode::SUCCESS)

@@ -1,6 +1,7 @@
 //! Sessions, and tables from files.
 
 use crate::codec::{LogicalCodec, PhysicalCodec};
+use crate::explained::Planner;
 use crate::{Address, Format, MESSAGE_BYTES, Memory};
 use ballista_core::config::BALLISTA_CLIENT_PULL;
 use ballista_core::extension::{SessionConfigExt, SessionStateExt};
@@ -29,7 +30,8 @@ const MISSING: [&str; 6] = ["", "NA", "N/A", "null", "NULL", "None"];
 /// # Errors
 /// Returns an error if the functions cannot be registered.
 pub fn embedded(memory: Memory) -> Result<SessionContext> {
-    with_functions(SessionContext::new_with_config_rt(SessionConfig::new(), memory.runtime()?))
+    let builder = SessionStateBuilder::new().with_default_features().with_runtime_env(memory.runtime()?);
+    with_functions(builder.with_config(SessionConfig::new().with_information_schema(true)).build())
 }
 
 /// Makes a session that computes on a cluster. The first query connects to it.
@@ -53,13 +55,16 @@ pub fn remote_with_codec(
     // from the beginning.
     let config =
         cluster_config().with_ballista_logical_extension_codec(codec).set_bool(BALLISTA_CLIENT_PULL, true);
+    let config = config.with_information_schema(true);
     let state: SessionState = SessionStateBuilder::new().with_default_features().with_config(config).build();
-    let state = state.upgrade_for_ballista(format!("http://{scheduler}"))?;
-    with_functions(SessionContext::new_with_state(state))
+    with_functions(state.upgrade_for_ballista(format!("http://{scheduler}"))?)
 }
 
 /// Functions are registered last, because a session that is made for a cluster replaces those that it has.
-fn with_functions(mut context: SessionContext) -> Result<SessionContext> {
+fn with_functions(state: SessionState) -> Result<SessionContext> {
+    let planner = Arc::new(Planner(state.query_planner().clone()));
+    let state = SessionStateBuilder::new_from_existing(state).with_query_planner(planner).build();
+    let mut context = SessionContext::new_with_state(state);
     broadloom_datafusion::register(&mut context)?;
     Ok(context)
 }

@@ -9,7 +9,7 @@
 //! after each batch, bounds the kernels that the operator runs, and ends with an error once the plan was told to stop.
 
 use broadloom::{RunOptions, StopFlag};
-use broadloom_datafusion::Bounds;
+use broadloom_datafusion::{Bounds, Meter};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, exec_err};
 use datafusion::execution::memory_pool::MemoryLimit;
@@ -28,6 +28,9 @@ use std::time::{Duration, Instant};
 /// hold batches too.
 const SHARE_OF_BATCH: usize = 4;
 
+/// The name of the node above operators that stop.
+pub(crate) const STOPPABLE: &str = "Stoppable";
+
 /// Tells a plan to stop, at any time or at a stated one.
 #[derive(Debug, Clone)]
 pub(crate) struct Stop {
@@ -35,6 +38,8 @@ pub(crate) struct Stop {
     limit: Option<(Duration, Instant)>,
     /// The number of tasks that share a memory pool.
     sharing: usize,
+    /// What counts the rows and times of kernels, if someone asks for them.
+    meter: Option<Meter>,
 }
 
 impl Stop {
@@ -42,7 +47,12 @@ impl Stop {
     /// that the plan runs with.
     pub(crate) fn new(limit: Option<Duration>, sharing: usize) -> Stop {
         let limit = limit.and_then(|limit| Some((limit, Instant::now().checked_add(limit)?)));
-        Stop { flag: StopFlag::new(), limit, sharing: sharing.max(1) }
+        Stop { flag: StopFlag::new(), limit, sharing: sharing.max(1), meter: None }
+    }
+
+    /// Counts what kernels do.
+    pub(crate) fn metered(self, meter: Option<Meter>) -> Stop {
+        Stop { meter, ..self }
     }
 
     pub(crate) fn now(&self) {
@@ -103,7 +113,7 @@ impl DisplayAs for Stoppable {
 /// It has no metrics of its own, because the scheduler knows only those of the nodes that it planned.
 impl ExecutionPlan for Stoppable {
     fn name(&self) -> &str {
-        "Stoppable"
+        STOPPABLE
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
@@ -141,7 +151,11 @@ impl ExecutionPlan for Stoppable {
             _ => None,
         };
         let bounds = Bounds { options: self.stop.options(), bytes };
-        let input = Bounded { input: self.input.execute(partition, context)?, bounds };
+        let input = Bounded {
+            input: self.input.execute(partition, context)?,
+            bounds,
+            meter: self.stop.meter.clone(),
+        };
         let stop = self.stop.clone();
         let batches = input.then(move |batch| {
             let stop = stop.clone();
@@ -160,14 +174,19 @@ impl ExecutionPlan for Stoppable {
 struct Bounded {
     input: SendableRecordBatchStream,
     bounds: Bounds,
+    meter: Option<Meter>,
 }
 
 impl Stream for Bounded {
     type Item = <dyn RecordBatchStream + Send as Stream>::Item;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Bounded { input, bounds } = self.get_mut();
-        bounds.apply(|| input.poll_next_unpin(context))
+        let Bounded { input, bounds, meter } = self.get_mut();
+        let mut poll = || bounds.apply(|| input.poll_next_unpin(context));
+        match meter {
+            Some(meter) => meter.apply(poll),
+            None => poll(),
+        }
     }
 }
 

@@ -146,7 +146,7 @@ pub struct Given<'a> {
     pub name: &'a str,
     /// Its dtype.
     pub dtype: DType,
-    /// Its shape.
+    /// Its shape, in which a size may be [`Given::INFERRED`].
     pub shape: &'a [usize],
     /// The name of a symbol for the size of the leading axis, so that one graph serves any number of rows.
     pub rows: Option<&'a str>,
@@ -171,6 +171,22 @@ pub struct Given<'a> {
     /// # Ok::<(), broadloom_text::Mistakes>(())
     /// ```
     pub names: Option<&'a [Box<str>]>,
+}
+
+impl Given<'_> {
+    /// A size that the program infers from the use of the input, as it does for `_` in a declaration. No array has as many
+    /// elements.
+    ///
+    /// ```
+    /// use broadloom_text::{Given, Program};
+    /// let shape = [4, Given::INFERRED];
+    /// let v = Given { name: "v", dtype: broadloom_ir::dtype::DType::F32, shape: &shape, rows: None, names: None };
+    /// let w = Given { name: "w", shape: &[3], ..v };
+    /// let program = Program::parse("example", "v + w")?;
+    /// assert_eq!(broadloom_text::signature(&program.resolve_with(&[v, w])?), "result: f32[4, 3]\n");
+    /// # Ok::<(), broadloom_text::Mistakes>(())
+    /// ```
+    pub const INFERRED: usize = usize::MAX;
 }
 
 /// A program's graph and the information that belongs to it.

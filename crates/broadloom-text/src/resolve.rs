@@ -40,7 +40,7 @@ use crate::{Given, Limits, MAX_MISTAKES, Program, TextColumns, TextList};
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem as GraphProblem};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, Graph, Site};
+use broadloom_ir::graph::{CheckedGraph, Graph, InputDim, Site};
 use broadloom_ir::{ExprId, SymbolId};
 use groups::Groups;
 use loops::OpenSteps;
@@ -202,13 +202,16 @@ impl<'a> Resolver<'a> {
                 continue;
             }
             // A size beyond `i64` is refused by the builder as too many elements.
-            let size = |size: &usize| Dim::constant(i64::try_from(*size).unwrap_or(i64::MAX));
-            let mut sizes: Vec<Dim> = input.shape.iter().map(size).collect();
+            let size = |size: &usize| match *size {
+                Given::INFERRED => InputDim::Inferred,
+                size => InputDim::Size(Dim::constant(i64::try_from(size).unwrap_or(i64::MAX))),
+            };
+            let mut sizes: Vec<InputDim> = input.shape.iter().map(size).collect();
             if let (Some(rows), Some(leading)) = (input.rows, sizes.first_mut()) {
                 let symbol = self.graph.symbol(rows, Site::Nowhere);
-                *leading = Dim::symbol(symbol);
+                *leading = InputDim::Size(Dim::symbol(symbol));
             }
-            let expr = self.graph.input(input.name, input.dtype, sizes.into(), Site::Nowhere);
+            let expr = self.graph.input_of(input.name, input.dtype, &sizes, Site::Nowhere);
             self.names.insert(input.name.into(), Value::Tensor(expr));
             if let Some(names) = input.names {
                 self.texts.add(expr, input.name.into(), names.into());

@@ -2,7 +2,8 @@
 
 use crate::diagnostics::Diagnostics;
 use crate::graph::{CheckedGraph, Graph, Node};
-use crate::ids::ExprId;
+use crate::ids::{ExprId, SymbolId};
+use std::collections::HashSet;
 
 /// Makes a new graph from another one, expression by expression in order. Each expression gets an image, which
 /// represents it in everything that follows.
@@ -131,6 +132,24 @@ impl<'g> Rewriter<'g> {
     pub fn finish_with(self, outputs: &[(&str, ExprId)]) -> Result<(CheckedGraph, Vec<ExprId>), Diagnostics> {
         let (graph, numbers) = self.graph.finish_numbered(outputs)?;
         Ok((graph, renumbered(&numbers, &self.origins)))
+    }
+
+    /// Returns the new graph as a part of the old one, with its own outputs. It has those conditions of the old graph whose
+    /// sizes its inputs determine, and for which `holds` is true of each size.
+    ///
+    /// # Errors
+    /// Returns the mistakes that were made in it.
+    pub fn finish_part(
+        self,
+        outputs: &[(&str, ExprId)],
+        holds: impl Fn(SymbolId) -> bool,
+    ) -> Result<CheckedGraph, Diagnostics> {
+        let source = self.source;
+        let (graph, _) = self.finish_with(outputs)?;
+        let solved: HashSet<SymbolId> = graph.solutions().iter().map(|solution| solution.symbol).collect();
+        Ok(graph.with_conditions_of(source, |demand| {
+            demand.symbols().iter().all(|symbol| solved.contains(symbol) && holds(*symbol))
+        }))
     }
 }
 

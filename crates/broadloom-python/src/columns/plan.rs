@@ -63,7 +63,7 @@ impl Plan {
                 definition.names.join(", ")
             ));
         }
-        let shapes: Vec<Vec<usize>> = types.iter().map(|kind| [&[0], kind.row.as_slice()].concat()).collect();
+        let shapes: Vec<Vec<usize>> = types.iter().map(|kind| [vec![0], sizes(kind)].concat()).collect();
         let columns = definition.names.iter().zip(&types).zip(&shapes);
         let columns = columns.map(|((name, kind), shape)| Given {
             name,
@@ -208,23 +208,35 @@ impl Plan {
 /// Returns an error if one is not a tensor of numbers; it says what to write.
 pub fn types(caller: Caller, fields: &[Field]) -> Result<Vec<ColumnType>, String> {
     let each = fields.iter().map(|field| {
-        ColumnType::of(field).map_err(|error| match (&error, caller) {
-            (ColumnError::Unsupported { column, found, .. }, Caller::Polars) => {
+        let (name, found) = (field.name(), field.data_type());
+        match (ColumnType::of(field), caller) {
+            (Ok(kind), _) if kind.is_fixed() => Ok(kind),
+            (Ok(_), Caller::Polars) => Err(format!(
+                "column `{name}` has lists, whose lengths are not known: write `.list.to_array(3)` behind it, with the \
+                 length that all rows have"
+            )),
+            (Ok(_), Caller::DuckDb) => Err(format!(
+                "`{name}` has lists, whose lengths are not known: give a type with the length that all rows have, such as \
+                 `FLOAT[3]`, and cast to it in SQL"
+            )),
+            (Err(ColumnError::Unsupported { .. }), Caller::Polars) => {
                 let help = help(found);
-                format!("column `{column}` has the type {found}, which is not a tensor of numbers: {help}")
+                Err(format!("column `{name}` has the type {found}, which is not a tensor of numbers: {help}"))
             }
-            _ => error.to_string(),
-        })
+            (Err(error), _) => Err(error.to_string()),
+        }
     });
     each.collect()
+}
+
+/// Returns the shape of a row, which is fixed.
+fn sizes(kind: &ColumnType) -> Vec<usize> {
+    kind.sizes().unwrap_or_default()
 }
 
 /// Returns what people of polars write for a column of another type.
 fn help(found: &DataType) -> &'static str {
     match found {
-        DataType::List(_) | DataType::LargeList(_) => {
-            "its rows may differ in length; write `.list.to_array(3)` behind it, with the length that all rows have"
-        }
         DataType::Date32
         | DataType::Date64
         | DataType::Time32(_)
@@ -238,25 +250,25 @@ fn help(found: &DataType) -> &'static str {
 
 /// Returns the field of a result, whose rows with several axes are lists of lists: neither polars nor DuckDB has tensors.
 fn nested_field(name: &str, kind: &ColumnType) -> Result<Field, ColumnError> {
-    let element = ColumnType { dtype: kind.dtype, row: Vec::new() }.field(name, true)?;
     let flat = kind.field(name, true)?;
     if kind.row.len() < 2 {
         return Ok(flat);
     }
+    let element = ColumnType::fixed(kind.dtype, &[]).field(name, true)?;
     let list = |item: DataType, size: &usize| {
         // The size of the whole row fits, so each size does.
         DataType::new_fixed_size_list(item, *size as i32, true)
     };
-    Ok(Field::new(name, kind.row.iter().rev().fold(element.data_type().clone(), list), true))
+    Ok(Field::new(name, sizes(kind).iter().rev().fold(element.data_type().clone(), list), true))
 }
 
 /// Returns rows with several axes as lists of lists.
 fn nested(array: ArrayRef, kind: &ColumnType) -> Result<ArrayRef, ColumnError> {
-    let (true, Some(flat)) = (kind.row.len() > 1, array.as_fixed_size_list_opt()) else { return Ok(array) };
+    let row = sizes(kind);
+    let (true, Some(flat)) = (row.len() > 1, array.as_fixed_size_list_opt()) else { return Ok(array) };
     let mut values = flat.values().clone();
-    let rows = array.len();
-    for (axis, size) in kind.row.iter().enumerate().rev() {
-        let lists = kind.row[..axis].iter().product::<usize>() * rows;
+    for (axis, size) in row.iter().enumerate().rev() {
+        let lists = row[..axis].iter().product::<usize>() * array.len();
         let item = Arc::new(Field::new_list_field(values.data_type().clone(), true));
         let nulls = flat.nulls().cloned().filter(|_| axis == 0);
         values = Arc::new(FixedSizeListArray::try_new_with_length(item, *size as i32, values, nulls, lists)?);

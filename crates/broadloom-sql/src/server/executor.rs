@@ -10,6 +10,8 @@ use crate::signal::interrupted;
 use crate::stage::{Engine, Pool};
 use crate::{Address, MESSAGE_BYTES};
 use ballista_core::error::{BallistaError, Result};
+use ballista_core::extension::ballista_scalar_functions;
+use ballista_core::registry::BallistaFunctionRegistry;
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
 use ballista_executor::executor_server::TERMINATING;
 use ballista_executor::health::ExecutorHealth;
@@ -184,6 +186,7 @@ impl Executor {
             override_logical_codec: Some(Arc::new(LogicalCodec::default())),
             override_physical_codec: Some(Arc::new(PhysicalCodec::default())),
             override_config_producer: Some(Arc::new(cluster_config)),
+            override_function_registry: Some(Arc::new(functions())),
             override_execution_engine: Some(Arc::new(engine)),
             override_arrow_flight_service: Some(Arc::new(move |folder, address, end, _| {
                 tokio::spawn(results::serve(folder, address, end, say.clone()))
@@ -228,4 +231,13 @@ async fn stopped(health: &ExecutorHealth, ends: &AtomicBool) {
             heard = Instant::now();
         }
     }
+}
+
+/// Returns the functions of schedulers. By default an executor lacks those of lists, such as `make_array`
+/// (`BallistaFunctionRegistry` of ballista-core 55.0).
+fn functions() -> BallistaFunctionRegistry {
+    let mut registry = BallistaFunctionRegistry::default();
+    let scalar = ballista_scalar_functions().into_iter();
+    registry.scalar_functions.extend(scalar.map(|function| (function.name().to_owned(), function)));
+    registry
 }

@@ -319,10 +319,16 @@ fn kind(field: &Field) -> Kind {
     }
     let found = field.data_type();
     match ColumnType::of(field) {
-        Ok(kind) if !(1..=WIDEST).contains(&kind.elements()) => {
-            foreign(&kind.to_string(), format!("choose a column with 1 to {WIDEST} elements in a row"))
-        }
-        Ok(ColumnType { dtype, row }) => numbers(dtype, row, Told::default()),
+        Ok(kind) => match kind.sizes() {
+            // An array has one shape, and only the data tell how long lists are.
+            None => foreign(&found.to_string(), of_lists(found)),
+            Some(row) if kind.elements().is_some_and(|elements| (1..=WIDEST).contains(&elements)) => {
+                numbers(kind.dtype, row, Told::default())
+            }
+            Some(_) => {
+                foreign(&kind.to_string(), format!("choose a column with 1 to {WIDEST} elements in a row"))
+            }
+        },
         Err(error) => match (found, error) {
             // All of it is null, and nulls are nan.
             (DataType::Null, _) => numbers(DType::F64, Vec::new(), Told { is_bare: true, ..Told::default() }),
@@ -332,6 +338,17 @@ fn kind(field: &Field) -> Kind {
             (_, error) => foreign(&found.to_string(), error.to_string()),
         },
     }
+}
+
+/// What to do with lists whose length is not part of their type.
+fn of_lists(found: &DataType) -> String {
+    let item = match found {
+        DataType::List(item) | DataType::LargeList(item) => item.data_type(),
+        other => other,
+    };
+    format!(
+        "its rows differ in length; cast it to a fixed-size list, in SQL with `arrow_cast(.., 'FixedSizeList(3, {item})')`"
+    )
 }
 
 /// The field of a column whose values are stored once, in a dictionary, such as a categorical of pandas: it is read as a column
@@ -463,7 +480,7 @@ fn numbers(field: &Field, array: &ArrayRef, to: &mut Elements) -> Result<(), Str
     if to.dtype().class() != Class::Float {
         return Err(format!("the column {:?} has nulls, but its statistics have none", field.name()));
     }
-    let each = column.kind().elements();
+    let each = column.elements();
     let valid = nulls.iter();
     for row in valid.enumerate().filter(|(_, is_valid)| !is_valid).map(|(row, _)| row) {
         to.set_nan(start, row * each..(row + 1) * each);
@@ -481,7 +498,7 @@ fn first_rounded(field: &Field, array: &ArrayRef) -> Result<Option<(usize, i128)
             (None, Some(integers)) => Box::new(integers.iter().copied().map(i128::from)),
             (None, None) => return Ok(None),
         };
-    let each = column.kind().elements();
+    let each = column.elements();
     let mut found =
         integers.enumerate().map(|(at, integer)| (at / each, integer)).filter(|(row, integer)| {
             (*integer as f64) as i128 != *integer && column.nulls().is_none_or(|nulls| nulls.is_valid(*row))

@@ -91,8 +91,7 @@ impl<W: Write + Send> Columns<W> {
                 ));
                 continue;
             }
-            let row = array.shape().iter().skip(1).copied().collect();
-            let kind = ColumnType { dtype: array.dtype(), row };
+            let kind = ColumnType::fixed(array.dtype(), array.shape().get(1..).unwrap_or_default());
             let field = kind.field(name, false).map_err(io::Error::other)?;
             columns.push((field, column_of_array(name, array).map_err(io::Error::other)?));
         }
