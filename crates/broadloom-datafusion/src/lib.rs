@@ -30,9 +30,10 @@
 //! A column of numbers is `[n]`, a fixed-size list of `d` numbers `[n, d]`, as in [`broadloom_arrow`]. Axis 0 counts the
 //! rows, so `sum(v, axis=1)` adds the elements of each list. Other lists, such as those of `make_array(a, b)`, are
 //! `[n, k]`: their rows have one length in each batch, and other batches may have another. Results with this size are lists
-//! again. If the columns of a call have exactly the names in the
-//! expression, each stands for its name; otherwise they stand for the names in the order of their first use. A call with
-//! some of the names, in other places, is refused.
+//! again.
+//!
+//! If the columns of a call have exactly the names in the expression, each stands for its name; otherwise they stand for the
+//! names in the order of their first use. A call with some of the names, in other places, is refused.
 //!
 //! # Dtypes
 //!
