@@ -60,6 +60,11 @@ impl Terminal {
         let _ = self.places.set(places);
     }
 
+    /// Returns the program that messages point into.
+    pub fn places(&self) -> Option<&TextPlaces> {
+        self.places.get()
+    }
+
     /// Reports why a command ended early, and returns its exit code.
     pub fn fail(&self, failure: &Failure) -> ExitCode {
         if let Some(text) = failure.text(self.is_colored, self.places.get()) {

@@ -1,10 +1,10 @@
 //! Drawings as SVG: one file with its own background, in fonts that every system has.
 
 use crate::drawing::{Drawing, DrawnNode, Kind, Place};
-use crate::label::columns;
+use crate::label::{Escaped, columns};
 use crate::layers::layers;
 use crate::layout::{Item, PORTS, Wire, layout};
-use std::fmt::{self, Display, Write as _};
+use std::fmt::{self, Write as _};
 
 /// Font sizes: first line of a node, its other lines, and titles.
 const CAPTION: f64 = 13.0;
@@ -65,27 +65,6 @@ fn width(node: &DrawnNode) -> f64 {
 fn height(node: &DrawnNode) -> f64 {
     let padding = if node.kind == Kind::Reference { 6.0 } else { 14.0 };
     lines(node).map(|(size, _)| size * LINE).sum::<f64>() + padding
-}
-
-/// Escapes text for XML.
-struct Escaped<'a>(&'a str);
-
-impl Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for letter in self.0.chars() {
-            match letter {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\'' => f.write_str("&#39;")?,
-                // XML cannot represent these.
-                '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => f.write_char(char::REPLACEMENT_CHARACTER)?,
-                _ => f.write_char(letter)?,
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The box around a kernel.
@@ -361,7 +340,8 @@ impl Svg {
     }
 
     fn node(&mut self, node: &DrawnNode, x: f64, y: f64, (width, height): (f64, f64)) {
-        self.line(format_args!("<g class=\"node {}\">", look(node.kind).name));
+        let expr = node.expr.map(|expr| format!(" data-e=\"{}\"", expr.index())).unwrap_or_default();
+        self.line(format_args!("<g class=\"node {}\"{expr}>", look(node.kind).name));
         self.shape(node.kind, [x, y, width, height]);
         let total: f64 = lines(node).map(|(size, _)| size * LINE).sum();
         let mut base = y + (height - total) / 2.0;

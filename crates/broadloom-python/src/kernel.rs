@@ -8,6 +8,7 @@ use crate::interrupt::Short;
 use crate::structure::{Leaf, Tree};
 use crate::trace::Traced;
 use broadloom::{AnyArray, ArrayView, CallError, CompileOptions, DType, Executable, Inputs, OutputsMut};
+use broadloom_picture::ProgramText;
 use broadloom_text::{TextPlaces, Written};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -470,6 +471,33 @@ impl Kernel {
             Some(executable) => detached(py, || executable.explain().to_string()),
             None => Ok("the results depend on no array: nothing is computed\n".to_owned()),
         }
+    }
+
+    /// A page that shows the program, its loops and its machine code side by side: a text, which notebooks show as a page.
+    ///
+    /// >>> import broadloom as bl, numpy as np
+    /// >>> page = bl.compile(bl.input("x", "f32[n]") * 2).explain_html()
+    /// >>> page.startswith("<!DOCTYPE html>")
+    /// True
+    pub fn explain_html<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let page = match &self.executable {
+            Some(executable) => {
+                let made = detached(py, || {
+                    let explanation = executable.explain();
+                    let program = self.places.as_ref().map(|places| ProgramText {
+                        name: places.name().to_owned(),
+                        text: places.text().to_owned(),
+                        spans: places.spans(explanation.graph()),
+                    });
+                    broadloom_picture::html(&explanation, program.as_ref())
+                })?;
+                made.map_err(|error| of_compile(py, &error))?
+            }
+            None => {
+                "<!DOCTYPE html>\n<p>The results depend on no array: nothing is computed.</p>\n".to_owned()
+            }
+        };
+        py.import("broadloom._page")?.getattr("Page")?.call1((page,))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -30,7 +30,8 @@ fn define(program: &mut Program<'_>, kernel: &Kernel, level: CpuLevel, isa: &dyn
     let mut scratch = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut context.func, &mut scratch);
     let mut notes = Notes::default();
-    generate(builder, kernel, level, Host::of(isa), call_conv, &mut notes, config).expect("code for it");
+    generate(builder, kernel, level, Host::of(isa), call_conv, &mut notes, false, config)
+        .expect("code for it");
     let clif = context.func.to_string();
     program.define(&mut context, isa).unwrap_or_else(|error| panic!("{error}\n{clif}"))
 }

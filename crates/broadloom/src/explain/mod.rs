@@ -1,11 +1,13 @@
 //! Explanations of compiled graphs.
 
 mod kernels;
+mod listing;
 mod part;
 mod stages;
 mod variants;
 
 pub use kernels::{ArrayPlace, KernelInfo, LoopInfo, TemporaryInfo};
+pub use listing::{ArrayListing, CodeLine, KernelListing, Listing, LoopLine, PartListing};
 
 use crate::bind::{BoundCode, SymbolNames};
 use crate::compiled::Inner;
@@ -369,6 +371,24 @@ impl Explanation {
         self.text(|module, kernel| module.disassembly(kernel).map(str::to_string))
     }
 
+    /// Returns facts about the whole, a line each.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = stages::between_phases(&self.inner);
+        notes.push(format!("stored between kernels: {} bytes", self.materialized_bytes()));
+        let calls = self.scalar_calls();
+        if !calls.is_empty() {
+            notes.push(format!("called once per element: {}", named(&calls)));
+        }
+        let mut compiled = format!("compiled in {:.2} ms", self.compile_time.as_secs_f64() * 1e3);
+        if let Some(part) = self.parts.first() {
+            let level = part.kernels.variants.options.level;
+            compiled += &format!(" for {level} to {} bytes of code", self.code_bytes());
+        }
+        notes.push(compiled);
+        notes.extend(self.parts.iter().flat_map(Explained::variant_notes));
+        notes
+    }
+
     fn text(
         &self,
         of: impl Fn(&broadloom_jit::Module, KernelId) -> Option<String>,
@@ -395,20 +415,7 @@ impl fmt::Display for Explanation {
         for part in &self.parts {
             part.print(f)?;
         }
-        for line in stages::between_phases(&self.inner) {
-            writeln!(f, "{line}")?;
-        }
-        writeln!(f, "stored between kernels: {} bytes", self.materialized_bytes())?;
-        let calls = self.scalar_calls();
-        if !calls.is_empty() {
-            writeln!(f, "called once per element: {}", named(&calls))?;
-        }
-        write!(f, "compiled in {:.2} ms", self.compile_time.as_secs_f64() * 1e3)?;
-        let level = self.parts.first().map(|part| part.kernels.variants.options.level);
-        if let Some(level) = level {
-            writeln!(f, " for {level} to {} bytes of code", self.code_bytes())?;
-        }
-        self.parts.iter().try_for_each(|part| part.print_variants(f))
+        self.notes().iter().try_for_each(|note| writeln!(f, "{note}"))
     }
 }
 

@@ -1,0 +1,158 @@
+//! The column of the program: its text, if it has one, and the expressions of its graph.
+
+use super::{Page, numbers, text};
+use crate::label;
+use broadloom::{Choice, Planned};
+use broadloom_ir::ExprId;
+use broadloom_ir::graph::Node;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// The text of a program, and where its expressions were written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProgramText {
+    /// Its name, such as that of a file.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+    /// The parts of the text, as byte positions, that expressions of the graph were written as.
+    pub spans: Vec<(ExprId, Range<usize>)>,
+}
+
+/// The most parts around a letter that are marked with their expressions: each of them is written at each letter, and texts may
+/// nest as deeply as they are long.
+const MAX_AROUND: usize = 12;
+/// The most expressions of a part that are linked: a function may be composed of many.
+const MAX_LINKED: usize = 64;
+
+impl Page<'_> {
+    pub(super) fn program(&self, program: Option<&ProgramText>) -> String {
+        let mut html = program.map(source).unwrap_or_default();
+        html += "<h3>Expressions, with dtypes and shapes</h3>\n<div class=\"lines\">\n";
+        let graph = self.explanation.graph();
+        let mut planned: BTreeMap<ExprId, Vec<&Planned>> = BTreeMap::new();
+        for each in self.explanation.plan() {
+            planned.entry(each.expr).or_default().push(each);
+        }
+        for expr in graph.exprs() {
+            let what = match graph.node(expr) {
+                Node::Input(input) => {
+                    let name = graph.inputs().get(input.index()).map_or("", |input| &*input.name);
+                    format!("input {}", label::visible(name))
+                }
+                _ => self.call(expr),
+            };
+            let type_ = label::type_text(graph, graph.dtype(expr), graph.shape(expr));
+            let why = planned.get(&expr).map(|planned| choices(planned)).unwrap_or_default();
+            let color = self.color(&[expr]);
+            let is_linked = self.colors.contains_key(&expr);
+            let link = if is_linked { format!(" data-e=\"{}\"", expr.index()) } else { String::new() };
+            let _ = writeln!(
+                html,
+                "<div class=\"line{color}\"{link}><span class=\"number\">{expr}</span>{} <span class=\"type\">{}</span>\
+                 <span class=\"why\">{}</span></div>",
+                text(&what),
+                text(&type_),
+                text(&why),
+            );
+        }
+        for output in graph.outputs() {
+            let verb = if output.assigned.is_some() { "assign" } else { "output" };
+            let color = self.color(&[output.expr]);
+            let (expr, name) = (output.expr, text(&output.name));
+            let _ = writeln!(
+                html,
+                "<div class=\"line{color}\" data-e=\"{}\"><span class=\"number\">{verb}</span>{name} = {expr}</div>",
+                expr.index()
+            );
+        }
+        html + "</div>\n"
+    }
+
+    /// An expression as a call: `add(%1, 2)`.
+    fn call(&self, expr: ExprId) -> String {
+        let graph = self.explanation.graph();
+        let (_, what) = label::operation(graph, expr);
+        let operand =
+            |operand: &ExprId| label::inline(graph, *operand).unwrap_or_else(|| operand.to_string());
+        let operands: Vec<String> = graph.operands(expr).iter().map(operand).collect();
+        if operands.is_empty() { what } else { format!("{what}({})", operands.join(", ")) }
+    }
+}
+
+/// What becomes of a tensor, and what it costs where that decides: each choice once.
+fn choices(planned: &[&Planned]) -> String {
+    let choice = |planned: &&Planned| match planned.choice {
+        Choice::Materialise(reason) => format!("stored: {reason}"),
+        Choice::Inline => format!("computed where it is read, cost {}", planned.cost),
+        Choice::Unroll => format!("unrolled where it is read, cost {}", planned.cost),
+    };
+    let choices: BTreeSet<String> = planned.iter().map(choice).collect();
+    choices.into_iter().collect::<Vec<String>>().join("; ")
+}
+
+/// The text of a program, cut where parts of it begin and end.
+fn source(program: &ProgramText) -> String {
+    let ProgramText { text: written, spans, .. } = program;
+    let mut parts: BTreeMap<(usize, usize), Vec<ExprId>> = BTreeMap::new();
+    for (expr, Range { start, end }) in spans {
+        if start < end && written.get(*start..*end).is_some() {
+            parts.entry((*start, *end)).or_default().push(*expr);
+        }
+    }
+    let mut cuts: BTreeSet<usize> = parts.keys().flat_map(|(start, end)| [*start, *end]).collect();
+    cuts.extend([0, written.len()]);
+    cuts.extend(written.match_indices('\n').flat_map(|(at, _)| [at, at + 1]));
+    let cuts: Vec<usize> = cuts.into_iter().collect();
+    let mut html = "<h3>Text</h3>\n<div class=\"lines source\">\n".to_string();
+    let mut line = 1;
+    html += &open_line(line);
+    let mut next = parts.keys().copied().peekable();
+    // The parts around the current position, by length and by end: there may be as many as the text is long.
+    let mut around: BTreeSet<(usize, (usize, usize))> = BTreeSet::new();
+    let mut ends: BTreeSet<(usize, usize)> = BTreeSet::new();
+    for pair in cuts.windows(2) {
+        let (start, end) = (pair[0], pair[1]);
+        let piece = written.get(start..end).unwrap_or_default();
+        if piece == "\n" {
+            if end < written.len() {
+                line += 1;
+                let _ = write!(html, "</span></div>\n{}", open_line(line));
+            }
+            continue;
+        }
+        while let Some((begin, stop)) = next.next_if(|(begin, _)| *begin <= start) {
+            around.insert((stop - begin, (begin, stop)));
+            ends.insert((stop, begin));
+        }
+        while let Some((stop, begin)) = ends.first().copied().filter(|(stop, _)| *stop <= start) {
+            ends.remove(&(stop, begin));
+            around.remove(&(stop - begin, (begin, stop)));
+        }
+        let inner: Vec<(usize, usize)> = around.iter().take(MAX_AROUND).map(|(_, part)| *part).collect();
+        let exprs = |part: &(usize, usize)| {
+            let mut exprs = parts.get(part).cloned().unwrap_or_default();
+            // The last ones are the results of the function.
+            exprs.drain(..exprs.len().saturating_sub(MAX_LINKED));
+            exprs
+        };
+        // Tabs have no width of their own.
+        let piece = text(&piece.replace('\t', "    ").replace('\r', ""));
+        match inner.first() {
+            None => html += &piece,
+            Some(own) => {
+                let within: BTreeSet<ExprId> = inner.iter().flat_map(&exprs).collect();
+                let within: Vec<ExprId> = within.into_iter().collect();
+                let (own, within) = (numbers(&exprs(own)), numbers(&within));
+                let _ =
+                    write!(html, "<span class=\"part\" data-e=\"{own}\" data-in=\"{within}\">{piece}</span>");
+            }
+        }
+    }
+    html + "</span></div>\n</div>\n"
+}
+
+fn open_line(number: usize) -> String {
+    format!("<div class=\"line\"><span class=\"number\">{number}</span><span>")
+}
