@@ -21,6 +21,7 @@ pub struct Instruction {
 pub(crate) fn decoded(code: &[u8], locations: &[(usize, SourceLoc)]) -> Vec<Instruction> {
     let mut formatter = IntelFormatter::new();
     formatter.options_mut().set_rip_relative_addresses(true);
+    formatter.options_mut().set_branch_leading_zeros(false);
     let mut instructions = Vec::new();
     for instruction in &mut Decoder::with_ip(64, code, 0, DecoderOptions::NONE) {
         let mut text = String::new();

@@ -6,9 +6,6 @@ use broadloom_ir::ExprId;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-/// The most expressions that are named beside a line.
-const MAX_NAMED: usize = 3;
-
 impl Page<'_> {
     /// The kernels in launch order, each with its number among all of them.
     fn kernels(&self, mut of_kernel: impl FnMut(&mut String, usize, &KernelListing)) -> String {
@@ -32,7 +29,7 @@ impl Page<'_> {
                 let LoopLine { depth, text: statement, statement: position, exprs } = line;
                 let (color, links) = (self.color(exprs), links(exprs, Some((number, *position))));
                 let (indent, statement) = ("  ".repeat(*depth), text(statement));
-                let of = named(exprs);
+                let of = text(&self.named(exprs));
                 let of = if of.is_empty() { of } else { format!("<span class=\"of\">{of}</span>") };
                 let _ = writeln!(html, "<div class=\"line{color}\"{links}>{indent}{statement}{of}</div>");
             }
@@ -66,12 +63,13 @@ impl Page<'_> {
             *html += "</div>\n";
         })
     }
-}
 
-/// The names of the last few expressions, which read the others.
-fn named(exprs: &[ExprId]) -> String {
-    let last = exprs.len().saturating_sub(MAX_NAMED);
-    let names: Vec<String> = exprs[last..].iter().map(ExprId::to_string).collect();
-    let more = if last > 0 { "… " } else { "" };
-    format!("{more}{}", names.join(" "))
+    /// The last of some expressions, which reads the others, and how many these are.
+    fn named(&self, exprs: &[ExprId]) -> String {
+        match exprs {
+            [] => String::new(),
+            [expr] => format!("{}  {expr}", self.short(*expr)),
+            [others @ .., last] => format!("{}  {last} +{}", self.short(*last), others.len()),
+        }
+    }
 }

@@ -20,8 +20,9 @@ use crate::label::{Escaped, visible};
 use crate::svg;
 use broadloom::{CompileError, Explanation, Listing};
 use broadloom_ir::ExprId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
+use std::ops::Range;
 
 /// The number of colours of the bars beside lines.
 const COLORS: usize = 8;
@@ -30,6 +31,9 @@ const COLORS: usize = 8;
 struct Page<'a> {
     explanation: &'a Explanation,
     listing: &'a Listing,
+    program: Option<&'a ProgramText>,
+    /// Where expressions were written.
+    spans: HashMap<ExprId, Range<usize>>,
     /// The colours of the expressions that have lines in loops.
     colors: BTreeMap<ExprId, usize>,
 }
@@ -46,13 +50,14 @@ pub fn page(explanation: &Explanation, program: Option<&ProgramText>) -> Result<
         let next = colors.len() % COLORS;
         colors.entry(*expr).or_insert(next);
     }
-    let page = Page { explanation, listing: &listing, colors };
+    let spans = program.map(|program| program.spans.iter().cloned().collect()).unwrap_or_default();
+    let page = Page { explanation, listing: &listing, program, spans, colors };
     let title = match program {
         Some(program) => format!("broadloom explain: {}", visible(&program.name)),
         None => "broadloom explain".to_string(),
     };
     let drawing = Drawing::new(explanation);
-    let chips = page.chips(&drawing.summary);
+    let chips = items(&[drawing.summary.clone(), listing.compiled.clone()]);
     let graph = match explanation.kernels() {
         0 => {
             "<p class=\"empty\">No kernel runs: every result is an input, or is known before.</p>".to_string()
@@ -64,21 +69,23 @@ pub fn page(explanation: &Explanation, program: Option<&ProgramText>) -> Result<
         ("style", include_str!("page.css")),
         ("script", include_str!("page.js")),
         ("chips", &chips),
-        ("program", &page.program(program)),
+        ("program", &page.program()),
         ("loops", &page.loops()),
         ("code", &page.code()),
         ("arrays", &page.arrays()),
+        ("notes", &page.notes()),
         ("costs", &page.costs()),
         ("graph", &graph),
     ]))
 }
 
 impl Page<'_> {
-    fn chips(&self, summary: &str) -> String {
-        let notes = self.listing.notes.iter().map(String::as_str);
-        // The summary has the bytes that are stored.
-        let notes = notes.filter(|note| !note.starts_with("stored between kernels"));
-        std::iter::once(summary).chain(notes).map(|chip| format!("<li>{}</li>", text(chip))).collect()
+    /// Facts about the whole, beside its costs.
+    fn notes(&self) -> String {
+        match self.listing.notes.as_slice() {
+            [] => String::new(),
+            notes => format!("<ul>{}</ul>\n", items(notes)),
+        }
     }
 
     /// The class of a line that stands for some expressions: the colour of the last one, which reads the others.
@@ -92,7 +99,7 @@ impl Page<'_> {
         let mut html = String::new();
         for part in &self.listing.parts {
             html += &heading(part.heading.as_deref());
-            html += "<div class=\"table\"><table><thead><tr><th></th><th>Name</th><th>Type</th><th>Bytes</th>\
+            html += "<div class=\"table\"><table><thead><tr><th>Role</th><th>Name</th><th>Type</th><th>Bytes</th>\
                      <th>Why it is stored</th></tr></thead><tbody>\n";
             for array in &part.arrays {
                 let type_ = format!("{}[{}]", array.dtype, array.sizes.join(", "));
@@ -129,11 +136,8 @@ impl Page<'_> {
             html += &heading(part.heading.as_deref());
             for kernel in &part.kernels {
                 let (name, outline) = (text(&kernel.name), text(&kernel.outline));
-                let _ = write!(html, "<h3><code>{name}</code> {outline}</h3>\n<ul>");
-                for fact in &kernel.facts {
-                    let _ = write!(html, "<li>{}</li>", text(fact));
-                }
-                html += "</ul>\n";
+                let facts = items(&kernel.facts);
+                let _ = writeln!(html, "<h3><code>{name}</code> {outline}</h3>\n<ul>{facts}</ul>");
             }
         }
         if html.is_empty() { "<p class=\"empty\">There are no kernels.</p>\n".to_string() } else { html }
@@ -143,6 +147,11 @@ impl Page<'_> {
 /// The heading of a part, if there are several.
 fn heading(heading: Option<&str>) -> String {
     heading.map(|heading| format!("<h3>{}</h3>\n", text(heading))).unwrap_or_default()
+}
+
+/// Texts as the items of a list.
+fn items(texts: &[String]) -> String {
+    texts.iter().map(|item| format!("<li>{}</li>", text(item))).collect()
 }
 
 /// A text in which nothing is hidden, for HTML.

@@ -3,8 +3,8 @@
 use super::{Page, numbers, text};
 use crate::label;
 use broadloom::{Choice, Planned};
-use broadloom_ir::ExprId;
 use broadloom_ir::graph::Node;
+use broadloom_ir::{ExprId, InputId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -20,6 +20,8 @@ pub struct ProgramText {
     pub spans: Vec<(ExprId, Range<usize>)>,
 }
 
+/// The longest text of an expression that is shown beside loops, in columns.
+const MAX_SHORT: usize = 28;
 /// The most parts around a letter that are marked with their expressions: each of them is written at each letter, and texts may
 /// nest as deeply as they are long.
 const MAX_AROUND: usize = 12;
@@ -27,8 +29,8 @@ const MAX_AROUND: usize = 12;
 const MAX_LINKED: usize = 64;
 
 impl Page<'_> {
-    pub(super) fn program(&self, program: Option<&ProgramText>) -> String {
-        let mut html = program.map(source).unwrap_or_default();
+    pub(super) fn program(&self) -> String {
+        let mut html = self.program.map(source).unwrap_or_default();
         html += "<h3>Expressions, with dtypes and shapes</h3>\n<div class=\"lines\">\n";
         let graph = self.explanation.graph();
         let mut planned: BTreeMap<ExprId, Vec<&Planned>> = BTreeMap::new();
@@ -37,10 +39,7 @@ impl Page<'_> {
         }
         for expr in graph.exprs() {
             let what = match graph.node(expr) {
-                Node::Input(input) => {
-                    let name = graph.inputs().get(input.index()).map_or("", |input| &*input.name);
-                    format!("input {}", label::visible(name))
-                }
+                Node::Input(input) => format!("input {}", self.input(*input)),
                 _ => self.call(expr),
             };
             let type_ = label::type_text(graph, graph.dtype(expr), graph.shape(expr));
@@ -70,26 +69,50 @@ impl Page<'_> {
         html + "</div>\n"
     }
 
-    /// An expression as a call: `add(%1, 2)`.
+    /// An expression as it was written, if that is short, or else its operation.
+    pub(super) fn short(&self, expr: ExprId) -> String {
+        let written = self.program.and_then(|program| {
+            let span = self.spans.get(&expr)?;
+            program.text.get(span.clone())
+        });
+        let is_short = |text: &&str| label::columns(text) <= MAX_SHORT && !text.contains('\n');
+        match (written.filter(is_short), self.explanation.graph().node(expr)) {
+            // The place of an input is its declaration.
+            (_, Node::Input(input)) => self.input(*input).to_string(),
+            (Some(written), _) => written.to_string(),
+            (None, _) => label::clipped(&label::operation(self.explanation.graph(), expr).1),
+        }
+    }
+
+    fn input(&self, input: InputId) -> &str {
+        self.explanation.graph().inputs().get(input.index()).map_or("", |input| &*input.name)
+    }
+
+    /// An expression with its operands: `add(%1, 2)`, `sum over axis 1 of %1`.
     fn call(&self, expr: ExprId) -> String {
         let graph = self.explanation.graph();
         let (_, what) = label::operation(graph, expr);
         let operand =
             |operand: &ExprId| label::inline(graph, *operand).unwrap_or_else(|| operand.to_string());
         let operands: Vec<String> = graph.operands(expr).iter().map(operand).collect();
-        if operands.is_empty() { what } else { format!("{what}({})", operands.join(", ")) }
+        let is_name = what.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+        match operands.join(", ") {
+            operands if operands.is_empty() => what,
+            operands if is_name => format!("{what}({operands})"),
+            operands => format!("{what} of {operands}"),
+        }
     }
 }
 
-/// What becomes of a tensor, and what it costs where that decides: each choice once.
+/// What becomes of a tensor. If it was split into parts and none is stored, the most costly one stands for it.
 fn choices(planned: &[&Planned]) -> String {
-    let choice = |planned: &&Planned| match planned.choice {
-        Choice::Materialise(reason) => format!("stored: {reason}"),
-        Choice::Inline => format!("computed where it is read, cost {}", planned.cost),
-        Choice::Unroll => format!("unrolled where it is read, cost {}", planned.cost),
-    };
-    let choices: BTreeSet<String> = planned.iter().map(choice).collect();
-    choices.into_iter().collect::<Vec<String>>().join("; ")
+    let is_stored = |planned: &&&Planned| matches!(planned.choice, Choice::Materialise(_));
+    let stored: BTreeSet<String> =
+        planned.iter().filter(is_stored).map(|planned| planned.choice.to_string()).collect();
+    match planned.iter().max_by_key(|planned| planned.cost) {
+        Some(Planned { choice, cost, .. }) if stored.is_empty() => format!("{choice}, cost {cost}"),
+        _ => stored.into_iter().collect::<Vec<String>>().join("; "),
+    }
 }
 
 /// The text of a program, cut where parts of it begin and end.

@@ -1,7 +1,7 @@
 //! Kernels line by line: their loops, the expressions that these compute, and their machine code.
 
 use super::part::{Explained, bytes};
-use super::{Bytes, Explanation};
+use super::{Bytes, Explanation, stages};
 use crate::variant::{CompileError, Variant};
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
@@ -17,7 +17,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Listing {
     /// The parts of the graph that are compiled on their own: one, or several if it has loops or its data decide sizes.
     pub parts: Vec<PartListing>,
-    /// Facts about the whole: what happens between phases, what is stored, the time to compile.
+    /// The time to compile, for which CPU, and the bytes of code.
+    pub compiled: String,
+    /// Further facts about the whole: what happens between phases, what is called for each element, for which calls there is
+    /// code.
     pub notes: Vec<String>,
 }
 
@@ -118,7 +121,8 @@ impl Explanation {
     /// Returns an error if compilation fails.
     pub fn listing(&self) -> Result<Listing, CompileError> {
         let parts = self.parts.iter().map(Explained::listing).collect::<Result<_, CompileError>>()?;
-        Ok(Listing { parts, notes: self.notes() })
+        let notes = [stages::between_phases(&self.inner), self.calls(), self.variant_notes()].concat();
+        Ok(Listing { parts, compiled: self.compiled(), notes })
     }
 }
 
@@ -194,8 +198,8 @@ impl Explained {
         lines.into_iter().map(line).collect()
     }
 
-    /// Adds the expressions of a kernel that no statement stands for: to the lines of an expression with the same value, else to
-    /// those of their users, which compute them on the way, else to those of their operands.
+    /// Adds the expressions that no statement stands for: to the lines of an expression with the same value, else, if the kernel
+    /// computes them, to those of their users, which compute them on the way, else to those of their operands.
     fn add_without_line(&self, kernel: &Kernel, lines: &mut [Line]) {
         let graph = &self.inner.graph;
         let mut lines_of: BTreeMap<ExprId, BTreeSet<usize>> = BTreeMap::new();
@@ -205,10 +209,10 @@ impl Explained {
             }
         }
         let own: BTreeSet<ExprId> = lines_of.keys().copied().collect();
-        for expr in &kernel.exprs {
-            let same = self.kernels.variants.first_equal(*expr);
-            if let Some(found) = lines_of.get(&same).filter(|_| same != *expr).cloned() {
-                lines_of.entry(*expr).or_default().extend(found);
+        for expr in graph.exprs() {
+            let same = self.kernels.variants.first_equal(expr);
+            if let Some(found) = lines_of.get(&same).filter(|_| same != expr).cloned() {
+                lines_of.entry(expr).or_default().extend(found);
             }
         }
         // Users come after their operands.

@@ -371,22 +371,27 @@ impl Explanation {
         self.text(|module, kernel| module.disassembly(kernel).map(str::to_string))
     }
 
-    /// Returns facts about the whole, a line each.
-    fn notes(&self) -> Vec<String> {
-        let mut notes = stages::between_phases(&self.inner);
-        notes.push(format!("stored between kernels: {} bytes", self.materialized_bytes()));
+    /// Returns what is called once per element: a line, or none.
+    fn calls(&self) -> Vec<String> {
         let calls = self.scalar_calls();
-        if !calls.is_empty() {
-            notes.push(format!("called once per element: {}", named(&calls)));
+        (!calls.is_empty())
+            .then(|| format!("called once per element: {}", named(&calls)))
+            .into_iter()
+            .collect()
+    }
+
+    /// Returns the time to compile, for which CPU, and the bytes of code.
+    fn compiled(&self) -> String {
+        let time = format!("compiled in {:.2} ms", self.compile_time.as_secs_f64() * 1e3);
+        match self.parts.first().map(|part| part.kernels.variants.options.level) {
+            Some(level) => format!("{time} for {level} to {} bytes of code", self.code_bytes()),
+            None => time,
         }
-        let mut compiled = format!("compiled in {:.2} ms", self.compile_time.as_secs_f64() * 1e3);
-        if let Some(part) = self.parts.first() {
-            let level = part.kernels.variants.options.level;
-            compiled += &format!(" for {level} to {} bytes of code", self.code_bytes());
-        }
-        notes.push(compiled);
-        notes.extend(self.parts.iter().flat_map(Explained::variant_notes));
-        notes
+    }
+
+    /// Returns for which calls there is code, a line each.
+    fn variant_notes(&self) -> Vec<String> {
+        self.parts.iter().flat_map(Explained::variant_notes).collect()
     }
 
     fn text(
@@ -415,7 +420,12 @@ impl fmt::Display for Explanation {
         for part in &self.parts {
             part.print(f)?;
         }
-        self.notes().iter().try_for_each(|note| writeln!(f, "{note}"))
+        for line in stages::between_phases(&self.inner) {
+            writeln!(f, "{line}")?;
+        }
+        writeln!(f, "stored between kernels: {} bytes", self.materialized_bytes())?;
+        let notes = [self.calls(), vec![self.compiled()], self.variant_notes()].concat();
+        notes.iter().try_for_each(|note| writeln!(f, "{note}"))
     }
 }
 
