@@ -60,3 +60,6 @@ pub(crate) fn text(instructions: &[Instruction]) -> String {
     };
     instructions.iter().map(line).collect()
 }
+
+#[cfg(test)]
+mod tests;
