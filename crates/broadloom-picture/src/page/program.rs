@@ -79,8 +79,9 @@ impl Page<'_> {
         match (written.filter(is_short), self.explanation.graph().node(expr)) {
             // The place of an input is its declaration.
             (_, Node::Input(input)) => self.input(*input).to_string(),
-            (Some(written), _) => written.to_string(),
-            (None, _) => label::clipped(&label::operation(self.explanation.graph(), expr).1),
+            // A constant may be part of a function that was written.
+            (Some(written), node) if !matches!(node, Node::Constant(_)) => written.to_string(),
+            _ => label::clipped(&label::operation(self.explanation.graph(), expr).1),
         }
     }
 
@@ -88,19 +89,20 @@ impl Page<'_> {
         self.explanation.graph().inputs().get(input.index()).map_or("", |input| &*input.name)
     }
 
-    /// An expression with its operands: `add(%1, 2)`, `sum over axis 1 of %1`.
+    /// An expression with its operands: `add(%1, 2)`, `sum(%1) over axis 1`.
     fn call(&self, expr: ExprId) -> String {
         let graph = self.explanation.graph();
         let (_, what) = label::operation(graph, expr);
         let operand =
             |operand: &ExprId| label::inline(graph, *operand).unwrap_or_else(|| operand.to_string());
         let operands: Vec<String> = graph.operands(expr).iter().map(operand).collect();
-        let is_name = what.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
-        match operands.join(", ") {
-            operands if operands.is_empty() => what,
-            operands if is_name => format!("{what}({operands})"),
-            operands => format!("{what} of {operands}"),
+        if operands.is_empty() {
+            return what;
         }
+        let (name, rest) = what.split_at(what.find(' ').unwrap_or(what.len()));
+        let is_name = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+        let operands = operands.join(", ");
+        if is_name { format!("{name}({operands}){rest}") } else { format!("{what} of {operands}") }
     }
 }
 
