@@ -58,7 +58,7 @@ pub fn dot(explanation: &Explanation) -> String {
 /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
 /// let kernel = (2 * x).compile()?;
 /// let page = broadloom_picture::html(&kernel.explain(), None)?;
-/// assert!(page.starts_with("<!DOCTYPE html>") && page.contains("multiply"));
+/// assert!(page.starts_with("<!DOCTYPE html>") && page.contains("multiply(2.0, %"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -1,6 +1,6 @@
 //! The columns of loops and of machine code.
 
-use super::{Page, heading, links, text};
+use super::{NO_KERNELS, Page, heading, links, text};
 use broadloom::{CodeLine, KernelListing, LoopLine};
 use broadloom_ir::ExprId;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ impl Page<'_> {
                 number += 1;
             }
         }
-        if number == 0 { "<p class=\"empty\">There are no kernels.</p>\n".to_string() } else { html }
+        if number == 0 { NO_KERNELS.to_string() } else { html }
     }
 
     /// The statements of all kernels, each beside the expressions that it computes.

@@ -27,6 +27,9 @@ use std::ops::Range;
 /// The number of colours of the bars beside lines.
 const COLORS: usize = 8;
 
+/// What stands where kernels would stand.
+const NO_KERNELS: &str = "<p class=\"empty\">There are no kernels: nothing is computed in loops.</p>\n";
+
 /// The parts of a page share these.
 struct Page<'a> {
     explanation: &'a Explanation,
@@ -59,9 +62,7 @@ pub fn page(explanation: &Explanation, program: Option<&ProgramText>) -> Result<
     let drawing = Drawing::new(explanation);
     let chips = items(&[drawing.summary.clone(), listing.compiled.clone()]);
     let graph = match explanation.kernels() {
-        0 => {
-            "<p class=\"empty\">No kernel runs: every result is an input, or is known before.</p>".to_string()
-        }
+        0 => NO_KERNELS.to_string(),
         _ => svg::svg(drawing),
     };
     Ok(template::filled(&[
@@ -126,7 +127,7 @@ impl Page<'_> {
                 let _ = writeln!(html, "<p>{}</p>", text(note));
             }
         }
-        html
+        if html.is_empty() { NO_KERNELS.to_string() } else { html }
     }
 
     /// The costs of each kernel, and what is known of its loops.
@@ -140,7 +141,7 @@ impl Page<'_> {
                 let _ = writeln!(html, "<h3><code>{name}</code> {outline}</h3>\n<ul>{facts}</ul>");
             }
         }
-        if html.is_empty() { "<p class=\"empty\">There are no kernels.</p>\n".to_string() } else { html }
+        if html.is_empty() { NO_KERNELS.to_string() } else { html }
     }
 }
 

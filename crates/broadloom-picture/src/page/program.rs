@@ -1,6 +1,6 @@
 //! The column of the program: its text, if it has one, and the expressions of its graph.
 
-use super::{Page, numbers, text};
+use super::{Page, links, numbers, text};
 use crate::label;
 use broadloom::{Choice, Planned};
 use broadloom_ir::graph::Node;
@@ -44,26 +44,27 @@ impl Page<'_> {
             };
             let type_ = label::type_text(graph, graph.dtype(expr), graph.shape(expr));
             let why = planned.get(&expr).map(|planned| choices(planned)).unwrap_or_default();
-            let color = self.color(&[expr]);
-            let is_linked = self.colors.contains_key(&expr);
-            let link = if is_linked { format!(" data-e=\"{}\"", expr.index()) } else { String::new() };
+            // Without a text, the place in Rust says which expression it is.
+            let place = graph.site(expr).location().filter(|_| self.program.is_none());
+            let place = place.map(|place| format!("{}:{}", place.file(), place.line())).unwrap_or_default();
+            let (color, link) = (self.color(&[expr]), links(&[expr], None));
             let _ = writeln!(
                 html,
                 "<div class=\"line{color}\"{link}><span class=\"number\">{expr}</span>{} <span class=\"type\">{}</span>\
-                 <span class=\"why\">{}</span></div>",
+                 <span class=\"why\">{}</span><span class=\"of\">{}</span></div>",
                 text(&what),
                 text(&type_),
                 text(&why),
+                text(&place),
             );
         }
         for output in graph.outputs() {
             let verb = if output.assigned.is_some() { "assign" } else { "output" };
-            let color = self.color(&[output.expr]);
             let (expr, name) = (output.expr, text(&output.name));
+            let (color, link) = (self.color(&[expr]), links(&[expr], None));
             let _ = writeln!(
                 html,
-                "<div class=\"line{color}\" data-e=\"{}\"><span class=\"number\">{verb}</span>{name} = {expr}</div>",
-                expr.index()
+                "<div class=\"line{color}\"{link}><span class=\"number\">{verb}</span>{name} = {expr}</div>"
             );
         }
         html + "</div>\n"
