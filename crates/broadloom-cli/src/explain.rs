@@ -40,6 +40,7 @@ fn page(explanation: &Explanation, terminal: &Terminal) -> Result<String, Failur
         name: places.name().to_owned(),
         text: places.text().to_owned(),
         spans: places.spans(explanation.graph()),
+        ..ProgramText::default()
     });
     Ok(broadloom_picture::html(explanation, program.as_ref())?)
 }

@@ -234,16 +234,7 @@ impl Definer<'_> {
         self.context.func = Function::with_name_signature(UserFuncName::default(), signature(call_conv));
         let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder_context);
         let mut notes = Notes::default();
-        generate(
-            builder,
-            kernel,
-            self.options.level,
-            host,
-            call_conv,
-            &mut notes,
-            self.options.keep_text,
-            config,
-        )?;
+        generate(builder, kernel, self.options.level, host, &mut notes, self.options.keep_text, config)?;
         Ok(notes)
     }
 

@@ -439,6 +439,12 @@ impl Kernel {
     }
 }
 
+/// A line of Python from which a line of a program was traced, after the name of its file.
+fn in_python(Written { file, line, text, .. }: &Written) -> String {
+    let name = std::path::Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());
+    format!("{}  {name}:{line}", text.trim())
+}
+
 /// The name of an output, by its number.
 pub fn output_name(number: usize) -> String {
     format!("out{number}")
@@ -482,12 +488,14 @@ impl Kernel {
     pub fn explain_html<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let page = match &self.executable {
             Some(executable) => {
+                let places = self.places(py);
                 let made = detached(py, || {
                     let explanation = executable.explain();
-                    let program = self.places.as_ref().map(|places| ProgramText {
+                    let program = places.as_ref().map(|places| ProgramText {
                         name: places.name().to_owned(),
                         text: places.text().to_owned(),
                         spans: places.spans(explanation.graph()),
+                        beside: places.written().map(|(line, written)| (line, in_python(written))).collect(),
                     });
                     broadloom_picture::html(&explanation, program.as_ref())
                 })?;

@@ -65,6 +65,11 @@ impl TextPlaces {
         &self.source.text
     }
 
+    /// Returns the places from which a front end took lines of the text, by the numbers of the lines, counted from 1.
+    pub fn written(&self) -> impl Iterator<Item = (usize, &Written)> {
+        self.source.written.iter().map(|(line, written)| (*line, written))
+    }
+
     /// Returns the parts of the text, as byte positions, that the expressions of its graph were written as. A part has several
     /// expressions if a function is composed of others.
     ///

@@ -1,10 +1,8 @@
 //! Source locations: each instruction has one of a statement of its kernel, and code is the same with and without them.
 
-#[path = "../../../../tests/cases/expressions.rs"]
-mod expressions;
-
 use super::{Instruction, of_cranelift};
 use crate::emit::Host;
+use crate::generate::tests::expressions;
 use crate::generate::{generate, signature};
 use crate::module::{flags, target_of};
 use crate::notes::Notes;
@@ -33,7 +31,7 @@ fn code(
     context.func = Function::with_name_signature(UserFuncName::default(), signature(call_conv));
     let mut scratch = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut context.func, &mut scratch);
-    generate(builder, kernel, level, host, call_conv, &mut Notes::default(), locates, config).unwrap();
+    generate(builder, kernel, level, host, &mut Notes::default(), locates, config).unwrap();
     match width {
         Some(width) => {
             wide::optimise(&mut context, isa).unwrap();

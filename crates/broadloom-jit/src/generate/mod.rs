@@ -43,7 +43,7 @@ mod source;
 mod stream;
 mod table;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod transposed_rows;
 mod tree;
 
@@ -84,7 +84,6 @@ pub(crate) fn generate(
     kernel: &Kernel,
     level: CpuLevel,
     host: Host,
-    call_conv: CallConv,
     notes: &mut Notes,
     locates: bool,
     config: cranelift_codegen::isa::TargetFrontendConfig,
@@ -104,7 +103,7 @@ pub(crate) fn generate(
     let mut generator = Generator {
         emit,
         kernel,
-        call_conv,
+        call_conv: config.default_call_conv,
         params: Vec::new(),
         args,
         bases: Vec::new(),

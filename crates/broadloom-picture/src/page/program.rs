@@ -18,6 +18,8 @@ pub struct ProgramText {
     pub text: String,
     /// The parts of the text, as byte positions, that expressions of the graph were written as.
     pub spans: Vec<(ExprId, Range<usize>)>,
+    /// What stands beside lines, by their numbers, counted from 1: where a front end took them from.
+    pub beside: BTreeMap<usize, String>,
 }
 
 /// The longest text of an expression that is shown beside loops, in columns.
@@ -120,7 +122,11 @@ fn choices(planned: &[&Planned]) -> String {
 
 /// The text of a program, cut where parts of it begin and end.
 fn source(program: &ProgramText) -> String {
-    let ProgramText { text: written, spans, .. } = program;
+    let ProgramText { name: _, text: written, spans, beside } = program;
+    let close_line = |number: usize| match beside.get(&number) {
+        Some(beside) => format!("</span><span class=\"of\">{}</span></div>\n", text(beside)),
+        None => "</span></div>\n".to_string(),
+    };
     let mut parts: BTreeMap<(usize, usize), Vec<ExprId>> = BTreeMap::new();
     for (expr, Range { start, end }) in spans {
         if start < end && written.get(*start..*end).is_some() {
@@ -143,8 +149,9 @@ fn source(program: &ProgramText) -> String {
         let piece = written.get(start..end).unwrap_or_default();
         if piece == "\n" {
             if end < written.len() {
+                html += &close_line(line);
                 line += 1;
-                let _ = write!(html, "</span></div>\n{}", open_line(line));
+                html += &open_line(line);
             }
             continue;
         }
@@ -176,7 +183,7 @@ fn source(program: &ProgramText) -> String {
             }
         }
     }
-    html + "</span></div>\n</div>\n"
+    html + &close_line(line) + "</div>\n"
 }
 
 fn open_line(number: usize) -> String {
