@@ -439,10 +439,10 @@ impl Kernel {
     }
 }
 
-/// A line of Python from which a line of a program was traced, after the name of its file.
+/// The place and the text of a line of Python from which a line of a program was traced.
 fn in_python(Written { file, line, text, .. }: &Written) -> String {
     let name = std::path::Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());
-    format!("{}  {name}:{line}", text.trim())
+    format!("{name}:{line}  {}", text.trim())
 }
 
 /// The name of an output, by its number.
