@@ -67,7 +67,8 @@ Examples:
 const EXPLAIN: &str = "\
 Examples:
   broadloom explain 'exp(x[:, None]) * sin(y)' 'x:f32[n]' 'y:f32[m]'
-  broadloom explain --asm '2.5 * x + y' 'x:f32[n]' 'y:f32[n]'";
+  broadloom explain --asm '2.5 * x + y' 'x:f32[n]' 'y:f32[n]'
+  broadloom explain --html norm.html 'sqrt(x*x + y*y)' 'x:f32[n]' 'y:f32[n]'";
 
 const OPS: &str = "\
 Examples:
@@ -144,6 +145,9 @@ pub struct ExplainArgs {
     /// Print machine code
     #[arg(long)]
     pub asm: bool,
+    /// Write a page for a browser: the program, its loops and its machine code side by side; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// Draw the graph of a program and the kernels that it is compiled to, or how its operations broadcast.

@@ -60,7 +60,7 @@ impl Terminal {
         let _ = self.places.set(places);
     }
 
-    /// The places in the program that the command runs, once it is known.
+    /// Returns the program that messages point into.
     pub fn places(&self) -> Option<&TextPlaces> {
         self.places.get()
     }

@@ -12,6 +12,7 @@
 //! graph.
 #![deny(unsafe_code)]
 
+mod assembly;
 mod emit;
 #[cfg(test)]
 mod emulator;
@@ -22,6 +23,7 @@ mod notes;
 mod thresholds;
 mod wide;
 
+pub use assembly::Instruction;
 /// The instructions that code may use, and the numerics that go with them.
 pub use broadloom_math::CpuLevel;
 pub use failure::{Failure, FailureAt};

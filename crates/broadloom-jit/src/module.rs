@@ -1,6 +1,7 @@
 //! Code memory, and the only calls into it.
 #![allow(unsafe_code, reason = "machine code is called through pointers and its memory is freed by hand")]
 
+use crate::assembly::{self, Instruction};
 use crate::emit::{Host, VECTOR_BYTES};
 use crate::failure::Failure;
 use crate::generate::{generate, signature};
@@ -30,7 +31,7 @@ pub struct JitOptions {
     /// The size in bytes of the widest vectors to use. 16 bytes work on every machine; x86-64 (except on Windows)
     /// supports 32 with AVX2 and 64 with AVX-512.
     pub vector_bytes: usize,
-    /// Whether the CLIF and the assembly are kept as text.
+    /// Whether the CLIF and the assembly are kept as text, with the statements that instructions belong to.
     pub keep_text: bool,
     /// Whether Cranelift verifies its input; on in debug builds and tests.
     pub verify: bool,
@@ -111,6 +112,7 @@ struct Compiled {
     loops: Vec<LoopCode>,
     clif: Option<String>,
     disassembly: Option<String>,
+    instructions: Vec<Instruction>,
 }
 
 /// The vectors of a kernel's code.
@@ -189,6 +191,7 @@ struct Defined {
     loops: Vec<LoopCode>,
     clif: Option<String>,
     disassembly: Option<String>,
+    instructions: Vec<Instruction>,
 }
 
 impl Definer<'_> {
@@ -211,12 +214,13 @@ impl Definer<'_> {
         self.memory
             .finalize_definitions()
             .map_err(|error| CompileError::Memory { reason: error.to_string() })?;
-        let compiled = |Defined { id, vectors, loops, clif, disassembly }: Defined| {
+        let compiled = |defined: Defined| {
+            let Defined { id, vectors, loops, clif, disassembly, instructions } = defined;
             let code = self.memory.get_finalized_function(id);
             // SAFETY: the code at the address was generated with the signature of `Entry` in the C calling
             // convention, and stays mapped until the module is dropped.
             let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code) };
-            Compiled { entry, vectors, loops, clif, disassembly }
+            Compiled { entry, vectors, loops, clif, disassembly, instructions }
         };
         Ok(defined.into_iter().map(compiled).collect())
     }
@@ -230,7 +234,7 @@ impl Definer<'_> {
         self.context.func = Function::with_name_signature(UserFuncName::default(), signature(call_conv));
         let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder_context);
         let mut notes = Notes::default();
-        generate(builder, kernel, self.options.level, host, call_conv, &mut notes, config)?;
+        generate(builder, kernel, self.options.level, host, &mut notes, self.options.keep_text, config)?;
         Ok(notes)
     }
 
@@ -254,8 +258,10 @@ impl Definer<'_> {
         self.scalar_calls.extend(notes.called());
         let loops = notes.loops(&self.context, &[]);
         let disassembly = code.and_then(|code| code.vcode.clone());
+        let text_of = code.filter(|_| self.options.keep_text);
+        let instructions = text_of.map(assembly::of_cranelift).unwrap_or_default();
         let vectors = Vectors { bytes: VECTOR_BYTES, registers: None };
-        Ok(Defined { id, vectors, loops, clif, disassembly })
+        Ok(Defined { id, vectors, loops, clif, disassembly, instructions })
     }
 
     /// Returns the register widths of the wide back end that may be used here.
@@ -279,9 +285,11 @@ impl Definer<'_> {
         self.code_bytes += code.bytes.len();
         self.scalar_calls.extend(notes.called());
         let loops = notes.loops(&self.context, &code.loops);
-        let disassembly = self.options.keep_text.then(|| code.assembly());
+        let kept = self.options.keep_text.then(|| code.assembly());
+        let disassembly = kept.as_deref().map(assembly::text);
+        let instructions = kept.unwrap_or_default();
         let vectors = Vectors { bytes: width.bytes(), registers: Some(code.registers) };
-        Ok(Some(Defined { id, vectors, loops, clif, disassembly }))
+        Ok(Some(Defined { id, vectors, loops, clif, disassembly, instructions }))
     }
 }
 
@@ -364,6 +372,11 @@ impl Module {
     /// Returns the assembly of a kernel, if it was kept.
     pub fn disassembly(&self, kernel: KernelId) -> Option<&str> {
         self.kernels.get(kernel.index())?.disassembly.as_deref()
+    }
+
+    /// Returns the instructions of a kernel in order, if the text was kept.
+    pub fn instructions(&self, kernel: KernelId) -> &[Instruction] {
+        self.kernels.get(kernel.index()).map_or(&[], |compiled| &compiled.instructions)
     }
 
     /// Returns the vectors of a kernel's code.

@@ -75,6 +75,7 @@ pub use alias::{Hazard, in_place};
 pub use fails::fails_late;
 pub use flat::{is_few, most_unrolled};
 pub use fuse::lower;
+pub use print::Line;
 pub use target::Target;
 pub use thresholds::{MAX_TRANSPOSED_ROW, MAX_UNROLLED_REDUCTION, MIN_BAND_BYTES, MIN_WORD};
 pub use verify::{Broken, Fault, verify};

@@ -26,6 +26,8 @@ pub struct DrawnNode {
     /// The name of the node, and below it its dtype, shape and size.
     pub lines: Vec<String>,
     pub place: Place,
+    /// The expression whose value it is.
+    pub expr: Option<ExprId>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -94,8 +96,8 @@ struct Drawer<'a> {
 }
 
 impl Drawer<'_> {
-    fn node(&mut self, kind: Kind, lines: Vec<String>, place: Place) -> usize {
-        self.drawing.nodes.push(DrawnNode { kind, lines, place });
+    fn node(&mut self, kind: Kind, lines: Vec<String>, place: Place, expr: Option<ExprId>) -> usize {
+        self.drawing.nodes.push(DrawnNode { kind, lines, place, expr });
         self.drawing.nodes.len() - 1
     }
 
@@ -110,7 +112,11 @@ impl Drawer<'_> {
             let place = ArrayPlace::Input(index);
             if let Some(first) = infos.iter().position(|info| info.reads.contains(&place)) {
                 let type_ = label::type_text(self.graph, input.dtype, &input.shape);
-                let node = self.node(Kind::Input, vec![label::name(&input.name), type_], Place::Above(first));
+                let is_input =
+                    |expr: &ExprId| matches!(self.graph.node(*expr), Node::Input(of) if of.index() == index);
+                let expr = self.graph.exprs().find(is_input);
+                let lines = vec![label::name(&input.name), type_];
+                let node = self.node(Kind::Input, lines, Place::Above(first), expr);
                 self.arrays.insert(place, node);
             }
         }
@@ -125,7 +131,7 @@ impl Drawer<'_> {
                 label::name(&format!("{}[{}]", temporary.dtype, temporary.sizes.join(", "))),
                 label::name(&format!("{} bytes stored", temporary.bytes)),
             ];
-            let node = self.node(Kind::Temporary, lines, below(place));
+            let node = self.node(Kind::Temporary, lines, below(place), Some(temporary.expr));
             self.arrays.insert(place, node);
         }
         for (index, output) in self.graph.outputs().iter().enumerate() {
@@ -133,7 +139,7 @@ impl Drawer<'_> {
             let (dtype, shape) = (self.graph.dtype(output.expr), self.graph.shape(output.expr));
             let mut lines = vec![label::name(&output.name), label::type_text(self.graph, dtype, shape)];
             lines.extend(output.assigned.map(|_| "assigned to the input".to_string()));
-            let node = self.node(Kind::Output, lines, below(place));
+            let node = self.node(Kind::Output, lines, below(place), Some(output.expr));
             self.arrays.insert(place, node);
         }
     }
@@ -203,7 +209,7 @@ impl Drawer<'_> {
             what.push_str(" of all parts");
         }
         let type_ = label::type_text(self.graph, self.graph.dtype(expr), self.graph.shape(expr));
-        let node = self.node(kind, vec![label::clipped(&what), type_], Place::In(scope.kernel));
+        let node = self.node(kind, vec![label::clipped(&what), type_], Place::In(scope.kernel), Some(expr));
         scope.nodes.insert(expr, node);
         scope.waiting.push((expr, node));
         node

@@ -5,10 +5,32 @@ use broadloom::{CheckedGraph, DType, Op};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{Node, SEARCH, SliceAxis, View, scan_name};
+use std::fmt::{self, Display, Write as _};
 use unicode_width::UnicodeWidthChar;
 
 /// The longest line in a node, in columns.
 const MAX_COLUMNS: usize = 36;
+
+/// Escapes text for XML and HTML.
+pub struct Escaped<'a>(pub &'a str);
+
+impl Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for letter in self.0.chars() {
+            match letter {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
+                // XML cannot represent these.
+                '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => f.write_char(char::REPLACEMENT_CHARACTER)?,
+                _ => f.write_char(letter)?,
+            }
+        }
+        Ok(())
+    }
+}
 
 /// The number of columns of a character in a fixed-width font.
 fn columns_of(letter: char) -> usize {
@@ -70,10 +92,10 @@ fn axes(axes: &[usize]) -> String {
     format!("{} {}", if axes.len() == 1 { "axis" } else { "axes" }, list.join(", "))
 }
 
-/// The operation of an expression, with its constant operands.
-pub fn expression(graph: &CheckedGraph, expr: ExprId) -> (Kind, String) {
+/// The operation of an expression.
+pub fn operation(graph: &CheckedGraph, expr: ExprId) -> (Kind, String) {
     let node = graph.node(expr);
-    let (kind, what) = match node {
+    match node {
         Node::Input(_) => (Kind::View, "copy".to_string()),
         Node::Constant(value) => (Kind::Op, format!("constant {value}")),
         Node::Size(dim) => (Kind::Op, format!("size {}", size(graph, dim))),
@@ -111,7 +133,12 @@ pub fn expression(graph: &CheckedGraph, expr: ExprId) -> (Kind, String) {
             (Kind::Op, format!("{} along {}{descending}", sort.name(), axes(&[sort.axis])))
         }
         Node::Search { right, .. } => (Kind::Op, format!("{SEARCH}{}", if *right { ", right" } else { "" })),
-    };
+    }
+}
+
+/// The operation of an expression, with its constant operands.
+pub fn expression(graph: &CheckedGraph, expr: ExprId) -> (Kind, String) {
+    let (kind, what) = operation(graph, expr);
     let operands = graph.operands(expr);
     let inline: Vec<Option<String>> = operands.iter().map(|operand| inline(graph, *operand)).collect();
     if inline.iter().all(Option::is_none) {

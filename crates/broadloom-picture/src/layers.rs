@@ -38,7 +38,7 @@ pub fn layers(drawing: &mut Drawing) -> Layers {
 }
 
 fn reference(drawing: &mut Drawing, text: String, place: Place) -> usize {
-    drawing.nodes.push(DrawnNode { kind: Kind::Reference, lines: vec![text], place });
+    drawing.nodes.push(DrawnNode { kind: Kind::Reference, lines: vec![text], place, expr: None });
     drawing.nodes.len() - 1
 }
 

@@ -1,10 +1,10 @@
 //! Drawings as SVG: one file with its own background, in fonts that every system has.
 
 use crate::drawing::{Drawing, DrawnNode, Kind, Place};
-use crate::label::columns;
+use crate::label::{Escaped, columns};
 use crate::layers::layers;
 use crate::layout::{Item, PORTS, Wire, layout};
-use crate::text::{COLUMN, Escaped, FONTS, wrapped};
+use crate::text::{COLUMN, FONTS, wrapped};
 use std::fmt::{self, Write as _};
 
 /// Font sizes: first line of a node, its other lines, and titles.
@@ -323,7 +323,8 @@ impl Svg {
     }
 
     fn node(&mut self, node: &DrawnNode, x: f64, y: f64, (width, height): (f64, f64)) {
-        self.line(format_args!("<g class=\"node {}\">", look(node.kind).name));
+        let expr = node.expr.map(|expr| format!(" data-e=\"{}\"", expr.index())).unwrap_or_default();
+        self.line(format_args!("<g class=\"node {}\"{expr}>", look(node.kind).name));
         self.shape(node.kind, [x, y, width, height]);
         let total: f64 = lines(node).map(|(size, _)| size * LINE).sum();
         let mut base = y + (height - total) / 2.0;

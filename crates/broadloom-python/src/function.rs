@@ -123,6 +123,21 @@ impl Function {
         self.kernel_for(py, &mut call, args, kwargs, false)
     }
 
+    /// The page that explains the kernel that a call with these arguments runs: a text, which notebooks show as a page.
+    ///
+    /// >>> import broadloom as bl, numpy as np
+    /// >>> "multiply" in bl.jit(lambda x: x * 2.5).explain_html(np.ones(70, np.float32))
+    /// True
+    #[pyo3(signature = (*args, **kwargs))]
+    fn explain_html<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.kernel(py, args, kwargs)?.get().explain_html(py)
+    }
+
     /// The static parameters, the number of threads, and whether what cannot be compiled runs in NumPy.
     #[getter(_options)]
     fn own_options(&self) -> (Vec<String>, Option<usize>, bool) {

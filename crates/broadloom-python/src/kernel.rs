@@ -8,6 +8,7 @@ use crate::interrupt::Short;
 use crate::structure::{Leaf, Tree};
 use crate::trace::Traced;
 use broadloom::{AnyArray, ArrayView, CallError, CompileOptions, DType, Executable, Inputs, OutputsMut};
+use broadloom_picture::ProgramText;
 use broadloom_text::{TextPlaces, Written};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -438,6 +439,12 @@ impl Kernel {
     }
 }
 
+/// The place and the text of a line of Python from which a line of a program was traced.
+fn in_python(Written { file, line, text, .. }: &Written) -> String {
+    let name = std::path::Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());
+    format!("{name}:{line}  {}", text.trim())
+}
+
 /// The name of an output, by its number.
 pub fn output_name(number: usize) -> String {
     format!("out{number}")
@@ -470,6 +477,35 @@ impl Kernel {
             Some(executable) => detached(py, || executable.explain().to_string()),
             None => Ok("the results depend on no array: nothing is computed\n".to_owned()),
         }
+    }
+
+    /// A page that shows the program, its loops and its machine code side by side: a text, which notebooks show as a page.
+    ///
+    /// >>> import broadloom as bl, numpy as np
+    /// >>> page = bl.compile(bl.input("x", "f32[n]") * 2).explain_html()
+    /// >>> page.startswith("<!DOCTYPE html>")
+    /// True
+    pub fn explain_html<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let page = match &self.executable {
+            Some(executable) => {
+                let places = self.places(py);
+                let made = detached(py, || {
+                    let explanation = executable.explain();
+                    let program = places.as_ref().map(|places| ProgramText {
+                        name: places.name().to_owned(),
+                        text: places.text().to_owned(),
+                        spans: places.spans(explanation.graph()),
+                        beside: places.written().map(|(line, written)| (line, in_python(written))).collect(),
+                    });
+                    broadloom_picture::html(&explanation, program.as_ref())
+                })?;
+                made.map_err(|error| of_compile(py, &error))?
+            }
+            None => {
+                "<!DOCTYPE html>\n<p>The results depend on no array: nothing is computed.</p>\n".to_owned()
+            }
+        };
+        py.import("broadloom._page")?.getattr("Page")?.call1((page,))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

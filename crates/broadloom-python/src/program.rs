@@ -145,6 +145,17 @@ impl Program {
         self.compile(py, arrays, named)?.get().explanation(py)
     }
 
+    /// Returns the page that explains the kernel for these arrays, which notebooks show.
+    #[pyo3(signature = (arrays=None, /, **named))]
+    fn explain_html<'py>(
+        &self,
+        py: Python<'py>,
+        arrays: Option<&Bound<'py, PyAny>>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.compile(py, arrays, named)?.get().explain_html(py)
+    }
+
     /// The types of the inputs and of the results for these arrays, one a line.
     #[pyo3(signature = (arrays=None, /, **named))]
     fn shapes(

@@ -101,3 +101,17 @@ def test_pictures():
     assert picture.tag.endswith("svg")
     assert kernel.dot().startswith("digraph")
     assert bl.input("x", "f64[n]")._repr_svg_()
+
+
+def test_pages():
+    kernel = bl.compile((bl.input("x", "f64[n]") * 2).sum())
+    page = kernel.explain_html()
+    assert isinstance(page, str) and page.startswith("<!DOCTYPE html>") and "sum" in page
+    assert "data-e=" in page and "data-s=" in page
+    frame = page._repr_html_()
+    assert frame.startswith("<iframe ") and "<!DOCTYPE" not in frame and len(repr(page)) < 100
+    function = bl.jit(lambda x: np.sqrt(x) + 1)
+    assert "sqrt" in function.explain_html(np.ones(9))
+    assert "sqrt" in bl.Program("sqrt(x)").explain_html(x=np.ones(9))
+    assert "sqrt" in np.sqrt(bl.input("x", "f64[n]")).explain_html()
+    assert bl.jit(lambda x: 2).explain_html(np.ones(9)).startswith("<!DOCTYPE html>")

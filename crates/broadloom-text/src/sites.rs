@@ -5,10 +5,12 @@
 //! calls.
 
 use crate::source::{Source, Span, Written};
+use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Places;
-use broadloom_ir::graph::{Site, SiteId};
+use broadloom_ir::graph::{CheckedGraph, Site, SiteId};
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The parts of a text that have sites.
@@ -51,6 +53,37 @@ impl TextPlaces {
         let found = lines.filter_map(|line| Some((line, written(line)?))).collect();
         Arc::make_mut(&mut self.source).written = found;
         self
+    }
+
+    /// Returns the name of the text in messages, such as that of a file.
+    pub fn name(&self) -> &str {
+        &self.source.name
+    }
+
+    /// Returns the text, after declarations that were given beside it.
+    pub fn text(&self) -> &str {
+        &self.source.text
+    }
+
+    /// Returns the places from which a front end took lines of the text, by the numbers of the lines, counted from 1.
+    pub fn written(&self) -> impl Iterator<Item = (usize, &Written)> {
+        self.source.written.iter().map(|(line, written)| (*line, written))
+    }
+
+    /// Returns the parts of the text, as byte positions, that the expressions of its graph were written as. A part has several
+    /// expressions if a function is composed of others.
+    ///
+    /// ```
+    /// let program = broadloom_text::Program::parse("example", "input x: f32[n]; sqrt(x*x)")?;
+    /// let resolved = program.resolve_in_full(&[])?;
+    /// let spans = resolved.places.spans(&resolved.graph);
+    /// let written: Vec<&str> = spans.into_iter().map(|(_, span)| &resolved.places.text()[span]).collect();
+    /// assert!(written.contains(&"x*x") && written.contains(&"sqrt(x*x)"));
+    /// # Ok::<(), broadloom_text::Mistakes>(())
+    /// ```
+    pub fn spans(&self, graph: &CheckedGraph) -> Vec<(ExprId, Range<usize>)> {
+        let span = |expr: ExprId| Some((expr, self.sites.span(graph.site(expr))?));
+        graph.exprs().filter_map(span).map(|(expr, Span { start, end })| (expr, start..end)).collect()
     }
 }
 

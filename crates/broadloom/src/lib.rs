@@ -69,7 +69,10 @@ pub use dsl::{
 #[doc(inline)]
 pub use eval::{EvalError, eval};
 pub use executable::{ArrayInfo, Executable};
-pub use explain::{ArrayPlace, Bytes, Explanation, KernelInfo, LoopInfo, TemporaryInfo};
+pub use explain::{
+    ArrayListing, ArrayPlace, Bytes, CodeLine, Explanation, KernelInfo, KernelListing, Listing, LoopInfo,
+    LoopLine, PartListing, TemporaryInfo,
+};
 pub use limits::{CallLimits, Limited, OutputSize, Work};
 pub use memory::OutOfMemory;
 pub use options::{CompileOptions, Threads};

@@ -2,6 +2,7 @@
 
 use crate::cache::{Cache, Slots};
 use crate::thresholds::{MAX_LAYOUTS, MAX_SIZED};
+use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Diagnostics;
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::transform::Rewritten;
@@ -147,6 +148,11 @@ impl Variants {
             }
         }
         others
+    }
+
+    /// Returns the first expression of the graph before preparation that has the same value as one of its expressions.
+    pub(crate) fn first_equal(&self, expr: ExprId) -> ExprId {
+        self.prepared.image(expr).map_or(expr, |image| self.prepared.origin(image))
     }
 
     /// Compiles the same code again with its text.

@@ -17,6 +17,7 @@
 //! scan.rs     scans along a strip
 //! scatter.rs  rows of a table into their segments
 //! sort.rs     sorts along an axis
+//! source.rs   which statement code belongs to, for those who read it
 //! ```
 //!
 //! The generated function is `fn(args, first, last, scratch, failure)`: it runs the steps `first..last` of the
@@ -38,12 +39,15 @@ mod scan;
 mod scatter;
 mod short_rows;
 mod sort;
+mod source;
 mod stream;
 mod table;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod transposed_rows;
 mod tree;
+
+pub(crate) use source::statement;
 
 use crate::emit::{Emitter, Host, Val};
 use crate::failure::REPORT;
@@ -55,11 +59,12 @@ use broadloom_loops::kernel::*;
 use broadloom_math::CpuLevel;
 use contract::Results;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature, types};
+use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature, SourceLoc, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
 use scatter::Place;
 use smallvec::SmallVec;
+use source::Locations;
 use std::collections::HashMap;
 
 /// Returns the signature of every kernel.
@@ -69,7 +74,8 @@ pub(crate) fn signature(call_conv: CallConv) -> Signature {
     signature
 }
 
-/// Emits the body of a kernel into an empty function of the [`signature`].
+/// Emits the body of a kernel into an empty function of the [`signature`]. If `locates`, each instruction has the number of its
+/// [`statement`] as its source location; the code is the same.
 ///
 /// # Errors
 /// Returns a description of the problem if a statement cannot be generated. A verified schedule has no such statement.
@@ -78,8 +84,8 @@ pub(crate) fn generate(
     kernel: &Kernel,
     level: CpuLevel,
     host: Host,
-    call_conv: CallConv,
     notes: &mut Notes,
+    locates: bool,
     config: cranelift_codegen::isa::TargetFrontendConfig,
 ) -> Result<(), String> {
     let entry = builder.create_block();
@@ -89,11 +95,15 @@ pub(crate) fn generate(
         return Err("expected five parameters".to_string());
     };
     let (args, first, last, scratch, failure) = (*args, *first, *last, *scratch, *failure);
+    let locations = locates.then(|| Locations::of(kernel));
+    if let Some(locations) = &locations {
+        locations.begin(&mut builder);
+    }
     let emit = Emitter::new(&mut builder, host, level, notes);
     let mut generator = Generator {
         emit,
         kernel,
-        call_conv,
+        call_conv: config.default_call_conv,
         params: Vec::new(),
         args,
         bases: Vec::new(),
@@ -109,6 +119,7 @@ pub(crate) fn generate(
         vector: None,
         streams: None,
         refused: None,
+        locations,
     };
     generator.load_arguments();
     generator.remember_rows();
@@ -168,6 +179,8 @@ struct Generator<'a, 'f, 'k> {
     streams: Option<AccessId>,
     /// The reason why a statement cannot be generated.
     refused: Option<String>,
+    /// The statements as source locations, if these are wanted.
+    locations: Option<Locations>,
 }
 
 impl<'f> Generator<'_, 'f, '_> {
@@ -308,6 +321,7 @@ impl<'f> Generator<'_, 'f, '_> {
         let mut read: HashMap<ValueId, Val> = HashMap::new();
         let rows = self.stored_rows(body);
         for (index, stmt) in body.iter().enumerate() {
+            let around = self.locate(|locations| locations.of_statement(stmt));
             match stmt {
                 Stmt::Let(id) => {
                     if !read.contains_key(id) {
@@ -330,13 +344,13 @@ impl<'f> Generator<'_, 'f, '_> {
                 Stmt::Strip { axis, length, body } => {
                     if let Some(blocked) = self.blocked(stmt) {
                         self.run_blocked(&blocked);
-                        continue;
+                    } else {
+                        let length = match stmt.stripped() {
+                            Some(contract) => self.steps_of_strip(contract, *length),
+                            None => self.constant(*length as i64),
+                        };
+                        self.strip(*axis, length, body);
                     }
-                    let length = match stmt.stripped() {
-                        Some(contract) => self.steps_of_strip(contract, *length),
-                        None => self.constant(*length as i64),
-                    };
-                    self.strip(*axis, length, body);
                 }
                 Stmt::Call { op, target, args, axis } => self.call(*op, *target, args, *axis),
                 Stmt::Begin { row, value } => self.begin_scan(*row, *value),
@@ -358,6 +372,22 @@ impl<'f> Generator<'_, 'f, '_> {
                     self.transpose(*access, *delta, *row, *rows, *axis);
                 }
             }
+            self.relocate(around);
+        }
+    }
+
+    /// Begins the code of a statement, if locations are wanted. Returns the location to [return](Self::relocate) to.
+    fn locate(&mut self, of: impl FnOnce(&Locations) -> Option<SourceLoc>) -> Option<SourceLoc> {
+        let location = of(self.locations.as_ref()?)?;
+        let around = self.emit.builder.srcloc();
+        self.emit.builder.set_srcloc(location);
+        Some(around)
+    }
+
+    /// Ends the code of a statement.
+    fn relocate(&mut self, around: Option<SourceLoc>) {
+        if let Some(around) = around {
+            self.emit.builder.set_srcloc(around);
         }
     }
 
@@ -464,6 +494,13 @@ impl<'f> Generator<'_, 'f, '_> {
     }
 
     fn value(&mut self, id: ValueId) -> Val {
+        let around = self.locate(|locations| locations.of_value(id));
+        let value = self.computed(id);
+        self.relocate(around);
+        value
+    }
+
+    fn computed(&mut self, id: ValueId) -> Val {
         let kernel = self.kernel;
         let value = &kernel.values[id.index()];
         match &value.def {

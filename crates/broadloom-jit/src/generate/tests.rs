@@ -1,7 +1,7 @@
 //! Every form of loop for AArch64: compiled on any machine, and run by an emulator where one is installed.
 
 #[path = "../../../../tests/cases/expressions.rs"]
-mod expressions;
+pub(crate) mod expressions;
 #[path = "../../tests/host/mod.rs"]
 mod host;
 
@@ -30,7 +30,7 @@ fn define(program: &mut Program<'_>, kernel: &Kernel, level: CpuLevel, isa: &dyn
     let mut scratch = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut context.func, &mut scratch);
     let mut notes = Notes::default();
-    generate(builder, kernel, level, Host::of(isa), call_conv, &mut notes, config).expect("code for it");
+    generate(builder, kernel, level, Host::of(isa), &mut notes, false, config).expect("code for it");
     let clif = context.func.to_string();
     program.define(&mut context, isa).unwrap_or_else(|error| panic!("{error}\n{clif}"))
 }

@@ -7,6 +7,7 @@ mod tests;
 use super::allocate::{Allocation, InnerLoop, SAVED, is_kept};
 use super::machine::{Arg, Base, Condition, Function, Inst, Kind, MASK, Width};
 use super::{Code, Registers, Unsupported};
+use cranelift_codegen::ir::SourceLoc;
 use iced_x86::{Code as Encoding, Encoder, Instruction, OpKind, Register};
 use regalloc2::{Allocation as Place, Edit, InstOrEdit, PReg, RegClass, SpillSlot};
 use smallvec::SmallVec;
@@ -30,6 +31,7 @@ pub(super) fn encode(function: &Function, allocation: &Allocation) -> Result<Cod
         branches: Vec::new(),
         constants: Vec::new(),
         cold: Vec::new(),
+        locations: Vec::new(),
     };
     writer.prologue()?;
     for index in 0..function.blocks.len() {
@@ -45,7 +47,8 @@ pub(super) fn encode(function: &Function, allocation: &Allocation) -> Result<Cod
     let registers = Registers { used: allocation.vectors(0..function.blocks.len()), spills };
     let source = |inner: &InnerLoop| Some((function.blocks[inner.first].source?, inner.registers));
     let loops = loops.iter().filter_map(source).collect();
-    Ok(Code { bytes: writer.finish(function), instructions, registers, loops })
+    let locations = std::mem::take(&mut writer.locations);
+    Ok(Code { bytes: writer.finish(function), instructions, locations, registers, loops })
 }
 
 /// Whether a block only jumps to another one.
@@ -125,6 +128,8 @@ struct Writer {
     constants: Vec<Distance>,
     /// Calls to write at the end.
     cold: Vec<cold::Call>,
+    /// The offsets at which the source location changes.
+    locations: Vec<(usize, SourceLoc)>,
 }
 
 /// A distance of 4 bytes to a constant, filled in later.
@@ -306,6 +311,7 @@ impl Writer {
                 InstOrEdit::Inst(inst) => {
                     let places = allocation.output.inst_allocs(inst);
                     let inst = &block.insts[inst.index() - first];
+                    self.locate(inst.location);
                     match inst.kind {
                         Kind::Machine(code) => self.machine(code, inst, places)?,
                         Kind::Idiom(code) => self.idiom(code, places)?,
@@ -337,6 +343,14 @@ impl Writer {
             }
         }
         Ok(())
+    }
+
+    /// Notes where the code of a source location begins.
+    fn locate(&mut self, location: SourceLoc) {
+        let before = self.locations.last().map_or(SourceLoc::default(), |(_, before)| *before);
+        if location != before {
+            self.locations.push((self.bytes.len(), location));
+        }
     }
 
     fn jump(

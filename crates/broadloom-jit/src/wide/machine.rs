@@ -1,7 +1,7 @@
 //! Instructions of x86-64 on virtual registers.
 
 use broadloom_math::CpuLevel;
-use cranelift_codegen::ir;
+use cranelift_codegen::ir::{self, SourceLoc};
 use iced_x86::Code;
 use regalloc2::{PReg, RegClass, VReg};
 use smallvec::SmallVec;
@@ -164,12 +164,15 @@ pub(super) struct Inst {
     pub(super) fixed_uses: SmallVec<[(VReg, PReg); 2]>,
     /// The values that it writes to fixed registers.
     pub(super) fixed_defs: SmallVec<[(VReg, PReg); 2]>,
+    /// The location of the CLIF from which it was made, if that has one.
+    pub(super) location: SourceLoc,
 }
 
 impl Inst {
     pub(super) fn new(kind: Kind, args: &[Arg]) -> Inst {
         let (fixed_uses, fixed_defs) = (SmallVec::new(), SmallVec::new());
-        Inst { kind, args: args.iter().copied().collect(), fixed_uses, fixed_defs }
+        let (args, location) = (args.iter().copied().collect(), SourceLoc::default());
+        Inst { kind, args, fixed_uses, fixed_defs, location }
     }
 }
 

@@ -41,11 +41,10 @@ mod tests;
 pub(crate) use machine::Width;
 pub(crate) use optimise::optimise;
 
+use crate::assembly::{self, Instruction};
 use cranelift_codegen::Context;
-use cranelift_codegen::ir::Block;
+use cranelift_codegen::ir::{Block, SourceLoc};
 use cranelift_codegen::isa::{CallConv, TargetIsa};
-use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
-use std::fmt::Write;
 
 /// The alignment of code and of the constants after it.
 pub(crate) const ALIGNMENT: u64 = 64;
@@ -56,6 +55,8 @@ pub(crate) struct Code {
     pub(crate) bytes: Vec<u8>,
     /// The number of bytes of the instructions.
     instructions: usize,
+    /// The offsets at which the source location changes, and the locations from there on; none if CLIF has none.
+    locations: Vec<(usize, SourceLoc)>,
     /// Its use of registers.
     pub(crate) registers: Registers,
     /// The use of registers in each innermost loop, by its first block.
@@ -72,19 +73,9 @@ pub struct Registers {
 }
 
 impl Code {
-    /// Returns the instructions as text in Intel's notation, each with its offset.
-    pub(crate) fn assembly(&self) -> String {
-        let mut text = String::new();
-        let mut formatter = IntelFormatter::new();
-        formatter.options_mut().set_rip_relative_addresses(true);
-        for instruction in
-            &mut Decoder::with_ip(64, &self.bytes[..self.instructions], 0, DecoderOptions::NONE)
-        {
-            let _ = write!(text, "{:6x}  ", instruction.ip());
-            formatter.format(&instruction, &mut text);
-            text.push('\n');
-        }
-        text
+    /// Returns the instructions as text.
+    pub(crate) fn assembly(&self) -> Vec<Instruction> {
+        assembly::decoded(&self.bytes[..self.instructions], &self.locations)
     }
 }
 

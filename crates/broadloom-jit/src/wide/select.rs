@@ -298,7 +298,8 @@ impl<'f> Selector<'f> {
             if is_wanted || has_effect {
                 self.current = Some((inst, block));
                 self.inst(inst)?;
-                reversed.extend(self.made.drain(..).rev());
+                let location = self.func.srcloc(inst);
+                reversed.extend(self.made.drain(..).rev().map(|made| Inst { location, ..made }));
             }
         }
         if self.func.layout.entry_block() == Some(block) {

@@ -1,7 +1,8 @@
 //! SVG elements, written one per line.
 
+use crate::label::Escaped;
 use crate::label::columns;
-use crate::text::{COLUMN, Escaped};
+use crate::text::COLUMN;
 use std::fmt::{self, Write as _};
 
 /// How a text stands at its position.

@@ -5,7 +5,8 @@ use super::canvas::{Anchor, Canvas, Line, width};
 use super::cells::{self, Array};
 use super::table::Table;
 use super::{Broadcast, BroadcastFigures, Ending, Mismatch, Operator, theme};
-use crate::text::{COLUMN, Escaped, FONTS, wrapped};
+use crate::label::Escaped;
+use crate::text::{COLUMN, FONTS, wrapped};
 
 const MARGIN: f64 = 24.0;
 /// Font sizes: headings, labels of arrays, and other lines.

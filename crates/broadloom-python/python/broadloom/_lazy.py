@@ -272,6 +272,10 @@ class Array(Changing, _Arithmetic):
         """Explain how this array is computed from declared inputs."""
         return self.compile().explain()
 
+    def explain_html(self):
+        """Explain it in a page, which notebooks show."""
+        return self.compile().explain_html()
+
     def _repr_svg_(self):
         trial = Trial()
         try:

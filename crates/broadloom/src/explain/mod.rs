@@ -1,11 +1,13 @@
 //! Explanations of compiled graphs.
 
 mod kernels;
+mod listing;
 mod part;
 mod stages;
 mod variants;
 
 pub use kernels::{ArrayPlace, KernelInfo, LoopInfo, TemporaryInfo};
+pub use listing::{ArrayListing, CodeLine, KernelListing, Listing, LoopLine, PartListing};
 
 use crate::bind::{BoundCode, SymbolNames};
 use crate::compiled::Inner;
@@ -369,6 +371,29 @@ impl Explanation {
         self.text(|module, kernel| module.disassembly(kernel).map(str::to_string))
     }
 
+    /// Returns what is called once per element: a line, or none.
+    fn calls(&self) -> Vec<String> {
+        let calls = self.scalar_calls();
+        (!calls.is_empty())
+            .then(|| format!("called once per element: {}", named(&calls)))
+            .into_iter()
+            .collect()
+    }
+
+    /// Returns the time to compile, for which CPU, and the bytes of code.
+    fn compiled(&self) -> String {
+        let time = format!("compiled in {:.2} ms", self.compile_time.as_secs_f64() * 1e3);
+        match self.parts.first().map(|part| part.kernels.variants.options.level) {
+            Some(level) => format!("{time} for {level} to {} bytes of code", self.code_bytes()),
+            None => time,
+        }
+    }
+
+    /// Returns for which calls there is code, a line each.
+    fn variant_notes(&self) -> Vec<String> {
+        self.parts.iter().flat_map(Explained::variant_notes).collect()
+    }
+
     fn text(
         &self,
         of: impl Fn(&broadloom_jit::Module, KernelId) -> Option<String>,
@@ -399,16 +424,8 @@ impl fmt::Display for Explanation {
             writeln!(f, "{line}")?;
         }
         writeln!(f, "stored between kernels: {} bytes", self.materialized_bytes())?;
-        let calls = self.scalar_calls();
-        if !calls.is_empty() {
-            writeln!(f, "called once per element: {}", named(&calls))?;
-        }
-        write!(f, "compiled in {:.2} ms", self.compile_time.as_secs_f64() * 1e3)?;
-        let level = self.parts.first().map(|part| part.kernels.variants.options.level);
-        if let Some(level) = level {
-            writeln!(f, " for {level} to {} bytes of code", self.code_bytes())?;
-        }
-        self.parts.iter().try_for_each(|part| part.print_variants(f))
+        let notes = [self.calls(), vec![self.compiled()], self.variant_notes()].concat();
+        notes.iter().try_for_each(|note| writeln!(f, "{note}"))
     }
 }
 

@@ -76,7 +76,11 @@ impl Explained {
         }
         write!(f, "{schedule}")?;
         for (index, (kernel, info)) in schedule.kernels.iter().zip(self.infos()).enumerate() {
-            self.print_kernel(f, KernelId::new(index), kernel, &info)?;
+            let id = KernelId::new(index);
+            for (number, fact) in self.kernel_facts(id, kernel, &info).iter().enumerate() {
+                let name = if number == 0 { format!("{id}: ") } else { "  ".to_string() };
+                writeln!(f, "{name}{fact}")?;
+            }
         }
         for (index, buffer) in schedule.buffers.iter().enumerate() {
             if let Some(reason) = buffer.reason {
@@ -85,22 +89,20 @@ impl Explained {
                 writeln!(f, "{} is {how}: {reason}", buffer.name)?;
             }
         }
-        for (name, aside) in self.assigned() {
-            match aside {
-                None => writeln!(f, "{name}: written in place")?,
-                Some(aside) => writeln!(f, "{name}: computed aside: {aside}")?,
-            }
-        }
-        Ok(())
+        self.notes().iter().try_for_each(|note| writeln!(f, "{note}"))
     }
 
-    fn print_kernel(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        id: KernelId,
-        kernel: &Kernel,
-        info: &KernelInfo,
-    ) -> fmt::Result {
+    /// Returns which inputs are written in place, and why others are not, a line each.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let note = |(name, aside): (&str, Option<Aside>)| match aside {
+            None => format!("{name}: written in place"),
+            Some(aside) => format!("{name}: computed aside: {aside}"),
+        };
+        self.assigned().map(note).collect()
+    }
+
+    /// Returns the costs of a kernel, and then what is known of the code of its loops, a line each.
+    pub(super) fn kernel_facts(&self, id: KernelId, kernel: &Kernel, info: &KernelInfo) -> Vec<String> {
         let schedule = &self.variant.schedule;
         let shared: Vec<&str> = kernel.shared().map(|axis| &*kernel.axes[axis.index()].name).collect();
         let per = match shared.as_slice() {
@@ -110,41 +112,36 @@ impl Explained {
         let step = &kernel.cost.step;
         let (bytes, operations) = (schedule.show(&step.bytes), schedule.show(&step.operations));
         let scratch = kernel.scratch_bytes();
-        write!(f, "{id}: {bytes} bytes and {operations} operations {per}, ")?;
-        write!(f, "{scratch} bytes of scratch per thread")?;
+        let mut costs =
+            format!("{bytes} bytes and {operations} operations {per}, {scratch} bytes of scratch per thread");
         if let Some(Vectors { bytes, registers }) = self.variant.module.vectors(id) {
-            write!(f, ", vectors of {bytes} bytes")?;
-            match registers {
-                Some(Registers { used, spills: 0 }) => write!(f, " in {used} registers, no spills in loops")?,
+            let used = match registers {
+                Some(Registers { used, spills: 0 }) => format!(" in {used} registers, no spills in loops"),
                 Some(Registers { used, spills }) => {
-                    write!(f, " in {used} registers, {spills} spills in loops")?
+                    format!(" in {used} registers, {spills} spills in loops")
                 }
-                None => {}
-            }
+                None => String::new(),
+            };
+            costs += &format!(", vectors of {bytes} bytes{used}");
         }
-        writeln!(f)?;
-        for code in &info.inner_loops {
-            writeln!(f, "  {code}")?;
-        }
-        if !info.called.is_empty() {
-            writeln!(f, "  called for strips: {}", named(&info.called))?;
-        }
-        Ok(())
+        let loops = info.inner_loops.iter().map(ToString::to_string);
+        let called = (!info.called.is_empty()).then(|| format!("called for strips: {}", named(&info.called)));
+        std::iter::once(costs).chain(loops).chain(called).collect()
     }
 
-    /// Prints for which calls there is code.
-    pub(super) fn print_variants(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Returns for which calls there is code, a line each.
+    pub(super) fn variant_notes(&self) -> Vec<String> {
         let general = &self.kernels.variants.general.facts;
         let of_arrays = variants::facts(&self.inner, general, &self.variant);
         if !of_arrays.is_empty() {
-            return writeln!(f, "only where {of_arrays}");
+            return vec![format!("only where {of_arrays}")];
         }
-        for variant in self.kernels.variants.others() {
+        let note = |variant: Arc<Variant>| {
             let (of_arrays, bytes) =
                 (variants::facts(&self.inner, general, &variant), variant.module.code_bytes());
-            writeln!(f, "and where {of_arrays}: {bytes} bytes of code")?;
-        }
-        Ok(())
+            format!("and where {of_arrays}: {bytes} bytes of code")
+        };
+        self.kernels.variants.others().into_iter().map(note).collect()
     }
 }
 

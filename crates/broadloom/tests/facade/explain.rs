@@ -1,7 +1,7 @@
 //! What `explain` tells of kernels: which expressions they compute, which arrays they read and write, in which loops.
 
 use broadloom::prelude::*;
-use broadloom::{ArrayPlace, Explanation, KernelInfo};
+use broadloom::{ArrayPlace, CheckedGraph, Explanation, KernelInfo};
 
 /// The printed ops of a kernel's expressions, without inputs and constants.
 fn ops(explanation: &Explanation, info: &KernelInfo) -> Vec<String> {
@@ -144,4 +144,102 @@ fn what_is_simplified_away_is_explained_where_it_was_written() {
     let mut results = kernel.run((&[1.0f32, 2.0], &[1i64, 0])).unwrap();
     let same: Vec<f32> = results.take("same").unwrap();
     assert_eq!(same, [1.0, 2.0]);
+}
+
+/// Programs with forms of loops that those of docs/language.md do not have.
+const PROGRAMS: &[&str] = &[
+    "input x: f32[n, m]\nsoftmax(x, axis=1)",
+    "input x: f64[n, m]\n(x - mean(x, axis=0)) / std(x, axis=0)",
+    "input x: f32[n, k]\ninput y: f32[k, m]\nmaximum(x @ y, 0) @ y.T",
+    "input x: f32[n, m]\ninput i: i64[k]\noutput a = take(x, i)\noutput b = cumsum(x, axis=1)\noutput c = sort(x, axis=1)",
+    "input x: f32[n]\ninput i: i64[n]\nsegment_mean(sin(x), i, 7) + segment_max(x, i, 7)",
+    "input x: f32[n, 70]\noutput a = argsort(x, axis=1)\noutput b = median(x, axis=1)\noutput c = var(x)",
+    "input x: f32[n]\ninput y: f32[m]\nx[:, None] + y**2.7",
+    "input x: f32[n]\nconcat((x * 2, sqrt(x)), axis=0)[1:-1]",
+];
+
+/// These and the programs of docs/language.md, which use all of the language: loops, sizes that data decide, groups.
+fn programs() -> Vec<CheckedGraph> {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/language.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let blocks = page.split("```program\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let graph = |text: &str| broadloom_text::Program::parse("program", text).ok()?.resolve().ok();
+    let own = PROGRAMS.iter().map(|text| graph(text).unwrap_or_else(|| panic!("{text}")));
+    blocks.filter_map(graph).chain(own).collect()
+}
+
+#[test]
+fn each_expression_of_a_kernel_is_in_a_line_of_its_loops() {
+    let (mut kernels, mut linked) = (0, 0);
+    for graph in programs() {
+        let explanation = Executable::compile(&graph, &CompileOptions::default()).unwrap().explain();
+        let listing = explanation.listing().unwrap();
+        assert_eq!(
+            listing.parts.iter().map(|part| part.kernels.len()).sum::<usize>(),
+            explanation.kernels(),
+            "{graph}"
+        );
+        for kernel in listing.parts.iter().flat_map(|part| &part.kernels) {
+            kernels += 1;
+            for expr in &kernel.exprs {
+                let has_line = kernel.loops.iter().any(|line| line.exprs.contains(expr));
+                assert!(has_line, "{expr} in {}\n{graph}\n{:#?}", kernel.name, kernel.loops);
+            }
+            let exprs = || kernel.loops.iter().flat_map(|line| &line.exprs);
+            assert!(exprs().all(|expr| expr.index() < graph.len()), "{graph}");
+            let statements = kernel.loops.iter().map(|line| line.statement).max().map_or(0, |last| last + 1);
+            for line in &kernel.code {
+                linked += usize::from(line.statement.is_some());
+                assert!(line.statement.is_none_or(|statement| statement < statements), "{line:?}\n{graph}");
+            }
+        }
+    }
+    assert!(kernels > 30, "{kernels}");
+    assert_eq!(linked > 0, cfg!(target_arch = "x86_64"), "{linked}");
+}
+
+#[test]
+fn lines_are_the_printed_loops() {
+    for graph in programs() {
+        let explanation = Executable::compile(&graph, &CompileOptions::default()).unwrap().explain();
+        let printed = explanation.to_string();
+        for kernel in explanation.listing().unwrap().parts.iter().flat_map(|part| &part.kernels) {
+            let line = |line: &broadloom::LoopLine| {
+                format!("{:indent$}{}\n", "", line.text, indent = 2 * line.depth + 2)
+            };
+            let lines: String = kernel.loops.iter().map(line).collect();
+            assert!(
+                printed.contains(&format!("kernel {} {{\n{lines}}}\n", kernel.name)),
+                "{printed}\n{lines}"
+            );
+            assert!(kernel.facts.iter().all(|fact| printed.contains(fact.as_str())), "{printed}");
+        }
+    }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn instructions_belong_to_the_statements_that_they_compute() {
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let (x, y) = (g.input::<f32>("x", shape![n]), g.input::<f32>("y", shape![n]));
+    let listing = |vector_bytes: usize| {
+        let options = CompileOptions { vector_bytes, ..CompileOptions::default() };
+        g.compile_with([("r", (x * y).sqrt() - x)], &options).unwrap().explain().listing().unwrap()
+    };
+    // Cranelift's back end has 16 bytes.
+    for bytes in [16, 32, 64] {
+        let listing = listing(bytes);
+        let kernel = &listing.parts[0].kernels[0];
+        for (word, mnemonic) in
+            [("multiply", "mul"), ("sqrt", "sqrt"), ("subtract", "sub"), ("store r", "mov")]
+        {
+            let line = kernel.loops.iter().find(|line| line.text.contains(word)).unwrap();
+            let own: Vec<&str> = (kernel.code.iter())
+                .filter(|code| code.statement == Some(line.statement))
+                .map(|code| code.text.as_str())
+                .collect();
+            assert!(own.iter().any(|text| text.contains(mnemonic)), "{bytes} {word}: {own:?}");
+        }
+    }
 }

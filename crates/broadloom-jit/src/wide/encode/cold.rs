@@ -21,6 +21,7 @@ pub(super) struct Call {
     back: usize,
     result: Place,
     args: SmallVec<[Place; 2]>,
+    location: SourceLoc,
 }
 
 impl Writer {
@@ -32,13 +33,15 @@ impl Writer {
         self.write(&simple(tile.test, &[mask, mask]))?;
         let branch = self.open_branch(conditional(Condition::NotEqual))?;
         let args = SmallVec::from_slice(args);
-        self.cold.push(Call { tile, branch, back: self.bytes.len(), result, args });
+        let location = self.locations.last().map_or(SourceLoc::default(), |(_, location)| *location);
+        self.cold.push(Call { tile, branch, back: self.bytes.len(), result, args, location });
         Ok(())
     }
 
     pub(super) fn cold_calls(&mut self) -> Result<(), Unsupported> {
         let around = self.frame.around_calls.clone();
-        for Call { tile, branch, back, result, args } in std::mem::take(&mut self.cold) {
+        for Call { tile, branch, back, result, args, location } in std::mem::take(&mut self.cold) {
+            self.locate(location);
             self.close_branch(branch, self.bytes.len());
             for (reg, slot) in &around {
                 self.transfer(Place::reg(*reg), Place::stack(*slot))?;
