@@ -417,7 +417,7 @@ STYLE = """
 
 def drawn(results, note):
     """The chart, as SVG: a panel for each job, a bar for each system."""
-    panel, line, names, bar, gap = 440, 17, 92, 250, 20
+    panel, line, names, bar, gap = 450, 17, 92, 235, 20
     heights = [34 + line * len(of) for of in results.values()]
     rows = [max(heights[at : at + 2]) for at in range(0, len(heights), 2)]
     parts, height = [], 34

@@ -13,6 +13,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What an [`Explanation`] prints, line by line, with the expressions and the machine code that each line belongs to; see
 /// [`Explanation::listing`].
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let listing = (2 * x + 1).compile()?.explain().listing()?;
+/// assert_eq!(listing.parts.len(), 1);
+/// assert!(listing.compiled.contains("bytes of code"));
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     /// The parts of the graph that are compiled on their own: one, or several if it has loops or its data decide sizes.
@@ -25,6 +35,16 @@ pub struct Listing {
 }
 
 /// Kernels that are compiled together; see [`Listing::parts`].
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let listing = (x - x.mean(0)).compile()?.explain().listing()?;
+/// let names: Vec<&str> = listing.parts[0].arrays.iter().map(|array| &*array.name).collect();
+/// assert_eq!(names, ["x", "out", "t0"]); // the mean is stored
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartListing {
     /// What part of the graph it is, if it is not the only one.
@@ -38,6 +58,16 @@ pub struct PartListing {
 }
 
 /// An array of a [`PartListing`].
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let listing = (2 * x + 1).compile()?.explain().listing()?;
+/// let result = &listing.parts[0].arrays[1];
+/// assert_eq!((result.role, &*result.sizes[0]), ("output", "n"));
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrayListing {
     /// `input`, `output`, `stored`, or `held` if it has room for some rows only.
@@ -57,6 +87,17 @@ pub struct ArrayListing {
 }
 
 /// A kernel of a [`PartListing`].
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let listing = (2 * x + 1).compile()?.explain().listing()?;
+/// let kernel = &listing.parts[0].kernels[0];
+/// assert_eq!(kernel.name, "k0");
+/// assert!(kernel.outline.contains("for n"), "{}", kernel.outline);
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelListing {
     /// Its name in the printed loops, which is unique in its part.
@@ -74,6 +115,16 @@ pub struct KernelListing {
 }
 
 /// A line of the printed loops of a kernel.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let listing = (2 * x + 1).compile()?.explain().listing()?;
+/// let last = listing.parts[0].kernels[0].loops.iter().rfind(|line| line.depth == 1);
+/// assert!(last.is_some_and(|line| line.text.starts_with("store out[n]")));
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopLine {
     /// The number of loops around it.
@@ -88,6 +139,16 @@ pub struct LoopLine {
 }
 
 /// A machine instruction of a kernel.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let listing = (2 * x + 1).compile()?.explain().listing()?;
+/// let code = &listing.parts[0].kernels[0].code;
+/// assert!(code.iter().all(|line| !line.text.is_empty()));
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeLine {
     /// The number of bytes from the beginning of the kernel's code; `None` if the text was not decoded from the code.
