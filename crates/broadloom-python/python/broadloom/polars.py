@@ -11,7 +11,7 @@ are the axes after the first. A row of the result is null where a column is null
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl  # type: ignore[import-not-found, unused-ignore]
 from polars.plugins import register_plugin_function  # type: ignore[import-not-found, unused-ignore]
@@ -20,14 +20,8 @@ from . import _broadloom
 from ._columns import check_names, free_names, listed, split
 from ._errors import ArgumentError
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
-    # A column or its name, a constant array, or a number.
-    Operand = pl.Expr | str | ArrayLike
-
-
-def expr(text: str, /, *, mixes_rows: bool = False, **values: Operand) -> pl.Expr:
+def expr(text: str, /, *, mixes_rows: bool = False, **values: Any) -> pl.Expr:
     """Return the expression of polars that computes a value for each row.
 
     The values of the names in the text are expressions of polars, names of columns, numbers, or constant arrays. Each row is
@@ -43,7 +37,7 @@ def expr(text: str, /, *, mixes_rows: bool = False, **values: Operand) -> pl.Exp
     return _made(text, "mixed" if mixes_rows else "rows", values)
 
 
-def agg(text: str, /, **values: Operand) -> pl.Expr:
+def agg(text: str, /, **values: Any) -> pl.Expr:
     """Return the expression of polars that computes one value of all rows, for `select` and `group_by`.
 
     Rows with a null in any column do not count. Without rows the result is null.
@@ -65,11 +59,11 @@ class Namespace:
     def __init__(self, column: pl.Expr):
         self._column = column
 
-    def eval(self, text: str, /, *, mixes_rows: bool = False, **values: Operand) -> pl.Expr:
+    def eval(self, text: str, /, *, mixes_rows: bool = False, **values: Any) -> pl.Expr:
         """Return a value for each row, as `broadloom.polars.expr` does. The column is the name that has no other value."""
         return _made(text, "mixed" if mixes_rows else "rows", self._with_column(text, values))
 
-    def agg(self, text: str, /, **values: Operand) -> pl.Expr:
+    def agg(self, text: str, /, **values: Any) -> pl.Expr:
         """Return one value of all rows, as `broadloom.polars.agg` does. The column is the name that has no other value."""
         return _made(text, "total", self._with_column(text, values))
 
