@@ -166,6 +166,12 @@ def test_arrays_and_scalars_of_numpy_have_their_dtypes():
         np.testing.assert_allclose(np.asarray(have), want, rtol=1e-7)
     total = np.sqrt(x) + np.hypot(x, 2 * other)
     assert total._node.data is None
+    # What an operation takes is what the array has then.
+    want = np.sqrt(np.float32(1)) + np.hypot(np.float32(1), 2 * other) + other
+    total = total + other
+    other[:] = np.nan
+    np.testing.assert_allclose(np.asarray(total), want, rtol=1e-6)
+    other = np.arange(3.0)
     assert [part.shape for part in np.split(x, 3)] == [(1,)] * 3
     assert np.shape(x) == (3,) and np.ndim(x) == 1 and np.result_type(x, np.int8) == np.float32
     with pytest.raises(bl.ShapeError):

@@ -307,6 +307,11 @@ def wrap(data):
     return made(_graph.leaf(np.asarray(data)))
 
 
+def copied(data):
+    """An array of the elements that a NumPy array has now: it may change before they are read."""
+    return wrap(np.array(data))
+
+
 def elements(array):
     """The elements, as a NumPy array that must not be changed."""
     return checked(array)._node.evaluate()
@@ -329,7 +334,7 @@ def scalar(value, dtype):
 
 def arrays_of(*operands):
     """Operands, with numbers as arrays of the dtype of the others."""
-    operands = [wrap(operand) if isinstance(operand, _OF_NUMPY) else operand for operand in operands]
+    operands = [copied(operand) if isinstance(operand, _OF_NUMPY) else operand for operand in operands]
     found = [operand.dtype for operand in operands if isinstance(operand, Array)]
     if not found:
         raise DTypeError("this takes at least one array of the namespace, not only numbers")

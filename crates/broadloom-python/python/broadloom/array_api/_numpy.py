@@ -10,7 +10,7 @@ import numpy as np
 from .._errors import ArgumentError, ProgramError, TracingError
 from .._lazy import Array as Lazy
 from . import _graph
-from ._array import Array, elements, made, wrap
+from ._array import Array, copied, elements, made, wrap
 
 # What needs no elements.
 _OF_SHAPES: dict[Any, Callable[..., Any]] = {
@@ -82,7 +82,7 @@ def _kind(call, types):
 def _placed(item, arrays):
     """Arguments with places for arrays, hashable if what they hold is."""
     if isinstance(item, (Array, np.ndarray, np.generic)):
-        arrays.append(item if isinstance(item, Array) else wrap(item))
+        arrays.append(item if isinstance(item, Array) else copied(item))
         return _Place(len(arrays) - 1)
     if type(item) in (tuple, list):
         return tuple(_placed(each, arrays) for each in item)
