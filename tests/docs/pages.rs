@@ -4,13 +4,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 12] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
     "docs/coming-from.md",
     "docs/comparison.md",
+    "docs/dataframes.md",
     "docs/kernels.md",
     "docs/style.md",
     "docs/testing.md",
