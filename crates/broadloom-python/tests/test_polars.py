@@ -1,5 +1,6 @@
 """Expressions over columns of polars."""
 
+import enum
 import pickle
 import threading
 
@@ -159,6 +160,33 @@ def test_several_results_are_a_struct():
     assert result.unnest("range")["high"].to_list() == [4.0, 6.0]
 
 
+def test_definitions_with_large_constants_are_told_apart():
+    table = np.zeros(300_000)
+    frame = pl.DataFrame({"g": np.arange(300) % 100, "i": np.zeros(300, dtype=np.int64)})
+    for value in (1.0, 2.0):
+        # The last element alone differs.
+        table[-1] = value
+        taken = frame.select(blp.expr("table[i - 1]", i="i", table=table))["i"]
+        assert taken.to_list() == [value] * 300
+    grouped = frame.group_by("g").agg(blp.agg("sum(table[i - 1])", i="i", table=table).alias("s"))
+    assert grouped["s"].to_list() == [6.0] * 100
+
+
+def test_numbers_of_classes_that_print_otherwise():
+    class Named(enum.IntEnum):
+        THREE = 3
+
+    class Loud(float):
+        def __repr__(self):
+            return "loud"
+
+    frame = pl.DataFrame({"x": [1, 2]})
+    assert frame.select(blp.expr("x * k", x="x", k=Named.THREE))["x"].to_list() == [3, 6]
+    assert frame.select(blp.expr("x * k", x="x", k=Loud(0.5)))["x"].to_list() == [0.5, 1.0]
+    with pytest.raises(bl.Error, match="float128|longdouble"):
+        blp.expr("x * k", x="x", k=np.longdouble(2))
+
+
 def test_threads_at_once():
     frame = pl.DataFrame({"x": RNG.normal(size=50_000)})
     want = frame["x"].to_numpy() * 3 + 1
@@ -207,6 +235,7 @@ def test_mistakes_while_writing(make, fragments):
         (lambda: pl.col("d").bl.eval("d + 1"), ["column `d`", ".to_physical()"]),
         (lambda: pl.col("i").bl.eval("table[i]", table=np.zeros(2)), ["5", "table[i]"]),
         (lambda: pl.col("x").bl.agg("max(x[0:0])"), []),
+        (lambda: pl.col("x").bl.eval("x[:, None] * q", q=np.ones(0)), ["rows without elements", "f64[n, 0]"]),
     ],
 )
 def test_mistakes_in_columns(expression, fragments):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 from typing import Any
 
 import numpy as np
@@ -20,15 +22,22 @@ def split(text: str, values: dict[str, Any], is_column) -> tuple[str, dict[str, 
             columns[name] = value
         elif isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
             # Numbers take the dtypes of what they meet, as they do where they are written.
-            numbers += f"let {name} = {value}\n"
+            numbers += f"let {name} = {_written(value)}\n"
         else:
             constants.append(_constant(name, value))
     return numbers + text, columns, constants
 
 
+def _written(number):
+    """A number of Python's as the text language has it, whatever its class prints."""
+    if isinstance(number, bool):
+        return repr(bool(number))
+    return repr(float(number)) if isinstance(number, float) else repr(int(number))
+
+
 def _constant(name, value):
     array = np.asarray(value)
-    if array.dtype.kind not in "biuf":
+    if array.dtype.name not in _DTYPES:
         raise ArgumentError(
             f"`{name}` is {type(value).__name__} of dtype {array.dtype}: pass a number, an array of numbers, or a column"
         )
@@ -41,6 +50,11 @@ _DTYPES = {
     **{f"{kind}{bits}": f"{kind[0]}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
     **{f"float{bits}": f"f{bits}" for bits in (16, 32, 64)},
 }
+
+
+def identity(*parts) -> str:
+    """Return a text that only equal parts have."""
+    return hashlib.blake2b(pickle.dumps(parts, protocol=5)).hexdigest()
 
 
 def free_names(text: str) -> list[str]:

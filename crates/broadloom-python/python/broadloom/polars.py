@@ -17,7 +17,7 @@ import polars as pl  # type: ignore[import-not-found, unused-ignore]
 from polars.plugins import register_plugin_function  # type: ignore[import-not-found, unused-ignore]
 
 from . import _broadloom
-from ._columns import check_names, free_names, listed, split
+from ._columns import check_names, free_names, identity, listed, split
 from ._errors import ArgumentError
 
 
@@ -84,11 +84,13 @@ def _made(text: str, makes: str, values: dict[str, Any]) -> pl.Expr:
     if not columns:
         raise ArgumentError('the expression has no column: write `x=pl.col("name")` or `x="name"`')
     arguments: Iterable[Any] = [pl.col(column) if isinstance(column, str) else column for column in columns.values()]
+    definition = {"text": program, "names": list(columns), "constants": constants, "makes": makes}
     return register_plugin_function(
         plugin_path=_broadloom.__file__,
         function_name="broadloom",
         args=arguments,
-        kwargs={"text": program, "names": list(columns), "constants": constants, "makes": makes},
+        # Plans are found by what comes first, which large constants do not slow down.
+        kwargs={"identity": identity(*definition.values()), **definition},
         is_elementwise=makes == "rows",
         returns_scalar=makes == "total",
     )

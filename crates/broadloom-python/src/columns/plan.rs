@@ -13,8 +13,11 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 /// The name of the size of the rows in expressions.
 const ROWS: &str = "n";
-/// The most plans that are kept; beyond it all are made again.
+/// The most plans that are kept, and the most bytes of their definitions.
 const CAPACITY: usize = 256;
+const MAX_BYTES: usize = 64 << 20;
+/// The bytes of a definition among which its identity is.
+const BEGINNING: usize = 192;
 
 /// A definition for columns of known types.
 pub struct Plan {
@@ -26,10 +29,46 @@ pub struct Plan {
     kernel: OnceLock<Result<RowKernel, String>>,
 }
 
-/// The identity of a definition, and the types of its columns.
-type Key = (Box<[u8]>, Vec<ColumnType>);
+/// How a plan is found: by the beginning of its definition, which has an identity of the whole, by its length, and by the types
+/// of the columns.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    beginning: Box<[u8]>,
+    length: usize,
+    types: Vec<ColumnType>,
+}
 
-static PLANS: LazyLock<Mutex<HashMap<Key, Arc<Plan>>>> = LazyLock::new(Mutex::default);
+/// Plans, with the time of their last use.
+#[derive(Default)]
+struct Plans {
+    known: HashMap<Key, (Arc<Plan>, u64)>,
+    clock: u64,
+}
+
+static PLANS: LazyLock<Mutex<Plans>> = LazyLock::new(Mutex::default);
+
+impl Plans {
+    fn find(&mut self, key: &Key) -> Option<Arc<Plan>> {
+        self.clock += 1;
+        let (plan, used) = self.known.get_mut(key)?;
+        *used = self.clock;
+        Some(plan.clone())
+    }
+
+    /// Keeps a plan, in the place of those that have not been used for longest. Another thread may have made the same one.
+    fn keep(&mut self, key: Key, plan: Arc<Plan>) -> Arc<Plan> {
+        let clock = self.clock;
+        let kept = self.known.entry(key).or_insert((plan, clock)).0.clone();
+        let bytes = |plans: &Plans| plans.known.keys().map(|key| key.length).sum::<usize>();
+        while self.known.len() > 1 && (self.known.len() > CAPACITY || bytes(self) > MAX_BYTES) {
+            let oldest = self.known.iter().min_by_key(|(_, (_, used))| *used).map(|(key, _)| key.clone());
+            if let Some(oldest) = oldest {
+                self.known.remove(&oldest);
+            }
+        }
+        kept
+    }
+}
 
 impl Plan {
     /// Finds the plan of a definition, which polars passes as bytes at each call, or makes it.
@@ -38,17 +77,14 @@ impl Plan {
     /// Returns the message of whatever is wrong with the definition or the columns.
     pub fn of_bytes(bytes: &[u8], fields: &[Field]) -> Result<Arc<Plan>, String> {
         let types = types(Caller::Polars, fields)?;
-        let key = (Box::from(bytes), types);
+        let beginning = bytes[..bytes.len().min(BEGINNING)].into();
+        let key = Key { beginning, length: bytes.len(), types };
         let plans = || PLANS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = plans().get(&key) {
-            return Ok(plan.clone());
+        if let Some(plan) = plans().find(&key) {
+            return Ok(plan);
         }
-        let plan = Arc::new(Plan::new(Arc::new(Definition::from_pickle(bytes)?), key.1.clone())?);
-        let mut plans = plans();
-        if plans.len() >= CAPACITY {
-            plans.clear();
-        }
-        Ok(plans.entry(key).or_insert(plan).clone())
+        let plan = Plan::new(Arc::new(Definition::from_pickle(bytes)?), key.types.clone())?;
+        Ok(plans().keep(key, Arc::new(plan)))
     }
 
     /// Checks a definition for columns of these types.
@@ -101,7 +137,12 @@ impl Plan {
             Caller::Polars => polars.to_owned(),
             Caller::DuckDb => duckdb.to_owned(),
         };
-        for (name, _) in &self.outputs {
+        for (name, kind) in &self.outputs {
+            if sizes(kind).contains(&0) {
+                return Err(format!(
+                    "`{text}` makes rows without elements, {kind}, which tables do not have"
+                ));
+            }
             match (makes, self.graph.makes_rows(name)) {
                 (Makes::Rows | Makes::Mixed, false) if !self.graph.reads_columns(name) => {
                     return Err(format!("`{text}` depends on no column: use one in it"));
@@ -210,6 +251,9 @@ pub fn types(caller: Caller, fields: &[Field]) -> Result<Vec<ColumnType>, String
     let each = fields.iter().map(|field| {
         let (name, found) = (field.name(), field.data_type());
         match (ColumnType::of(field), caller) {
+            (Ok(kind), _) if sizes(&kind).contains(&0) => {
+                Err(format!("column `{name}` has rows without elements, {kind}: leave it out"))
+            }
             (Ok(kind), _) if kind.is_fixed() => Ok(kind),
             (Ok(_), Caller::Polars) => Err(format!(
                 "column `{name}` has lists, whose lengths are not known: write `.list.to_array(3)` behind it, with the \

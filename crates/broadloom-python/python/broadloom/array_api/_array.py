@@ -68,12 +68,13 @@ def _method(name):
     function = getattr(np, name)
 
     def apply(self, *args, **kwargs):
-        from ._numpy import apply, wrapped
+        from ._numpy import computed
 
-        if name in ("reshape", "transpose") and args and not isinstance(args[0], (tuple, list)) and args[0] is not None:
-            # The sizes, or the axes, as they may be written in a row.
-            args = (args,)
-        return wrapped(apply(function, (self, *args), kwargs))
+        if name in ("reshape", "transpose") and args and args[0] is not None:
+            # The sizes, or the axes, may be written in a row.
+            given = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list, np.ndarray)) else args
+            args = (tuple(map(operator.index, given)),)
+        return computed(function, (self, *args), kwargs)
 
     apply.__name__ = name
     apply.__qualname__ = f"Array.{name}"
@@ -249,6 +250,9 @@ class Array:
         if isinstance(value, Array):
             if not np.can_cast(value.dtype, self.dtype, "same_kind"):
                 raise DTypeError(f"elements of {self.dtype} cannot be set to values of {value.dtype}: write `astype`")
+        elif isinstance(value, (np.ndarray, np.generic)):
+            self[key] = copied(value)
+            return
         else:
             value = wrap(scalar(value, self.dtype).astype(self.dtype))
         # Other positions would be other kernels, as for reading.
@@ -309,7 +313,9 @@ def wrap(data):
 
 def copied(data):
     """An array of the elements that a NumPy array has now: it may change before they are read."""
-    return wrap(np.array(data))
+    if isinstance(data, np.ndarray) and type(data) not in (np.ndarray, np.memmap):
+        raise DTypeError(f"this takes plain arrays of NumPy's, not {type(data).__name__}: write `np.asarray(..)` around it")
+    return wrap(np.array(data, dtype=checked_dtype(data.dtype)))
 
 
 def elements(array):

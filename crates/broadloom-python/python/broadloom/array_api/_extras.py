@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ._numpy import apply, wrapped
+from ._numpy import computed
 
 __all__ = [
     "cumprod", "cumsum", "einsum", "gradient", "lib", "median", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax",
@@ -16,7 +16,7 @@ def _like(name, space=np):
     function = getattr(space, name)
 
     def apply_it(*args, **kwargs):
-        return wrapped(apply(function, args, kwargs))
+        return computed(function, args, kwargs)
 
     apply_it.__name__ = apply_it.__qualname__ = name
     apply_it.__doc__ = f"NumPy's `{name}`."

@@ -12,7 +12,7 @@ from .._errors import ArgumentError
 from ._array import call, checked
 from ._functions import matmul, matrix_transpose, tensordot, vecdot
 from ._functions import sum as _sum
-from ._numpy import apply, wrapped
+from ._numpy import computed
 
 __all__ = [
     "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power",
@@ -22,7 +22,7 @@ __all__ = [
 
 
 def _computed(function, *args, **kwargs):
-    return wrapped(apply(function, args, kwargs))
+    return computed(function, args, kwargs)
 
 
 def cholesky(x, /, *, upper=False):
