@@ -406,11 +406,11 @@ def shown(seconds):
 # The most times of Broadloom that a bar is long.
 LONGEST = 5
 STYLE = """
-    text { font: 12px system-ui, sans-serif; fill: #24292f }
+    .page { fill: #ffffff } text { font: 12px system-ui, sans-serif; fill: #24292f }
     .job { font-weight: 600 } .time { fill: #57606a } .note { fill: #57606a; font-size: 11px }
     .ours { fill: #0a7d5c } .other { fill: #b8c0c9 }
     @media (prefers-color-scheme: dark) {
-        text { fill: #e6edf3 } .time, .note { fill: #9198a1 } .ours { fill: #2fbf8f } .other { fill: #4a525c }
+        .page { fill: #0d1117 } text { fill: #e6edf3 } .time, .note { fill: #9198a1 } .ours { fill: #2fbf8f } .other { fill: #4a525c }
     }
 """
 
@@ -433,7 +433,7 @@ def drawn(results, note):
             start = left + names
             parts.append(f'<text x="{start - 6}" y="{y + 10}" text-anchor="end">{system}</text>')
             # A bar that is too long ends in an arrow.
-            tip = f"l8 6.5 l-8 6.5" if ratio > LONGEST else "v13"
+            tip = "l8 6.5 l-8 6.5" if ratio > LONGEST else "v13"
             parts.append(f'<path class="{kind}" d="M{start} {y}h{length:.1f}{tip}h-{length:.1f}z"/>')
             times = "" if system == "Broadloom" else f" ({ratio:.2f} x)" if ratio < 10 else f" ({ratio:.0f} x)"
             parts.append(f'<text class="time" x="{start + length + 14:.1f}" y="{y + 10}">{shown(seconds)}{times}</text>')
@@ -442,7 +442,7 @@ def drawn(results, note):
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">\n'
         f"<title>Times of eight jobs on one core, beside other systems</title>\n<style>{STYLE}</style>\n"
-        f'<text class="note" x="10" y="16">{html.escape(note)}</text>\n' + "\n".join(parts) + "\n</svg>\n"
+        f'<rect class="page" width="{width}" height="{height}" rx="8"/>\n<text class="note" x="10" y="16">{html.escape(note)}</text>\n' + "\n".join(parts) + "\n</svg>\n"
     )
 
 
