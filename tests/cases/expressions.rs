@@ -21,6 +21,12 @@ pub type Build = fn(&mut Builder) -> Vec<ExprId>;
 const F32: DType = DType::F32;
 const F64: DType = DType::F64;
 
+/// Returns the expressions of all forms of loops, which are compiled for every target.
+#[allow(dead_code, reason = "not every crate's tests compile for several targets")]
+pub fn of_every_form() -> Vec<(&'static str, Build)> {
+    [CASES, JOINS, RESHAPES, HALVES, BEST, ORDER, SCANS].concat()
+}
+
 /// Every form of loop, by a well-known expression that takes it.
 pub const CASES: &[(&str, Build)] = &[
     ("bias", |b| {

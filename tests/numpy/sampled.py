@@ -25,6 +25,9 @@ def slopes(lines):
             lines.add("np.gradient(x[:, 0], t)", 16, x=x, t=np.array([0.0, 1, 3, 3.5]))
             lines.add("np.gradient(x, t, axis=0)", 16, x=x, t=np.array([0.0, 1, 3, 3.5]))
             lines.add("np.gradient(x, t, axis=0)", 16, x=x, t=np.array([0.0, 0.5, 1, 1.5]))
+            if dtype.kind == "f":
+                gaps = np.where(np.arange(24).reshape(4, 6) % 5 == 2, dtype.type(np.nan), x)
+                lines.add("np.gradient(x, t, axis=0)", 16, x=gaps, t=np.array([0.0, 0.5, 1, 1.5]))
             lines.add("np.gradient(x, t[:4], t, axis=(0, 1))[1]", 16, x=x, t=np.array([0.0, 1, 3, 3.5, 6, 7]))
             lines.add("np.trapezoid(x)", 4, x=x)
             lines.add("np.trapezoid(x, axis=0)", 4, x=x)

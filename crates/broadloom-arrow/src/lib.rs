@@ -58,6 +58,7 @@
 mod aggregate;
 mod bounds;
 mod bytes;
+mod cache;
 mod centred;
 mod column;
 mod error;
@@ -70,6 +71,7 @@ mod types;
 pub use aggregate::{Aggregate, State};
 pub use bounds::Bounds;
 pub use bytes::{array_from_bytes, write_array};
+pub use cache::Cache;
 pub use column::{Column, column_of_array};
 pub use error::ColumnError;
 pub use graph::{Mixing, RowGraph};

@@ -130,7 +130,16 @@ impl ColumnType {
     /// # Errors
     /// Returns an error if the rows do not have the axes of the type, or if there are more elements than Arrow can count.
     pub fn nested(&self, array: ArrayRef, row: &[usize]) -> Result<ArrayRef, ColumnError> {
-        if self.is_fixed() || self.field("result", true)?.data_type() == array.data_type() {
+        if self.is_fixed() { Ok(array) } else { self.lists_of(array, row) }
+    }
+
+    /// Returns rows of this shape as [`ColumnType::nested_field`] describes them: tensors are lists of lists as well. The elements are
+    /// not copied.
+    ///
+    /// # Errors
+    /// Returns the errors of [`ColumnType::nested`].
+    pub fn lists_of(&self, array: ArrayRef, row: &[usize]) -> Result<ArrayRef, ColumnError> {
+        if self.nested_field("result", true)?.data_type() == array.data_type() {
             return Ok(array);
         }
         let Some(lists) = array.as_fixed_size_list_opt().filter(|_| row.len() == self.row.len()) else {

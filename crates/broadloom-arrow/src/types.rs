@@ -136,37 +136,53 @@ impl ColumnType {
     }
 
     /// Returns the field of a column: rows with one axis are fixed-size lists, rows with more axes
-    /// `arrow.fixed_shape_tensor`. If the shape is not fixed, they are nested lists, of which those without a size are
-    /// `List`.
+    /// `arrow.fixed_shape_tensor`. If the shape is not fixed, they are [nested lists](ColumnType::nested_field).
     ///
     /// # Errors
     /// Returns an error if Arrow does not have the dtype, or cannot count the elements of a row.
     pub fn field(&self, name: &str, is_nullable: bool) -> Result<Field, ColumnError> {
-        let element =
-            element_type(self.dtype).ok_or_else(|| ColumnError::Bf16 { output: name.to_owned() })?;
-        let too_wide = || ColumnError::TooWide { output: name.to_owned() };
-        let fixed = |element: DataType, size: usize| -> Result<DataType, ColumnError> {
-            Ok(DataType::FixedSizeList(item(element), i32::try_from(size).map_err(|_| too_wide())?))
+        let Some(elements) = self.elements().filter(|_| self.row.len() > 1) else {
+            return self.nested_field(name, is_nullable);
         };
-        let Some(elements) = self.elements() else {
-            let nested = self.row.iter().rev().try_fold(element, |element, size| match size {
-                Some(size) => fixed(element, *size),
-                None => Ok(DataType::List(item(element))),
-            });
-            return Ok(Field::new(name, nested?, is_nullable));
-        };
-        if self.row.is_empty() {
-            return Ok(Field::new(name, element, is_nullable));
-        }
-        let field = Field::new(name, fixed(element, elements)?, is_nullable);
-        if self.row.len() < 2 {
-            return Ok(field);
-        }
+        let flat = ColumnType::fixed(self.dtype, &[elements]);
         let shape = serde_json::json!({ "shape": self.row }).to_string();
-        Ok(field.with_metadata(HashMap::from([
+        Ok(flat.nested_field(name, is_nullable)?.with_metadata(HashMap::from([
             (EXTENSION_TYPE_NAME_KEY.to_owned(), FIXED_SHAPE_TENSOR.to_owned()),
             (EXTENSION_TYPE_METADATA_KEY.to_owned(), shape),
         ])))
+    }
+
+    /// Returns the field of a column whose rows with several axes are lists of lists, for libraries without tensors. A list
+    /// without a fixed size is a `List`.
+    ///
+    /// ```
+    /// use broadloom::DType;
+    /// use broadloom_arrow::ColumnType;
+    /// let matrix = ColumnType::fixed(DType::F32, &[2, 3]).nested_field("x", true)?;
+    /// assert_eq!(matrix.data_type().to_string(), "FixedSizeList(2 x FixedSizeList(3 x Float32))");
+    /// # Ok::<(), broadloom_arrow::ColumnError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if Arrow does not have the dtype, or cannot count the elements of a row.
+    pub fn nested_field(&self, name: &str, is_nullable: bool) -> Result<Field, ColumnError> {
+        let element =
+            element_type(self.dtype).ok_or_else(|| ColumnError::Bf16 { output: name.to_owned() })?;
+        let too_wide = || ColumnError::TooWide { output: name.to_owned() };
+        // A list counts all elements in it.
+        if self.elements().is_some_and(|elements| i32::try_from(elements).is_err()) {
+            return Err(too_wide());
+        }
+        let list = |element: DataType, size: &Option<usize>| -> Result<DataType, ColumnError> {
+            Ok(match size {
+                Some(size) => {
+                    DataType::FixedSizeList(item(element), i32::try_from(*size).map_err(|_| too_wide())?)
+                }
+                None => DataType::List(item(element)),
+            })
+        };
+        let nested = self.row.iter().rev().try_fold(element, list);
+        Ok(Field::new(name, nested?, is_nullable))
     }
 }
 

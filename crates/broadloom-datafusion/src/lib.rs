@@ -75,7 +75,6 @@
 #![forbid(unsafe_code)]
 
 mod aggregate;
-mod cache;
 mod definition;
 mod explain;
 mod groups;

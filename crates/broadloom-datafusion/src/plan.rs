@@ -1,14 +1,13 @@
 //! Definitions with the types of their arguments: checked while a query is planned, compiled when it first runs, and
 //! kept for the whole process.
 
-use crate::cache::Cache;
 use crate::definition::{Definition, ROWS, Source};
 use crate::names::ordered;
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, FieldRef, Fields};
 use broadloom::diagnostics::{Places, Row, Style, Text};
 use broadloom::{CallError, CompileOptions, Threads};
-use broadloom_arrow::{Aggregate, Column, ColumnError, ColumnType, Grouping, RowGraph, RowKernel};
+use broadloom_arrow::{Aggregate, Cache, Column, ColumnError, ColumnType, Grouping, RowGraph, RowKernel};
 use broadloom_text::{Given, Program, Resolved, TextPlaces};
 use datafusion_common::arrow::compute::cast;
 use datafusion_common::{DataFusionError, Result, plan_err};

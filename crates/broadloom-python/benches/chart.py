@@ -57,6 +57,7 @@ import numexpr  # noqa: E402
 import numpy as np  # noqa: E402
 import polars as pl  # noqa: E402
 import torch  # noqa: E402
+from compare import processor, row, unit  # noqa: E402
 
 C = r"""
 #include <math.h>
@@ -398,11 +399,6 @@ def measured(ways, c_seconds):
     return {system: (first[system], statistics.median(of)) for system, of in times.items()}
 
 
-def shown(seconds):
-    unit, factor = next((unit, factor) for unit, factor in (("us", 1e6), ("ms", 1e3), ("s", 1)) if seconds * factor < 1000)
-    return f"{seconds * factor:.3g} {unit}" if seconds * factor < 100 else f"{seconds * factor:.0f} {unit}"
-
-
 # The most times of Broadloom that a bar is long.
 LONGEST = 5
 STYLE = """
@@ -436,7 +432,7 @@ def drawn(results, note):
             tip = "l8 6.5 l-8 6.5" if ratio > LONGEST else "v13"
             parts.append(f'<path class="{kind}" d="M{start} {y}h{length:.1f}{tip}h-{length:.1f}z"/>')
             times = "" if system == "Broadloom" else f" ({ratio:.2f} x)" if ratio < 10 else f" ({ratio:.0f} x)"
-            parts.append(f'<text class="time" x="{start + length + 14:.1f}" y="{y + 10}">{shown(seconds)}{times}</text>')
+            parts.append(f'<text class="time" x="{start + length + 14:.1f}" y="{y + 10}">{unit(seconds)}{times}</text>')
     height += sum(rows) + 12
     width = 2 * panel + gap + 20
     return (
@@ -448,18 +444,10 @@ def drawn(results, note):
 
 def table(results, which):
     systems = [system for system in SYSTEMS if any(system in of for of in results.values())]
-    lines = [f"| job | {' | '.join(systems)} |", "| --- |" + " --- |" * len(systems)]
+    lines = [row("job", *systems), row(*["---"] * (1 + len(systems)))]
     for job, of in results.items():
-        lines.append(f"| {job} | " + " | ".join(shown(of[system][which]) if system in of else "-" for system in systems) + " |")
+        lines.append(row(job, *(unit(of[system][which] if system in of else None) for system in systems)))
     return "\n".join(lines)
-
-
-def processor():
-    try:
-        found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-        return found[1] if found else platform.processor()
-    except OSError:
-        return platform.processor()
 
 
 def main():
@@ -476,7 +464,7 @@ def main():
         c, seconds = c_library(folder)
         for job, ways in jobs(c, np.random.default_rng(1)):
             results[job] = measured(ways, seconds)
-            print(job, {system: tuple(map(shown, of)) for system, of in results[job].items()}, flush=True)
+            print(job, {system: tuple(map(unit, of)) for system, of in results[job].items()}, flush=True)
     versions = ", ".join(
         f"{module.__name__} {module.__version__}" for module in (np, numexpr, numba, jax, torch, pl, duckdb)
     )

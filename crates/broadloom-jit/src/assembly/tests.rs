@@ -53,16 +53,7 @@ fn locations_change_no_code() {
     let widths = Width::ALL.into_iter().filter(|width| width.is_of(level) && wide::serves(&*isa));
     let widths: Vec<Option<Width>> = widths.map(Some).chain([None]).collect();
     let mut compared = 0;
-    let cases = [
-        expressions::CASES,
-        expressions::JOINS,
-        expressions::RESHAPES,
-        expressions::HALVES,
-        expressions::BEST,
-        expressions::ORDER,
-        expressions::SCANS,
-    ];
-    for (name, build) in cases.concat() {
+    for (name, build) in expressions::of_every_form() {
         let graph = expressions::graph(build);
         let dense = LowerOptions::dense(&graph, level.is_fused());
         let schedule =

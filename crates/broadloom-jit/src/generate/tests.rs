@@ -101,16 +101,7 @@ fn kernels_for_aarch64_agree_with_the_interpreter() {
         [("n", 3), ("m", 1100), ("k", 2)].into(),
     ];
     let isa = aarch64(flags(true).expect("flags of Cranelift"));
-    let cases = [
-        expressions::CASES,
-        expressions::JOINS,
-        expressions::RESHAPES,
-        expressions::HALVES,
-        expressions::BEST,
-        expressions::ORDER,
-        expressions::SCANS,
-    ]
-    .concat();
+    let cases = expressions::of_every_form();
     let (mut compiled, mut run) = (0, 0);
     for (level, vectorize) in
         [CpuLevel::Neon, CpuLevel::Baseline].into_iter().flat_map(|level| [true, false].map(|v| (level, v)))

@@ -85,6 +85,14 @@ impl Definition {
         })
     }
 
+    /// Returns about how much memory it holds.
+    pub fn bytes(&self) -> usize {
+        let array = |(_, array): &(String, AnyArray)| {
+            array.shape().iter().fold(array.dtype().size(), |bytes, size| bytes.saturating_mul(*size))
+        };
+        self.text.len() + self.constants.iter().map(array).sum::<usize>()
+    }
+
     /// Reads the arguments that polars has pickled.
     ///
     /// # Errors

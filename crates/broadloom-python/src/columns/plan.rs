@@ -2,14 +2,12 @@
 //! whole process.
 
 use super::definition::{Caller, Definition, Makes};
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, FixedSizeListArray, StructArray, new_null_array};
+use arrow_array::{Array, ArrayRef, StructArray, new_null_array};
 use arrow_schema::{DataType, Field, Fields};
 use broadloom::{CallError, CompileOptions};
-use broadloom_arrow::{Column, ColumnError, ColumnType, RowGraph, RowKernel};
+use broadloom_arrow::{Cache, Column, ColumnError, ColumnType, RowGraph, RowKernel};
 use broadloom_text::{Given, Program, TextPlaces};
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// The name of the size of the rows in expressions.
 const ROWS: &str = "n";
@@ -38,37 +36,7 @@ struct Key {
     types: Vec<ColumnType>,
 }
 
-/// Plans, with the time of their last use.
-#[derive(Default)]
-struct Plans {
-    known: HashMap<Key, (Arc<Plan>, u64)>,
-    clock: u64,
-}
-
-static PLANS: LazyLock<Mutex<Plans>> = LazyLock::new(Mutex::default);
-
-impl Plans {
-    fn find(&mut self, key: &Key) -> Option<Arc<Plan>> {
-        self.clock += 1;
-        let (plan, used) = self.known.get_mut(key)?;
-        *used = self.clock;
-        Some(plan.clone())
-    }
-
-    /// Keeps a plan, in the place of those that have not been used for longest. Another thread may have made the same one.
-    fn keep(&mut self, key: Key, plan: Arc<Plan>) -> Arc<Plan> {
-        let clock = self.clock;
-        let kept = self.known.entry(key).or_insert((plan, clock)).0.clone();
-        let bytes = |plans: &Plans| plans.known.keys().map(|key| key.length).sum::<usize>();
-        while self.known.len() > 1 && (self.known.len() > CAPACITY || bytes(self) > MAX_BYTES) {
-            let oldest = self.known.iter().min_by_key(|(_, (_, used))| *used).map(|(key, _)| key.clone());
-            if let Some(oldest) = oldest {
-                self.known.remove(&oldest);
-            }
-        }
-        kept
-    }
-}
+static PLANS: Cache<Key, Arc<Plan>> = Cache::new(CAPACITY, MAX_BYTES);
 
 impl Plan {
     /// Finds the plan of a definition, which polars passes as bytes at each call, or makes it.
@@ -79,12 +47,11 @@ impl Plan {
         let types = types(Caller::Polars, fields)?;
         let beginning = bytes[..bytes.len().min(BEGINNING)].into();
         let key = Key { beginning, length: bytes.len(), types };
-        let plans = || PLANS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = plans().find(&key) {
-            return Ok(plan);
-        }
-        let plan = Plan::new(Arc::new(Definition::from_pickle(bytes)?), key.types.clone())?;
-        Ok(plans().keep(key, Arc::new(plan)))
+        let make = |key: &Key| {
+            let definition = Arc::new(Definition::from_pickle(bytes)?);
+            Ok(Arc::new(Plan::new(definition, key.types.clone())?))
+        };
+        PLANS.get_or_make(key, make, |plan| plan.definition.bytes())
     }
 
     /// Checks a definition for columns of these types.
@@ -179,12 +146,13 @@ impl Plan {
         }
     }
 
-    /// Returns the type of the result under a name: that of the only output, or a struct of all.
+    /// Returns the type of the result under a name: that of the only output, or a struct of all. Rows with several axes are lists
+    /// of lists: neither polars nor DuckDB has tensors.
     ///
     /// # Errors
     /// Returns an error if Arrow does not have the dtype of an output.
     pub fn field(&self, name: &str) -> Result<Field, String> {
-        let fields = self.outputs.iter().map(|(name, kind)| nested_field(name, kind));
+        let fields = self.outputs.iter().map(|(name, kind)| kind.nested_field(name, true));
         let fields = fields.collect::<Result<Vec<Field>, _>>().map_err(|error| error.to_string())?;
         Ok(match fields.as_slice() {
             [field] => field.clone().with_name(name),
@@ -217,7 +185,8 @@ impl Plan {
         });
         let kernel = kernel.as_ref().map_err(String::clone)?;
         let results = kernel.run(&columns, &self.definition.constants, rows).map_err(failed)?;
-        let results = results.into_iter().zip(&self.outputs).map(|(array, (_, kind))| nested(array, kind));
+        let results = results.into_iter().zip(&self.outputs);
+        let results = results.map(|(array, (_, kind))| kind.lists_of(array, &sizes(kind)));
         let mut results = results.collect::<Result<Vec<ArrayRef>, _>>().map_err(|error| error.to_string())?;
         match field.data_type() {
             DataType::Struct(fields) => {
@@ -290,32 +259,4 @@ fn help(found: &DataType) -> &'static str {
         | DataType::Dictionary(..) => "write `.to_physical()` behind it",
         _ => "write `.cast(pl.Float64)` behind it",
     }
-}
-
-/// Returns the field of a result, whose rows with several axes are lists of lists: neither polars nor DuckDB has tensors.
-fn nested_field(name: &str, kind: &ColumnType) -> Result<Field, ColumnError> {
-    let flat = kind.field(name, true)?;
-    if kind.row.len() < 2 {
-        return Ok(flat);
-    }
-    let element = ColumnType::fixed(kind.dtype, &[]).field(name, true)?;
-    let list = |item: DataType, size: &usize| {
-        // The size of the whole row fits, so each size does.
-        DataType::new_fixed_size_list(item, *size as i32, true)
-    };
-    Ok(Field::new(name, sizes(kind).iter().rev().fold(element.data_type().clone(), list), true))
-}
-
-/// Returns rows with several axes as lists of lists.
-fn nested(array: ArrayRef, kind: &ColumnType) -> Result<ArrayRef, ColumnError> {
-    let row = sizes(kind);
-    let (true, Some(flat)) = (row.len() > 1, array.as_fixed_size_list_opt()) else { return Ok(array) };
-    let mut values = flat.values().clone();
-    for (axis, size) in row.iter().enumerate().rev() {
-        let lists = row[..axis].iter().product::<usize>() * array.len();
-        let item = Arc::new(Field::new_list_field(values.data_type().clone(), true));
-        let nulls = flat.nulls().cloned().filter(|_| axis == 0);
-        values = Arc::new(FixedSizeListArray::try_new_with_length(item, *size as i32, values, nulls, lists)?);
-    }
-    Ok(values)
 }

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._api import input as declare
 from .._api import jit
+from .._lazy import Array as Lazy
 
 # An expression of more operations is evaluated in parts, so that loops that never look at their arrays need no more memory
 # and no longer kernels with each round.
@@ -63,9 +64,8 @@ def node(operation, operands, **statics):
             operand.evaluate()
         operations = 1
     statics = tuple(statics.items())
-    types = tuple((operand.shape, operand.dtype) for operand in operands)
-    shape, dtype = _infer(operation, types, statics)
-    return Node(shape, dtype, None, (operation, tuple(operands), statics), operations)
+    found = inferred(operation, tuple((operand.shape, operand.dtype) for operand in operands), statics)
+    return Node(*found, None, (operation, tuple(operands), statics), operations)
 
 
 def _apply(operation, values, statics):
@@ -74,18 +74,20 @@ def _apply(operation, values, statics):
     return values[0]._trace.call(operation, tuple(values), dict(statics))
 
 
-def declared(number, shape, dtype):
-    """A lazy array of a shape and a dtype, without elements."""
-    return declare(f"x{number}", f"{dtype}[{', '.join(map(str, shape))}]")
-
-
 @functools.lru_cache(maxsize=4096)
-def _infer(operation, types, statics):
-    """The shape and the dtype of a result, by the rules of the text language; no shape if the data decide it."""
-    values = [declared(number, *kind) for number, kind in enumerate(types, start=1)]
+def inferred(operation, types, statics):
+    """What an operation makes by the rules of the text language: the shape, which is `None` if the data decide it, and the
+    dtype of an array; `tuple` or `list` if it makes several arrays so, and `None` if it makes something else."""
+    values = [
+        declare(f"x{number}", f"{dtype}[{', '.join(map(str, shape))}]")
+        for number, (shape, dtype) in enumerate(types, start=1)
+    ]
     result = _apply(operation, values, statics)
-    is_known = all(isinstance(size, int) for size in result.shape)
-    return result.shape if is_known else None, result.dtype
+    if isinstance(result, Lazy):
+        is_known = all(isinstance(size, int) for size in result.shape)
+        return result.shape if is_known else None, result.dtype
+    is_several = type(result) in (tuple, list) and all(isinstance(item, Lazy) for item in result)
+    return type(result) if is_several else None
 
 
 def several(function, operands):

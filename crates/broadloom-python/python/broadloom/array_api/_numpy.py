@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .._errors import ArgumentError, Error, ProgramError, TracingError
-from .._lazy import Array as Lazy
 from . import _graph
 from ._array import Array, copied, elements, made, wrap
 
@@ -158,22 +157,12 @@ def _typed(item):
 
 
 def _noted(call, nodes):
-    kind = _kind(call, tuple((node.shape, node.dtype) for node in nodes))
-    if kind is None:
+    found = _graph.inferred(call, tuple((node.shape, node.dtype) for node in nodes), ())
+    if found is None:
         raise TracingError("the result is not an array")
-    if kind is Lazy:
-        return made(_graph.node(call, nodes))
-    return kind(map(wrap, _graph.several(call, nodes)))
-
-
-@functools.lru_cache(maxsize=4096)
-def _kind(call, types):
-    """What a call returns: a lazy array, a tuple or a list of them, or something else, `None`."""
-    result = call([_graph.declared(number, *kind) for number, kind in enumerate(types, start=1)])
-    if isinstance(result, Lazy):
-        return Lazy
-    is_several = type(result) in (tuple, list) and all(isinstance(item, Lazy) for item in result)
-    return type(result) if is_several else None
+    if found in (tuple, list):
+        return found(map(wrap, _graph.several(call, nodes)))
+    return made(_graph.node(call, nodes))
 
 
 def _placed(item, arrays):

@@ -1,22 +1,32 @@
 //! A cache that is bounded by the number of its values and by their memory.
 
-use datafusion_common::Result;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-pub(crate) struct Cache<K, V> {
+/// Values that are kept by their keys, for a whole process: plans, which many threads look for at once.
+///
+/// ```
+/// use broadloom_arrow::Cache;
+/// static LENGTHS: Cache<&str, usize> = Cache::new(1000, 1 << 20);
+/// let length = |text| LENGTHS.get_or_make(text, |text| Ok::<_, ()>(text.len()), |_| size_of::<usize>());
+/// assert_eq!((length("four"), length("four")), (Ok(4), Ok(4)));
+/// ```
+#[derive(Debug)]
+pub struct Cache<K, V> {
     most: usize,
     most_bytes: usize,
     slots: LazyLock<Mutex<Slots<K, V>>>,
 }
 
+#[derive(Debug)]
 struct Slots<K, V> {
     of_key: HashMap<K, Slot<V>>,
     /// Counts uses, so that each slot records when it was last used.
     clock: u64,
 }
 
+#[derive(Debug)]
 struct Slot<V> {
     value: V,
     used: u64,
@@ -24,19 +34,22 @@ struct Slot<V> {
 
 impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
     /// Creates a cache of at most `most` values that hold at most `most_bytes` bytes together.
-    pub(crate) const fn new(most: usize, most_bytes: usize) -> Cache<K, V> {
+    pub const fn new(most: usize, most_bytes: usize) -> Cache<K, V> {
         let empty = || Mutex::new(Slots { of_key: HashMap::new(), clock: 0 });
         Cache { most, most_bytes, slots: LazyLock::new(empty) }
     }
 
     /// Returns the value of a key, which `make` makes if it is missing. Values may grow after they were made, so
     /// `bytes` is asked again whenever one is added. The least recently used values make room.
-    pub(crate) fn get_or_make(
+    ///
+    /// # Errors
+    /// Returns the error of `make`, which is asked again for the next call.
+    pub fn get_or_make<E>(
         &self,
         key: K,
-        make: impl FnOnce(&K) -> Result<V>,
+        make: impl FnOnce(&K) -> Result<V, E>,
         bytes: impl Fn(&V) -> usize,
-    ) -> Result<V> {
+    ) -> Result<V, E> {
         if let Some(value) = self.lock().get(&key) {
             return Ok(value);
         }
@@ -86,7 +99,7 @@ mod tests {
         let get = |cache: &Cache<usize, usize>, key: usize| {
             let make = |key: &usize| {
                 made.set(made.get() + 1);
-                Ok(*key)
+                Ok::<_, ()>(*key)
             };
             assert_eq!(cache.get_or_make(key, make, |value| *value).unwrap(), key);
             made.get()
