@@ -70,16 +70,16 @@ pub use dsl::{
 pub use eval::{EvalError, eval};
 pub use executable::{ArrayInfo, Executable};
 pub use explain::{
-    ArrayListing, ArrayPlace, Bytes, CodeLine, Explanation, KernelInfo, KernelListing, Listing, LoopInfo,
-    LoopLine, PartListing, TemporaryInfo,
+    ArrayListing, ArrayPlace, Bytes, Explanation, KernelInfo, KernelListing, Listing, LoopInfo, LoopLine,
+    PartListing, TemporaryInfo,
 };
 pub use limits::{CallLimits, Limited, OutputSize, Work};
 pub use memory::OutOfMemory;
 pub use options::{CompileOptions, Threads};
 pub use reexports::{
     Broken, CheckedGraph, Choice, CodeError, Composed, CpuLevel, DType, Declared, Diagnostic, Diagnostics,
-    DimError, Element, ExprId, KernelId, LowerError, Norm, Op, Overlap, Pairs, Planned, QuantileMethod,
-    Reason, Refusal, Scalar, Site, SymbolId, Tolerance, UnknownKernel,
+    DimError, Element, ExprId, Instruction, KernelId, LowerError, Norm, Op, Overlap, Pairs, Planned,
+    QuantileMethod, Reason, Refusal, Scalar, Site, SymbolId, Tolerance, UnknownKernel,
 };
 pub use run::{
     Bound, CallError, DecidedSizes, IntoOutputs, Outputs, OutputsMut, RunError, RunOptions, StopFlag,

@@ -346,3 +346,17 @@ pub use broadloom_ir::ExprId;
 /// ```
 #[doc(inline)]
 pub use broadloom_ir::chunks::Refusal;
+
+/// A machine instruction of a kernel.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let listing = (2 * x + 1).compile()?.explain().listing()?;
+/// let code = &listing.parts[0].kernels[0].code;
+/// assert!(!code.is_empty() && code.iter().all(|line| !line.text.is_empty()));
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
+#[doc(inline)]
+pub use broadloom_jit::Instruction;

@@ -1,7 +1,7 @@
 //! The columns of loops and of machine code.
 
 use super::{NO_KERNELS, Page, heading, links, text};
-use broadloom::{CodeLine, KernelListing, LoopLine};
+use broadloom::{Instruction, KernelListing, LoopLine};
 use broadloom_ir::ExprId;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -49,7 +49,7 @@ impl Page<'_> {
             for line in &kernel.loops {
                 exprs.entry(line.statement).or_insert(&line.exprs);
             }
-            for CodeLine { offset, text: instruction, statement } in &kernel.code {
+            for Instruction { offset, text: instruction, statement } in &kernel.code {
                 let of = statement.and_then(|statement| exprs.get(&statement).copied()).unwrap_or_default();
                 let color = self.color(of);
                 let links = links(&[], statement.map(|statement| (number, statement)));

@@ -111,7 +111,7 @@ pub struct KernelListing {
     /// Its statements.
     pub loops: Vec<LoopLine>,
     /// Its machine code.
-    pub code: Vec<CodeLine>,
+    pub code: Vec<Instruction>,
 }
 
 /// A line of the printed loops of a kernel.
@@ -136,27 +136,6 @@ pub struct LoopLine {
     /// The expressions that it computes, moves or stores. Each expression of the kernel is in one line at least: one that has no
     /// statement of its own is in those of its users.
     pub exprs: Vec<ExprId>,
-}
-
-/// A machine instruction of a kernel.
-///
-/// ```
-/// use broadloom::prelude::*;
-/// let g = Graph::new();
-/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
-/// let listing = (2 * x + 1).compile()?.explain().listing()?;
-/// let code = &listing.parts[0].kernels[0].code;
-/// assert!(code.iter().all(|line| !line.text.is_empty()));
-/// # Ok::<(), broadloom::CompileError>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CodeLine {
-    /// The number of bytes from the beginning of the kernel's code; `None` if the text was not decoded from the code.
-    pub offset: Option<usize>,
-    /// Its text.
-    pub text: String,
-    /// The number of the statement that it belongs to; `None` if it serves several, or if this is not known.
-    pub statement: Option<usize>,
 }
 
 impl Explanation {
@@ -200,7 +179,7 @@ impl Explained {
                 outline: info.loops,
                 exprs,
                 loops: self.loop_lines(&variant, kernel),
-                code: variant.module.instructions(id).iter().map(code_line).collect(),
+                code: variant.module.instructions(id).to_vec(),
             }
         });
         let arrays = (0..self.variant.schedule.buffers.len()).map(|index| self.array(BufferId::new(index)));
@@ -304,8 +283,4 @@ impl Explained {
             }
         }
     }
-}
-
-fn code_line(Instruction { offset, text, statement }: &Instruction) -> CodeLine {
-    CodeLine { offset: *offset, text: text.clone(), statement: *statement }
 }

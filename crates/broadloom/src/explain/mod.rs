@@ -7,7 +7,7 @@ mod stages;
 mod variants;
 
 pub use kernels::{ArrayPlace, KernelInfo, LoopInfo, TemporaryInfo};
-pub use listing::{ArrayListing, CodeLine, KernelListing, Listing, LoopLine, PartListing};
+pub use listing::{ArrayListing, KernelListing, Listing, LoopLine, PartListing};
 
 use crate::bind::{BoundCode, SymbolNames};
 use crate::compiled::Inner;
