@@ -81,6 +81,11 @@ pub(crate) const AHEAD: i64 = 4 * LINE as i64;
 /// Zen 5), twice of it as long.
 pub(crate) const STEPS_AHEAD: i64 = 64;
 
+/// The distance in bytes at which rows are prefetched of which there is one in each lane: more streams than the CPU predicts. Sums of
+/// rows of 32 `f32` in memory took 0.7 of the time, arg-extremes of rows of 100 as well, and variances of rows of 64 0.75. Half and
+/// twice of it take as long (Emerald Rapids, AVX-512).
+pub(crate) const ROWS_AHEAD: i64 = 4096;
+
 /// The distance between steps, in bytes, whose multiples are not prefetched. Their lines share so few sets of the
 /// first-level cache that they would be replaced before they are read: tables of 768 x 768 took 1.3 times as long.
 pub(crate) const CROWDED_STEP: i64 = 8 * LINE as i64;

@@ -446,12 +446,24 @@ impl<'n, 'a> Placement<'n, 'a> {
     pub fn vectorizes(&self, axis: AxisId, level: Option<AxisId>, inside: &[AxisId]) -> bool {
         let counts = self.is_counter(axis);
         let short = self.steps(axis, level).is_some_and(|steps| steps < LEAST_LANES as i64);
-        self.options.vectorize
-            && !counts
-            && !short
-            && inside
-                .iter()
-                .all(|inner| matches!(self.forms.get(inner), Some(Form::PerLane | Form::Contraction)))
+        self.options.vectorize && !counts && !short && inside.iter().all(|inner| self.is_in_lanes(*inner))
+    }
+
+    /// Returns whether a loop inside another one is computed for several steps of that one at once.
+    pub fn is_in_lanes(&self, inner: AxisId) -> bool {
+        matches!(self.forms.get(&inner), Some(Form::PerLane | Form::Contraction))
+    }
+
+    /// Returns whether the stages of a loop over a free axis take turns: reductions of short rows run in its lanes, and other
+    /// loops inside it have vectors of their own, as in `x - x.mean(1)` of rows in the order of memory.
+    pub fn takes_turns(&self, axis: AxisId) -> bool {
+        let inside = self.loops(Some(axis));
+        let keeps = |value: &ValueId| self.position(*value).is_some_and(|of| inside.contains(&of));
+        self.is_outer(axis)
+            && inside.iter().any(|inner| self.forms.get(inner) == Some(&Form::PerLane))
+            && inside.iter().any(|inner| !self.is_in_lanes(*inner))
+            // A kept row lives for one step.
+            && !self.kept.keys().any(keeps)
     }
 
     /// Returns the number of steps of the loop over an axis at a level, if it is constant: in a reduction over

@@ -8,7 +8,7 @@ use crate::Target;
 use crate::kernel::*;
 use crate::thresholds::{
     CONTRACTED_BYTES, MAX_COLUMN_STRIP, MAX_CONTRACTED_BYTES, MAX_PERIODIC_STRIP, MAX_TILE_STRIP, MIN_STRIP,
-    PARTS_OF_SCRATCH, STRIP_UNIT,
+    PARTS_OF_ROWS_READ_AGAIN, PARTS_OF_SCRATCH, STRIP_UNIT,
 };
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::BLOCK;
@@ -80,7 +80,9 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         let in_scratch = units(target.scratch_bytes() / PARTS_OF_SCRATCH, near, MIN_STRIP);
         // Rows inside a reduction are over its blocks.
         let block = kernel.axes[axis.index()].reduction || read_kept.contains(&axis);
-        let length = in_first.min(in_second).min(in_scratch);
+        let again = usage.read_again.get(&axis);
+        let again = again.map(|bytes| units(target.l1 / PARTS_OF_ROWS_READ_AGAIN, *bytes, STRIP_LANES));
+        let length = in_first.min(in_second).min(in_scratch).min(again.unwrap_or(usize::MAX));
         // If they fit, use strips of whole periods and whole vectors. They begin where the rows do, so that no vector
         // crosses the end of a cache line.
         let periods = kernel.rows.iter().zip(row_axes).filter(|(_, of)| **of == axis);
@@ -177,6 +179,8 @@ struct Usage {
     contracted: HashMap<AxisId, usize>,
     /// The axes whose strips have a step for each row of a contraction, and the maximum number of steps.
     steps: HashMap<AxisId, usize>,
+    /// The axes over whose strips one loop after the other reads rows of arrays, and the bytes of these rows.
+    read_again: HashMap<AxisId, usize>,
 }
 
 impl Usage {
@@ -186,9 +190,15 @@ impl Usage {
             tiled: kernel.statements().filter_map(Stmt::tiled).collect(),
             contracted: HashMap::new(),
             steps: HashMap::new(),
+            read_again: HashMap::new(),
         };
         for stmt in kernel.statements() {
             match stmt {
+                Stmt::Strip { axis, body, .. } => {
+                    if let Some(bytes) = read_again(kernel, *axis, body) {
+                        usage.read_again.insert(*axis, bytes);
+                    }
+                }
                 Stmt::Transpose { row, .. } => usage.levels[row.index()] = Level::Memory,
                 Stmt::Contract(contract) => {
                     let mut bytes = 0;
@@ -245,6 +255,46 @@ impl Usage {
         }
         usage
     }
+}
+
+/// Returns the bytes of the rows of arrays that belong to a step of a strip, if more than one loop over the strip uses such rows
+/// and their lengths are constant.
+fn read_again(kernel: &Kernel, strip: AxisId, body: &[Stmt]) -> Option<usize> {
+    let loops = body.iter().filter_map(|stmt| match stmt {
+        Stmt::For { axis, body, .. } if *axis == strip => Some(rows_of_arrays(kernel, strip, body)),
+        _ => None,
+    });
+    let with_rows: Vec<HashMap<BufferId, usize>> = loops.filter(|rows| !rows.is_empty()).collect();
+    let mut most: HashMap<BufferId, usize> = HashMap::new();
+    for (buffer, bytes) in with_rows.iter().flatten() {
+        let most = most.entry(*buffer).or_default();
+        *most = (*bytes).max(*most);
+    }
+    (with_rows.len() > 1).then(|| most.into_values().sum())
+}
+
+/// Returns the bytes of the rows that a step of a strip uses in each array: those of constant length along the loops inside.
+fn rows_of_arrays(kernel: &Kernel, strip: AxisId, body: &[Stmt]) -> HashMap<BufferId, usize> {
+    let mut rows: HashMap<BufferId, usize> = HashMap::new();
+    let inside: Vec<&Stmt> = statements(body).collect();
+    let loops: HashSet<AxisId> = inside.iter().filter_map(|stmt| Some(stmt.as_loop()?.axis)).collect();
+    for (access, _) in inside.iter().flat_map(|stmt| stmt.accesses(&kernel.values)) {
+        let access = &kernel.accesses[access.index()];
+        let Some(buffer) = access.buffer else { continue };
+        let along = access.strides.iter().map(|(axis, _)| axis).filter(|axis| loops.contains(axis));
+        let steps: Option<usize> = along
+            .map(|axis| match kernel.axes[axis.index()].extent {
+                Extent::Constant(extent) => usize::try_from(extent).ok(),
+                Extent::Param(_) => None,
+            })
+            .product();
+        let moves = access.strides.iter().any(|(axis, _)| *axis == strip);
+        if let Some(steps) = steps.filter(|steps| *steps > 1 && moves) {
+            let most = rows.entry(buffer).or_default();
+            *most = (steps * access.dtype.size()).max(*most);
+        }
+    }
+    rows
 }
 
 /// A loop around a statement.

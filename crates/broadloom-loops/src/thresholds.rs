@@ -235,6 +235,10 @@ pub(crate) const MIN_STRIP: usize = 64;
 /// The rows over the strips of one axis take at most one part in this many of the scratch memory.
 pub(crate) const PARTS_OF_SCRATCH: usize = 2;
 
+/// The rows of arrays that loops over a strip read one after the other take at most one part in this many of the first-level cache.
+/// A strip of few rows lets the CPU begin to read the next one while it computes this one.
+pub(crate) const PARTS_OF_ROWS_READ_AGAIN: usize = 8;
+
 /// The number of contiguous bytes that a block takes at once where an array is read against its order, if vectors are not
 /// longer. A block goes through registers: of the widest elements, these are the rows that it has. More rows of the other
 /// arrays at once are more streams than the CPU predicts: in a hand-written loop with AVX2 (Zen 3), 16 rows of `f32` took

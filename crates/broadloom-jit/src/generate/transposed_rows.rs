@@ -4,6 +4,7 @@
 use super::Generator;
 use super::reduce::State;
 use crate::emit::{LaneStride, VECTOR_BYTES, Val};
+use crate::thresholds::{LINE, ROWS_AHEAD};
 use broadloom_ir::dtype::DType;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -91,6 +92,7 @@ impl Generator<'_, '_, '_> {
                     let first = generator
                         .at(reduce.axis, position, 1, |generator| generator.address(load.access, load.delta));
                     let addresses = generator.every(first, load.apart, transposed.lanes);
+                    generator.prefetch_rows(reduce.axis, transposed, load, (position, first));
                     generator.emit.load_transposed(&addresses, load.dtype)
                 })
                 .collect();
@@ -110,5 +112,30 @@ impl Generator<'_, '_, '_> {
                 })
             })
         })
+    }
+
+    /// Prefetches rows of later steps of the vector loop, each line once: the steps that are loaded at once take turns.
+    fn prefetch_rows(
+        &mut self,
+        axis: AxisId,
+        transposed: &TransposedRows,
+        load: &Load,
+        (position, first): (ir::Value, ir::Value),
+    ) {
+        let TransposedRows { steps, lanes, .. } = *transposed;
+        let shortest = steps as i64;
+        let bytes = self.whole_extent(axis).unwrap_or(shortest).max(shortest) * load.dtype.size() as i64;
+        let vectors = (ROWS_AHEAD / (bytes * lanes as i64)).max(1);
+        let turns = LINE / VECTOR_BYTES;
+        let rows = lanes.div_ceil(turns);
+        let turn = self.ins().ushr_imm_u(position, i64::from(steps.trailing_zeros()));
+        let turn = self.ins().band_imm_u(turn, turns as i64 - 1);
+        let row = self.scaled(turn, rows as i64);
+        let row = self.ins().iadd_imm_s(row, vectors * lanes as i64);
+        let offset = self.ins().imul(row, load.apart);
+        let start = self.ins().iadd(first, offset);
+        for address in self.every(start, load.apart, rows) {
+            self.emit.prefetch(address);
+        }
     }
 }

@@ -276,9 +276,18 @@ impl Maker<'_, '_, '_> {
             self.is_row_item(*item, level) || matches!(item, Item::Value(value) if ends_stage(*value))
         };
         let after = |item: &Item, stages: &HashMap<Item, usize>| stages[item] + usize::from(ends(item));
+        // Stages with vectors are even where others are between them.
+        let takes_turns = level.is_some_and(|level| self.placement.takes_turns(level));
+        let is_even = |stage: usize| stage.is_multiple_of(2);
         let mut earliest: HashMap<Item, usize> = HashMap::new();
         for item in items {
             let stage = sources[item].iter().map(|source| after(source, &earliest)).max().unwrap_or(0);
+            let stage = match item {
+                Item::Loop(axis) if takes_turns && self.placement.is_in_lanes(*axis) != is_even(stage) => {
+                    stage + 1
+                }
+                Item::Loop(_) | Item::Value(_) | Item::Store(_) => stage,
+            };
             earliest.insert(*item, stage);
         }
         let last = items.iter().map(|item| after(item, &earliest)).max().unwrap_or(0);
@@ -291,7 +300,13 @@ impl Maker<'_, '_, '_> {
                 Item::Value(_) | Item::Loop(_) => read_in.get(item).copied().unwrap_or(last),
                 Item::Store(_) => last,
             };
-            let stage = stage.max(earliest[item]);
+            let has_vectors = match item {
+                Item::Value(value) => !self.is_leaf(*value),
+                Item::Loop(axis) => self.placement.is_in_lanes(*axis),
+                Item::Store(_) => false,
+            };
+            let in_vectors = takes_turns && has_vectors && !is_even(stage);
+            let stage = (stage - usize::from(in_vectors)).max(earliest[item]);
             stages.insert(*item, stage);
             for source in &sources[item] {
                 let read = read_in.entry(*source).or_insert(stage);
