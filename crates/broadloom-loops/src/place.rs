@@ -21,7 +21,8 @@ pub(crate) use kept::Kept;
 use crate::kernel::*;
 use crate::nest::{Found, Gathered, Nest, NestAxis, NestStore, Part, bit};
 use crate::thresholds::{
-    MIN_CALLED_STRIP, REGISTERS_OF_CROWDED_VALUE, REGISTERS_OF_VALUE, USUAL_LANE_BYTES, max_uncrowded_values,
+    MIN_CALLED_STRIP, MIN_ROWS_IN_LANES, REGISTERS_OF_CROWDED_VALUE, REGISTERS_OF_VALUE, USUAL_LANE_BYTES,
+    max_uncrowded_values,
 };
 use crate::{LowerOptions, Target};
 use broadloom_ir::dim::Dim;
@@ -532,6 +533,8 @@ impl<'n, 'a> Placement<'n, 'a> {
         let called = self.called_strips().into_iter().filter(|_| self.options.long_rows);
         let called = called.map(|size| long(size, MIN_CALLED_STRIP));
         let contracted = self.contracted_sizes().into_iter().map(contracted);
+        let in_lanes = self.rows_in_lanes().map(|size| long(size.clone(), MIN_ROWS_IN_LANES));
+        let called = called.chain(in_lanes);
         narrow.chain(kept).filter_map(assumption).chain(merged).chain(called).chain(contracted).collect()
     }
 

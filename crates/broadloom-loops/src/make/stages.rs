@@ -276,19 +276,22 @@ impl Maker<'_, '_, '_> {
             self.is_row_item(*item, level) || matches!(item, Item::Value(value) if ends_stage(*value))
         };
         let after = |item: &Item, stages: &HashMap<Item, usize>| stages[item] + usize::from(ends(item));
-        // Stages with vectors are even where others are between them.
+        // Stages with vectors are even where others are between them. `None`: either will do.
         let takes_turns = level.is_some_and(|level| self.placement.takes_turns(level));
-        let is_even = |stage: usize| stage.is_multiple_of(2);
+        let in_vectors = |item: &Item| match item {
+            Item::Loop(axis) if takes_turns => Some(self.placement.is_in_lanes(*axis)),
+            Item::Value(value) if takes_turns && !self.is_leaf(*value) => Some(true),
+            Item::Loop(_) | Item::Value(_) | Item::Store(_) => None,
+        };
+        let is_wrong = |item: &Item, stage: usize| {
+            usize::from(in_vectors(item).is_some_and(|in_vectors| in_vectors != stage.is_multiple_of(2)))
+        };
         let mut earliest: HashMap<Item, usize> = HashMap::new();
         for item in items {
             let stage = sources[item].iter().map(|source| after(source, &earliest)).max().unwrap_or(0);
-            let stage = match item {
-                Item::Loop(axis) if takes_turns && self.placement.is_in_lanes(*axis) != is_even(stage) => {
-                    stage + 1
-                }
-                Item::Loop(_) | Item::Value(_) | Item::Store(_) => stage,
-            };
-            earliest.insert(*item, stage);
+            // What is computed from the results of a loop may stand beside it.
+            let moves = matches!(item, Item::Loop(_));
+            earliest.insert(*item, if moves { stage + is_wrong(item, stage) } else { stage });
         }
         let last = items.iter().map(|item| after(item, &earliest)).max().unwrap_or(0);
         // The earliest stage among the readers of an item, which come after it.
@@ -300,13 +303,7 @@ impl Maker<'_, '_, '_> {
                 Item::Value(_) | Item::Loop(_) => read_in.get(item).copied().unwrap_or(last),
                 Item::Store(_) => last,
             };
-            let has_vectors = match item {
-                Item::Value(value) => !self.is_leaf(*value),
-                Item::Loop(axis) => self.placement.is_in_lanes(*axis),
-                Item::Store(_) => false,
-            };
-            let in_vectors = takes_turns && has_vectors && !is_even(stage);
-            let stage = (stage - usize::from(in_vectors)).max(earliest[item]);
+            let stage = stage.saturating_sub(is_wrong(item, stage)).max(earliest[item]);
             stages.insert(*item, stage);
             for source in &sources[item] {
                 let read = read_in.entry(*source).or_insert(stage);

@@ -3,7 +3,11 @@
 use super::{Form, Placement};
 use crate::kernel::{AxisId, Def, Order, Use, ValueId};
 use crate::nest::bit;
-use crate::thresholds::{LONG_LOOP, MAX_TRANSPOSED_ROW, MAX_TRANSPOSED_ROW_ARG, MIN_WORD};
+use crate::thresholds::{
+    LONG_LOOP, MAX_INLINED_OPERATIONS_OF_LOOP, MAX_TRANSPOSED_ROW, MAX_TRANSPOSED_ROW_ARG, MIN_ROWS_IN_LANES,
+    MIN_WORD,
+};
+use broadloom_ir::dim::Dim;
 
 impl Placement<'_, '_> {
     pub(super) fn form(&self, axis: AxisId, order: Order) -> Form {
@@ -28,6 +32,12 @@ impl Placement<'_, '_> {
         let Directions { along, across, other, both } = self.directions(axis, neighbour);
         let streams = order != Order::Counter;
         if has_calls {
+            let is_along = (across, other, both) == (0, 0, 0) && along > 0;
+            let is_short =
+                order == Order::Sequential || order == Order::Free && self.transposes_rows(axis, neighbour);
+            if is_along && is_short && inside_in_vector && self.has_functions_in_lanes(axis, neighbour) {
+                return Form::PerLane;
+            }
             let is_by_rows = across + both > 0 || self.is_short_beside(axis, neighbour);
             return if streams && along == 0 && is_by_rows {
                 Form::AccumulatorRows
@@ -69,6 +79,22 @@ impl Placement<'_, '_> {
             && self.subtree(axis).into_iter().all(is_word)
     }
 
+    /// Returns whether code computes the functions along a short axis for a row in each lane, instead of calling them for one row
+    /// after the other. There have to be rows for several vectors, because those that are left over are computed one by one.
+    fn has_functions_in_lanes(&self, axis: AxisId, rows: AxisId) -> bool {
+        let rows = self.nest.axes[rows.index()].extent.as_constant();
+        rows.map_or(self.options.long_rows, |rows| rows >= MIN_ROWS_IN_LANES)
+            && self.operations_along(axis).is_some_and(|count| count <= MAX_INLINED_OPERATIONS_OF_LOOP)
+    }
+
+    /// Returns the symbolic numbers of rows of which each lane computes the functions of one.
+    pub(super) fn rows_in_lanes(&self) -> impl Iterator<Item = &Dim> {
+        let has_functions = |axis: &AxisId| self.operations_along(*axis).is_some_and(|count| count > 0);
+        let in_lanes = self.reduced.keys().copied().filter(|axis| self.forms[axis] == Form::PerLane);
+        let rows = in_lanes.filter(has_functions).filter_map(|axis| self.nest.axes[axis.index()].parent);
+        rows.map(|rows| &self.nest.axes[rows.index()].extent).filter(|rows| rows.as_constant().is_none())
+    }
+
     /// Returns whether an axis does not fill vectors, and the loop around it may: a function is called for the strip of one of
     /// them. Sums of `pow` over axes of 2 and 4 took 16 times as long with calls for 2 elements each.
     fn is_short_beside(&self, axis: AxisId, rows: AxisId) -> bool {
@@ -77,7 +103,7 @@ impl Placement<'_, '_> {
     }
 
     /// Lets reductions in any order fill vectors along their own axis where the loop around them has no vectors, because
-    /// another reduction in it is not computed for several of its steps at once.
+    /// another loop in it is not computed for several of its steps at once, and the two cannot take turns.
     pub(super) fn turn_lanes(&mut self) {
         let is_contiguous = |axis: AxisId| {
             self.subtree(axis).into_iter().all(|value| match self.nest.values[value.index()].def {
@@ -93,11 +119,13 @@ impl Placement<'_, '_> {
             parent.is_some_and(|parent| self.forms.get(&parent) == Some(&Form::Contiguous))
         };
         let becomes_contiguous = |axis: &AxisId| {
-            let mut siblings = self.loops(self.nest.axes[axis.index()].parent).into_iter();
+            let parent = self.nest.axes[axis.index()].parent;
+            let mut siblings = self.loops(parent).into_iter();
             self.forms[axis] == Form::PerLane
                 && self.orders[axis] == Order::Free
                 && self.loops(Some(*axis)).is_empty()
                 && !is_in_vectors(axis)
+                && !parent.is_some_and(|parent| self.takes_turns(parent))
                 && siblings.any(|sibling| {
                     !matches!(self.forms.get(&sibling), Some(Form::PerLane | Form::Contraction))
                 })

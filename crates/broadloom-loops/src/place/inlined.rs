@@ -58,8 +58,21 @@ impl Placement<'_, '_> {
             }
             Some(Form::AccumulatorRows) => true,
             Some(Form::Contiguous) => is_long(),
+            Some(Form::PerLane) => true,
             Some(_) => false,
         }
+    }
+
+    /// Returns the number of operations of all functions along an axis, if code of kernels may compute each of them.
+    pub(super) fn operations_along(&self, axis: AxisId) -> Option<usize> {
+        let mut along = self.live_values().filter(|value| self.position(*value) == Some(axis));
+        along.try_fold(0, |sum, value| match &self.nest.values[value.index()].def {
+            Def::Op { op, .. } if op.tile(self.nest.values[value.index()].dtype).is_some() => {
+                let count = self.operations(value).filter(|count| *count <= MAX_INLINED_OPERATIONS)?;
+                (self.target().inlines() && self.is_vector()).then_some(sum + count)
+            }
+            _ => Some(sum),
+        })
     }
 
     /// Returns the number of operations of a function, if they are known.
