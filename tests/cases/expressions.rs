@@ -431,6 +431,13 @@ pub const JOINS: &[(&str, Build)] = &[
         let d = b.op(Op::Multiply, &[d, gain]);
         vec![b.op(Op::Add, &[d, bias])]
     }),
+    ("short rows by what they are reduced to", |b| {
+        let (x, y) = (b.input("x", F32, &["n", "24"]), b.input("y", F64, &["n", "10"]));
+        let mean = b.reduce(ReduceOp::Mean, x, &[1], true);
+        let most = b.reduce(ReduceOp::Max, x, &[1], true);
+        let d = b.op(Op::Subtract, &[x, mean]);
+        vec![b.op(Op::Divide, &[d, most]), b.graph.softmax(y, Some(&[1]), Site::caller())]
+    }),
     ("columns by mean and std", |b| {
         let x = b.input("x", F32, &["n", "m"]);
         let mean = b.reduce(ReduceOp::Mean, x, &[0], true);

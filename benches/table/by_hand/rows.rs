@@ -72,11 +72,7 @@ fn sum(row: &[f32]) -> f32 {
             sums[lane] += chunk[lane];
         }
     }
-    let mut sum = 0.0;
-    for x in sums.iter().chain(rest) {
-        sum += x;
-    }
-    sum
+    rest.iter().fold(folded(sums), |sum, x| sum + x)
 }
 
 /// By 32 accumulators.
@@ -89,12 +85,16 @@ fn sum_of_squares(row: &[f32]) -> f32 {
             sums[lane] += chunk[lane] * chunk[lane];
         }
     }
-    let mut sum = 0.0;
-    for lane in sums {
-        sum += lane;
+    rest.iter().fold(folded(sums), |sum, x| sum + x * x)
+}
+
+/// The sum of accumulators, half of which are added to the others until one is left.
+#[inline(always)]
+fn folded(mut sums: [f32; 32]) -> f32 {
+    for half in [16, 8, 4, 2, 1] {
+        for lane in 0..half {
+            sums[lane] += sums[lane + half];
+        }
     }
-    for x in rest {
-        sum += x * x;
-    }
-    sum
+    sums[0]
 }

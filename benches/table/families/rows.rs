@@ -12,12 +12,16 @@ pub fn entries(suite: &mut Suite) {
     for m in [100, 1024, 4096] {
         symbolic(suite, m);
     }
-    by_hand(suite, "softmax of rows of 1024", |x| x.softmax(-1), softmax);
+    for m in [16, 64, 1024] {
+        by_hand(suite, "softmax", m, |x| x.softmax(-1), softmax);
+    }
     let normalised = |x: Tensor| {
         let centred = x - x.mean_keepdims(-1);
         centred / (centred.square().mean_keepdims(-1) + 1e-5).sqrt()
     };
-    by_hand(suite, "layer norm of rows of 1024", normalised, layer_norm);
+    for m in [64, 1024] {
+        by_hand(suite, "layer norm", m, normalised, layer_norm);
+    }
 }
 
 /// An expression of rows of a number.
@@ -43,15 +47,15 @@ fn symbolic(suite: &mut Suite, m: usize) {
 fn by_hand(
     suite: &mut Suite,
     name: &str,
+    m: usize,
     expression: fn(Tensor) -> Tensor,
     by_hand: fn(Level, usize, &[f32], &mut [f32]),
 ) {
-    const M: usize = 1024;
-    let (level, rows) = (suite.level, suite.size(ELEMENTS / M));
-    suite.ratio(name, Asked::Ratio(1.2), || {
-        let x = array(&[rows, M], 42);
-        let broadloom = kernel(of_rows(|_| M.into(), expression), vec![x.clone()], &[rows, M]);
-        let hand: Loop<f32> = Box::new(move |out| by_hand(level, M, x.as_slice(), out));
-        agreeing(rows * M, is_close, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
+    let (level, rows) = (suite.level, suite.size(ELEMENTS / m));
+    suite.ratio(&format!("{name} of rows of {m}"), Asked::Ratio(1.2), || {
+        let x = array(&[rows, m], 42);
+        let broadloom = kernel(of_rows(|_| m.into(), expression), vec![x.clone()], &[rows, m]);
+        let hand: Loop<f32> = Box::new(move |out| by_hand(level, m, x.as_slice(), out));
+        agreeing(rows * m, is_close, vec![("broadloom", broadloom), ("the hand-written loop", hand)])
     });
 }

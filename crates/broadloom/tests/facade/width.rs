@@ -35,6 +35,10 @@ const FAMILIES: &[Family] = &[
         vec![(-x * x).exp() * y.sin() + x.abs().log1p(), x.gelu()]
     }),
     ("softmax", |g| vec![matrix::<f32>(g).softmax(1)]),
+    ("short rows, normalised", |g| {
+        let x = g.input::<f32>("x", shape![g.symbol("n"), 64]);
+        vec![(x - x.mean_keepdims(1)) / x.std_keepdims(1)]
+    }),
     ("products of matrices", |g| {
         let [n, m, k] = ["n", "m", "k"].map(|name| g.symbol(name));
         let [x, y] = [("x", [n, k]), ("y", [k, m])].map(|(name, shape)| g.input::<f32>(name, shape));
@@ -159,7 +163,7 @@ fn inner_loops_of_arithmetic_do_not_spill() {
 }
 
 /// What loops with functions that they compute themselves are asked for: only as wide as tile functions are they faster.
-const INLINING: [(Op, Family); 5] = [
+const INLINING: [(Op, Family); 6] = [
     (
         Op::Exp,
         ("sums of weights over pairs", |g| {
@@ -172,6 +176,10 @@ const INLINING: [(Op, Family); 5] = [
     (Op::Exp, ("a curve", |g| vec![(-vector::<f32>(g, "x").square()).exp() * 0.5])),
     (Op::Exp, ("means of columns", |g| vec![matrix::<f32>(g).exp().mean(0)])),
     (Op::Exp, ("sums of rows", |g| vec![matrix::<f32>(g).exp().sum(1)])),
+    (
+        Op::Exp,
+        ("softmax of short rows", |g| vec![g.input::<f32>("x", shape![g.symbol("n"), 20]).softmax(1)]),
+    ),
     (Op::Sin, ("a wave with rare lanes", |g| vec![(vector::<f32>(g, "x") * 0.25).sin() * 0.5])),
 ];
 
