@@ -30,6 +30,7 @@ const VERIFIER: &[&str] = &["-p", "broadloom-loops", "--test", "verify"];
 const SCHEDULES: &[&str] = &["-p", "broadloom-loops", "--test", "schedules", "store_nothing"];
 const ALIGNED: &[&str] = &["-p", "broadloom", "--test", "facade", "aligned::of_4_bytes"];
 const ROW_REDUCTIONS: &[&str] = &["-p", "broadloom", "--test", "facade", "row_reductions::of_f32"];
+const QUOTIENTS: &[&str] = &["-p", "broadloom", "--test", "facade", "quotients::"];
 const ROOTS: &[&str] = &["-p", "broadloom", "--test", "facade", "roots::"];
 const ALL_COUNTED: &[&str] = &["-p", "broadloom", "--test", "facade", "sums_of_sums::all_are_counted"];
 const SUMS_OF_SUMS: &[&str] = &["-p", "broadloom", "--test", "facade", "sums_of_sums::of_more_axes"];

@@ -56,6 +56,13 @@ pub(crate) const LONGEST_UNPACKED: [usize; 2] = [MAX_UNPACKED_BYTES, 4096];
 /// third-level cache did.
 pub(crate) const MIN_PREFETCHED: i64 = 2048;
 
+/// The shortest loop that divides by products with a reciprocal, which takes some twenty instructions before the loop.
+pub(crate) const MIN_EXTENT_OF_PRODUCTS: i64 = 64;
+
+/// The most other operations of a loop for each of its divisions, if these are to be products: between more of them, the divider
+/// works at the same time.
+pub(crate) const MAX_OPS_PER_DIVISION: usize = 8;
+
 // Memory. Lengths are in elements unless they say otherwise.
 
 /// Bytes of a cache line.

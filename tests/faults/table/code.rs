@@ -193,6 +193,27 @@ pub(super) const FAULTS: &[Fault] = &[
         test: ROOTS,
     },
     Fault {
+        what: "with AVX-512, a quotient by products is not corrected",
+        file: "crates/broadloom-jit/src/emit/products.rs",
+        place: "let quotient = ⟦self.builder.ins().fma(left, reciprocal, first)⟧;",
+        new: "{ let _ = left; first }",
+        test: QUOTIENTS,
+    },
+    Fault {
+        what: "with AVX-512, a zero that is divided by products loses its sign",
+        file: "crates/broadloom-jit/src/emit/products.rs",
+        place: "quotients.push(⟦self.builder.ins().bor(quotient, signed)⟧);",
+        new: "{ let _ = signed; quotient }",
+        test: QUOTIENTS,
+    },
+    Fault {
+        what: "with AVX-512, products compute small quotients too",
+        file: "crates/broadloom-jit/src/emit/products.rs",
+        place: "let outside = ⟦self.builder.ins().bor(small, large)⟧;",
+        new: "{ let _ = small; large }",
+        test: QUOTIENTS,
+    },
+    Fault {
         what: "numbers without a root are compared like others",
         file: "crates/broadloom-jit/src/emit/floats.rs",
         place: "⟦self.select(&is_number, &largest, &before_zero)⟧",

@@ -11,6 +11,7 @@
 //! casts.rs       every dtype to every other
 //! halves.rs      floats of 16 bits, held as f32
 //! floats.rs      ops on floats that take several instructions
+//! products.rs    quotients of f64 by a divisor that does not change
 //! functions.rs   elementary functions, by the operations of their definitions
 //! integers.rs    ops on integers without vector instructions
 //! reduce.rs      accumulate, compare for arg-reductions, fold lanes
@@ -35,6 +36,7 @@ mod lanes;
 mod masks;
 mod memory;
 mod ops;
+mod products;
 mod quotients;
 mod reduce;
 #[cfg(test)]

@@ -118,6 +118,7 @@ pub(crate) fn generate(
         placed: Vec::new(),
         vector: None,
         streams: None,
+        has_products: false,
         refused: None,
         locations,
     };
@@ -177,6 +178,8 @@ struct Generator<'a, 'f, 'k> {
     vector: Option<(AxisId, usize)>,
     /// What it streams to, where its vectors are aligned there.
     streams: Option<AccessId>,
+    /// Whether it divides by what it does not change by products with the reciprocal.
+    has_products: bool,
     /// The reason why a statement cannot be generated.
     refused: Option<String>,
     /// The statements as source locations, if these are wanted.
@@ -518,7 +521,12 @@ impl<'f> Generator<'_, 'f, '_> {
                 if let (Some(position), [_, exponent]) = (position, &args[..]) {
                     self.check_exponent(exponent, *position, value);
                 }
-                self.emit.op(*op, &args)
+                match (op, &args[..]) {
+                    (Op::Divide, [x, y]) if self.has_products && self.emit.has_products(x, y) => {
+                        self.emit.divide_by_invariant(x, y)
+                    }
+                    _ => self.emit.op(*op, &args),
+                }
             }
             Def::Select([condition, on_true, on_false]) => {
                 let (condition, on_true, on_false) =

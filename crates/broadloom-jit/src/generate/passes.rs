@@ -3,8 +3,11 @@
 use super::Generator;
 use super::reduce::index_dtype;
 use crate::emit::{VECTOR_BYTES, Val};
-use crate::thresholds::{MAX_WIDE_STATEMENTS, MIN_ALIGNED, SHORT_LANES};
+use crate::thresholds::{
+    MAX_OPS_PER_DIVISION, MAX_WIDE_STATEMENTS, MIN_ALIGNED, MIN_EXTENT_OF_PRODUCTS, SHORT_LANES,
+};
 use broadloom_ir::dtype::DType;
+use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::LANES;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -15,6 +18,13 @@ use std::collections::BTreeSet;
 impl Generator<'_, '_, '_> {
     /// Emits a loop over an axis, in two parts if the second is aligned then.
     pub(super) fn vector_loop(&mut self, axis: AxisId, lanes: usize, body: &[Stmt]) {
+        let outer = self.has_products;
+        self.has_products = self.waits_for_divisions(axis, body);
+        self.vector_loops(axis, lanes, body);
+        self.has_products = outer;
+    }
+
+    fn vector_loops(&mut self, axis: AxisId, lanes: usize, body: &[Stmt]) {
         let wide = self.lanes_at_once(axis, lanes, body);
         let emit = |generator: &mut Self| {
             generator.steps(axis, &[wide, lanes], |generator| generator.body(body));
@@ -33,6 +43,25 @@ impl Generator<'_, '_, '_> {
             emit(generator);
             Vec::new()
         });
+    }
+
+    /// Returns whether the divider of the CPU takes longer than everything else that a loop does, which has to be long enough for
+    /// what quotients by products compute once.
+    fn waits_for_divisions(&self, axis: AxisId, body: &[Stmt]) -> bool {
+        let (mut divisions, mut others) = (0, 0);
+        for stmt in body {
+            match stmt {
+                Stmt::Let(id) => match self.kernel.values[id.index()].def {
+                    Def::Op { op: Op::Divide, .. } => divisions += 1,
+                    Def::Op { .. } | Def::Select(_) | Def::Cast(_) => others += 1,
+                    _ => {}
+                },
+                Stmt::Store { .. } | Stmt::Put { .. } => {}
+                _ => return false,
+            }
+        }
+        let is_long = self.whole_extent(axis).is_none_or(|extent| extent >= MIN_EXTENT_OF_PRODUCTS);
+        is_long && others <= MAX_OPS_PER_DIVISION * divisions && !self.computes_functions(body)
     }
 
     /// Emits loops over an axis for several lanes at once: first for the most of them, then for the remainder.

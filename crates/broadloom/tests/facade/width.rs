@@ -176,10 +176,7 @@ const INLINING: [(Op, Family); 6] = [
     (Op::Exp, ("a curve", |g| vec![(-vector::<f32>(g, "x").square()).exp() * 0.5])),
     (Op::Exp, ("means of columns", |g| vec![matrix::<f32>(g).exp().mean(0)])),
     (Op::Exp, ("sums of rows", |g| vec![matrix::<f32>(g).exp().sum(1)])),
-    (
-        Op::Exp,
-        ("softmax of short rows", |g| vec![g.input::<f32>("x", shape![g.symbol("n"), 20]).softmax(1)]),
-    ),
+    (Op::Exp, ("softmax of short rows", |g| vec![g.input::<f32>("x", shape![g.symbol("n"), 20]).softmax(1)])),
     (Op::Sin, ("a wave with rare lanes", |g| vec![(vector::<f32>(g, "x") * 0.25).sin() * 0.5])),
 ];
 

@@ -7,6 +7,7 @@ mod contractions;
 mod counts;
 mod narrow_sums;
 mod packed;
+mod quotients;
 mod roots;
 mod row_reductions;
 mod short_rows;

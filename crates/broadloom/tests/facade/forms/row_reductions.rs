@@ -83,7 +83,9 @@ fn check_beside<T: Element>(one_in: usize) {
             };
             let chosen = ways.iter().enumerate().filter(|(way, _)| selected(length + which + way, one_in));
             let kernels = Kernels::each_of(chosen.map(|(_, way)| (way, graph)));
-            for (rows, has_nans) in [(0, false), (1, false), (17, true), (127, false), (143, true), (300, false)] {
+            for (rows, has_nans) in
+                [(0, false), (1, false), (17, true), (127, false), (143, true), (300, false)]
+            {
                 let x = Input::new(&[rows, columns], recurring::<T>(rows * columns, has_nans));
                 let w = Input::new(&[columns], recurring::<T>(columns, false));
                 let layouts = LAYOUTS.map(|layout| vec![layout, Layout::DENSE]);
