@@ -270,7 +270,7 @@ fn read_again(kernel: &Kernel, strip: AxisId, body: &[Stmt]) -> Option<usize> {
         let most = most.entry(*buffer).or_default();
         *most = (*bytes).max(*most);
     }
-    (with_rows.len() > 1).then(|| most.into_values().sum())
+    (with_rows.len() > 1).then(|| most.into_values().fold(0, usize::saturating_add))
 }
 
 /// Returns the bytes of the rows that a step of a strip uses in each array: those of constant length along the loops inside.
@@ -282,16 +282,15 @@ fn rows_of_arrays(kernel: &Kernel, strip: AxisId, body: &[Stmt]) -> HashMap<Buff
         let access = &kernel.accesses[access.index()];
         let Some(buffer) = access.buffer else { continue };
         let along = access.strides.iter().map(|(axis, _)| axis).filter(|axis| loops.contains(axis));
-        let steps: Option<usize> = along
-            .map(|axis| match kernel.axes[axis.index()].extent {
-                Extent::Constant(extent) => usize::try_from(extent).ok(),
-                Extent::Param(_) => None,
-            })
-            .product();
+        // Sizes of declared arrays may be larger than any memory.
+        let steps = along.map(|axis| kernel.axes[axis.index()].extent).try_fold(1, |steps: usize, extent| {
+            let Extent::Constant(extent) = extent else { return None };
+            Some(steps.saturating_mul(usize::try_from(extent).unwrap_or(0)))
+        });
         let moves = access.strides.iter().any(|(axis, _)| *axis == strip);
         if let Some(steps) = steps.filter(|steps| *steps > 1 && moves) {
             let most = rows.entry(buffer).or_default();
-            *most = (steps * access.dtype.size()).max(*most);
+            *most = steps.saturating_mul(access.dtype.size()).max(*most);
         }
     }
     rows

@@ -202,7 +202,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         what: "with AVX-512, a zero that is divided by products loses its sign",
         file: "crates/broadloom-jit/src/emit/products.rs",
-        place: "quotients.push(⟦self.builder.ins().bor(quotient, signed)⟧);",
+        place: "ir::BlockArg::Value(⟦self.builder.ins().bor(quotient, signed)⟧)",
         new: "{ let _ = signed; quotient }",
         test: QUOTIENTS,
     },

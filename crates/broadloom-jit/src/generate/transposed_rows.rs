@@ -124,8 +124,9 @@ impl Generator<'_, '_, '_> {
     ) {
         let TransposedRows { steps, lanes, .. } = *transposed;
         let shortest = steps as i64;
-        let bytes = self.whole_extent(axis).unwrap_or(shortest).max(shortest) * load.dtype.size() as i64;
-        let vectors = (ROWS_AHEAD / (bytes * lanes as i64)).max(1);
+        let extent = self.whole_extent(axis).unwrap_or(shortest).max(shortest);
+        let bytes = extent.saturating_mul((load.dtype.size() * lanes) as i64);
+        let vectors = (ROWS_AHEAD / bytes).max(1);
         let turns = LINE / VECTOR_BYTES;
         let rows = lanes.div_ceil(turns);
         let turn = self.ins().ushr_imm_u(position, i64::from(steps.trailing_zeros()));

@@ -2,7 +2,7 @@
 
 use super::{Form, Placement};
 use crate::kernel::{AxisId, Def, Order, Use, ValueId};
-use crate::nest::bit;
+use crate::nest::{NestAxis, bit};
 use crate::thresholds::{
     LONG_LOOP, MAX_INLINED_OPERATIONS_OF_LOOP, MAX_TRANSPOSED_ROW, MAX_TRANSPOSED_ROW_ARG, MIN_ROWS_IN_LANES,
     MIN_WORD,
@@ -80,10 +80,12 @@ impl Placement<'_, '_> {
     }
 
     /// Returns whether code computes the functions along a short axis for a row in each lane, instead of calling them for one row
-    /// after the other. There have to be rows for several vectors, because those that are left over are computed one by one.
+    /// after the other. There have to be rows for several vectors, because those that are left over are computed one by one. Around
+    /// a reduction, the lanes would be those of a loop around that.
     fn has_functions_in_lanes(&self, axis: AxisId, rows: AxisId) -> bool {
-        let rows = self.nest.axes[rows.index()].extent.as_constant();
-        rows.map_or(self.options.long_rows, |rows| rows >= MIN_ROWS_IN_LANES)
+        let NestAxis { extent, reduction, .. } = &self.nest.axes[rows.index()];
+        !reduction
+            && extent.as_constant().map_or(self.options.long_rows, |rows| rows >= MIN_ROWS_IN_LANES)
             && self.operations_along(axis).is_some_and(|count| count <= MAX_INLINED_OPERATIONS_OF_LOOP)
     }
 
@@ -102,8 +104,9 @@ impl Placement<'_, '_> {
         extent.is_some_and(|extent| extent < LONG_LOOP && rows.is_none_or(|rows| rows > extent))
     }
 
-    /// Lets reductions in any order fill vectors along their own axis where the loop around them has no vectors, because
-    /// another loop in it is not computed for several of its steps at once, and the two cannot take turns.
+    /// Lets reductions fill vectors along their own axis, or call functions for its elements, where the loop around them has no
+    /// vectors, because another loop in it is not computed for several of its steps at once, and the two cannot take turns. Long
+    /// rows in any order do not take turns: their vectors take as long, and may begin with the next row before this one ends.
     pub(super) fn turn_lanes(&mut self) {
         let is_contiguous = |axis: AxisId| {
             self.subtree(axis).into_iter().all(|value| match self.nest.values[value.index()].def {
@@ -121,11 +124,14 @@ impl Placement<'_, '_> {
         let becomes_contiguous = |axis: &AxisId| {
             let parent = self.nest.axes[axis.index()].parent;
             let mut siblings = self.loops(parent).into_iter();
+            let is_free = self.orders[axis] == Order::Free;
+            let is_short =
+                self.nest.axes[axis.index()].extent.as_constant().is_some_and(|size| size <= LONG_LOOP);
             self.forms[axis] == Form::PerLane
-                && self.orders[axis] == Order::Free
+                && (is_free || self.operations_along(*axis).is_some_and(|count| count > 0))
                 && self.loops(Some(*axis)).is_empty()
                 && !is_in_vectors(axis)
-                && !parent.is_some_and(|parent| self.takes_turns(parent))
+                && !(parent.is_some_and(|parent| self.takes_turns(parent)) && (is_short || !is_free))
                 && siblings.any(|sibling| {
                     !matches!(self.forms.get(&sibling), Some(Form::PerLane | Form::Contraction))
                 })

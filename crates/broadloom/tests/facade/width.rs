@@ -285,6 +285,29 @@ fn functions_of_short_rows_are_inlined() {
     assert_eq!(called, if widest() > 16 { vec![] } else { vec![Op::Exp, Op::Tanh] });
 }
 
+/// Where no loop has a row in each lane, functions along short rows are called: inside another reduction, whose lanes are those of a
+/// loop around, and beside a row that is kept for one step, so that loops cannot take turns.
+#[test]
+fn functions_of_short_rows_are_called_where_no_lanes_have_them() {
+    let families: [Family; 2] = [
+        ("the greatest of sums of rows", |g| {
+            let x = g.input::<f32>("x", shape![g.symbol("b"), g.symbol("n"), 32]);
+            vec![x.exp().sum(2).max(1)]
+        }),
+        ("sums of rows beside a softmax", |g| {
+            let x = g.input::<f32>("x", shape![g.symbol("n"), 60]);
+            vec![g.input::<f32>("y", shape![g.symbol("n"), 100]).softmax(1) * x.exp().sum_keepdims(1)]
+        }),
+    ];
+    for (name, family) in families {
+        let explanation = compiled(&(name, family), usize::MAX).explain();
+        let infos = explanation.kernel_infos();
+        assert!(infos.iter().any(|info| info.called == [(Op::Exp, DType::F32)]), "{name}: {explanation}");
+        let mut loops = infos.iter().flat_map(|info| &info.inner_loops);
+        assert!(loops.all(|each| each.inlined.is_empty()), "{name}: {explanation}");
+    }
+}
+
 /// A call leaves no vector register as it was. What an inner loop behind it reads in each step, it reads back before.
 #[test]
 fn loops_behind_calls_do_not_spill() {
