@@ -376,11 +376,16 @@ impl<'n, 'a> Placement<'n, 'a> {
 
     /// Returns whether a tile function computes a value for whole rows.
     pub fn is_call(&self, value: ValueId) -> bool {
-        let entry = &self.nest.values[value.index()];
         self.position(value).is_some()
             && !self.kept.contains_key(&value)
             && !self.inlined.contains(&value)
-            && matches!(&entry.def, Def::Op { op, .. } if op.tile(entry.dtype).is_some())
+            && self.is_function(value)
+    }
+
+    /// Returns whether there is a tile function for a value.
+    fn is_function(&self, value: ValueId) -> bool {
+        let entry = &self.nest.values[value.index()];
+        matches!(&entry.def, Def::Op { op, .. } if op.tile(entry.dtype).is_some())
     }
 
     /// Returns whether a value is computed for whole rows: by a tile function, or by a scan along the rows.

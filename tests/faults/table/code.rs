@@ -209,7 +209,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         what: "with AVX-512, products compute small quotients too",
         file: "crates/broadloom-jit/src/emit/products.rs",
-        place: "let outside = ⟦self.builder.ins().bor(small, large)⟧;",
+        place: "let is_outside = ⟦self.builder.ins().bor(small, large)⟧;",
         new: "{ let _ = small; large }",
         test: QUOTIENTS,
     },

@@ -61,21 +61,16 @@ impl Emitter<'_, '_> {
     pub(crate) fn divide_by_invariant(&mut self, x: &Val, y: &Val) -> Val {
         let ty = self.host.vector_of(types::F64);
         let Divisor { itself, reciprocal, rest, sign, least, most, zero } = self.divisor(y, ty);
-        let mut rare: Option<ir::Value> = None;
+        let mut outside = Regs::new();
         for &x in &x.regs {
             let magnitude = self.builder.ins().fabs(x);
             let small = self.builder.ins().fcmp(FloatCC::UnorderedOrLessThan, magnitude, least);
             let large = self.builder.ins().fcmp(FloatCC::UnorderedOrGreaterThan, magnitude, most);
-            let outside = self.builder.ins().bor(small, large);
+            let is_outside = self.builder.ins().bor(small, large);
             let is_some = self.builder.ins().fcmp(FloatCC::NotEqual, x, zero);
-            let outside = self.builder.ins().band(outside, is_some);
-            rare = Some(match rare {
-                Some(rare) => self.builder.ins().bor(rare, outside),
-                None => outside,
-            });
+            outside.push(self.builder.ins().band(is_outside, is_some));
         }
-        let Some(rare) = rare else { return x.clone() };
-        let rare = self.builder.ins().vany_true(rare);
+        let rare = self.any(&Val::mask(x.lanes, x.width, outside));
         let [common, cold, join] = [(); 3].map(|()| self.builder.create_block());
         self.builder.set_cold_block(cold);
         let results: Regs = x.regs.iter().map(|_| self.builder.append_block_param(join, ty)).collect();

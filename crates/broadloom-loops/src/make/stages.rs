@@ -290,8 +290,8 @@ impl Maker<'_, '_, '_> {
         for item in items {
             let stage = sources[item].iter().map(|source| after(source, &earliest)).max().unwrap_or(0);
             // What is computed from the results of a loop may stand beside it.
-            let moves = matches!(item, Item::Loop(_));
-            earliest.insert(*item, if moves { stage + is_wrong(item, stage) } else { stage });
+            let later = if let Item::Loop(_) = item { is_wrong(item, stage) } else { 0 };
+            earliest.insert(*item, stage + later);
         }
         let last = items.iter().map(|item| after(item, &earliest)).max().unwrap_or(0);
         // The earliest stage among the readers of an item, which come after it.

@@ -4,8 +4,7 @@ use super::{Form, Placement};
 use crate::kernel::{AxisId, Def, Order, Use, ValueId};
 use crate::nest::{NestAxis, bit};
 use crate::thresholds::{
-    LONG_LOOP, MAX_INLINED_OPERATIONS_OF_LOOP, MAX_TRANSPOSED_ROW, MAX_TRANSPOSED_ROW_ARG, MIN_ROWS_IN_LANES,
-    MIN_WORD,
+    LONG_LOOP, MAX_ROW_IN_TURNS, MAX_TRANSPOSED_ROW, MAX_TRANSPOSED_ROW_ARG, MIN_ROWS_IN_LANES, MIN_WORD,
 };
 use broadloom_ir::dim::Dim;
 
@@ -86,14 +85,15 @@ impl Placement<'_, '_> {
         let NestAxis { extent, reduction, .. } = &self.nest.axes[rows.index()];
         !reduction
             && extent.as_constant().map_or(self.options.long_rows, |rows| rows >= MIN_ROWS_IN_LANES)
-            && self.operations_along(axis).is_some_and(|count| count <= MAX_INLINED_OPERATIONS_OF_LOOP)
+            && self.has_few_operations(axis)
     }
 
     /// Returns the symbolic numbers of rows of which each lane computes the functions of one.
     pub(super) fn rows_in_lanes(&self) -> impl Iterator<Item = &Dim> {
-        let has_functions = |axis: &AxisId| self.operations_along(*axis).is_some_and(|count| count > 0);
         let in_lanes = self.reduced.keys().copied().filter(|axis| self.forms[axis] == Form::PerLane);
-        let rows = in_lanes.filter(has_functions).filter_map(|axis| self.nest.axes[axis.index()].parent);
+        let rows = in_lanes
+            .filter(|axis| self.has_few_operations(*axis))
+            .filter_map(|axis| self.nest.axes[axis.index()].parent);
         rows.map(|rows| &self.nest.axes[rows.index()].extent).filter(|rows| rows.as_constant().is_none())
     }
 
@@ -125,16 +125,16 @@ impl Placement<'_, '_> {
             let parent = self.nest.axes[axis.index()].parent;
             let mut siblings = self.loops(parent).into_iter();
             let is_free = self.orders[axis] == Order::Free;
-            let is_short =
-                self.nest.axes[axis.index()].extent.as_constant().is_some_and(|size| size <= LONG_LOOP);
+            let is_short = self.nest.axes[axis.index()]
+                .extent
+                .as_constant()
+                .is_some_and(|size| size <= MAX_ROW_IN_TURNS);
             self.forms[axis] == Form::PerLane
-                && (is_free || self.operations_along(*axis).is_some_and(|count| count > 0))
+                && (is_free || self.has_few_operations(*axis))
                 && self.loops(Some(*axis)).is_empty()
                 && !is_in_vectors(axis)
                 && !(parent.is_some_and(|parent| self.takes_turns(parent)) && (is_short || !is_free))
-                && siblings.any(|sibling| {
-                    !matches!(self.forms.get(&sibling), Some(Form::PerLane | Form::Contraction))
-                })
+                && siblings.any(|sibling| !self.is_in_lanes(sibling))
                 && is_contiguous(*axis)
         };
         let contiguous: Vec<AxisId> = self.reduced.keys().copied().filter(becomes_contiguous).collect();

@@ -19,7 +19,7 @@ impl Placement<'_, '_> {
         let mut operations: HashMap<AxisId, usize> = HashMap::new();
         for call in self.live_values().filter(|call| self.may_inline(*call)) {
             if let Some(axis) = self.position(call) {
-                *operations.entry(axis).or_default() += self.operations(call).unwrap_or(0);
+                *operations.entry(axis).or_default() += self.few_operations(call).unwrap_or(0);
             }
         }
         operations.retain(|_, count| *count > MAX_INLINED_OPERATIONS_OF_LOOP);
@@ -35,12 +35,10 @@ impl Placement<'_, '_> {
     /// Returns whether code of kernels may compute the function of a call: its operations are known and few. A call whose row
     /// is kept fills the row.
     fn may_inline(&self, call: ValueId) -> bool {
-        self.target().inlines()
-            && self.is_vector()
-            && self.is_call(call)
+        self.is_call(call)
             && self.position(call).is_some_and(|axis| !self.calling.contains(&axis))
             && self.kept.values().all(|kept| kept.call != call)
-            && self.operations(call).is_some_and(|count| count <= MAX_INLINED_OPERATIONS)
+            && self.few_operations(call).is_some()
     }
 
     /// Returns whether functions in the loop over an axis may be part of it: the loop has vectors. Calls take the values of
@@ -56,30 +54,27 @@ impl Placement<'_, '_> {
                 inside.retain(|inner| !self.fills_rows(*inner));
                 entry.part.is_none() && self.vectorizes(axis, Some(axis), &inside)
             }
-            Some(Form::AccumulatorRows) => true,
+            Some(Form::AccumulatorRows | Form::PerLane) => true,
             Some(Form::Contiguous) => is_long(),
-            Some(Form::PerLane) => true,
             Some(_) => false,
         }
     }
 
-    /// Returns the number of operations of all functions along an axis, if code of kernels may compute each of them.
-    pub(super) fn operations_along(&self, axis: AxisId) -> Option<usize> {
-        let mut along = self.live_values().filter(|value| self.position(*value) == Some(axis));
-        along.try_fold(0, |sum, value| match &self.nest.values[value.index()].def {
-            Def::Op { op, .. } if op.tile(self.nest.values[value.index()].dtype).is_some() => {
-                let count = self.operations(value).filter(|count| *count <= MAX_INLINED_OPERATIONS)?;
-                (self.target().inlines() && self.is_vector()).then_some(sum + count)
-            }
-            _ => Some(sum),
-        })
+    /// Returns whether there are functions along an axis, all of which code of kernels may compute.
+    pub(super) fn has_few_operations(&self, axis: AxisId) -> bool {
+        let along = self.live_values().filter(|value| self.position(*value) == Some(axis));
+        let counts: Option<Vec<usize>> =
+            along.filter(|value| self.is_function(*value)).map(|value| self.few_operations(value)).collect();
+        let total = counts.map_or(0, |counts| counts.into_iter().sum());
+        (1..=MAX_INLINED_OPERATIONS_OF_LOOP).contains(&total)
     }
 
-    /// Returns the number of operations of a function, if they are known.
-    fn operations(&self, call: ValueId) -> Option<usize> {
-        let entry = &self.nest.values[call.index()];
+    /// Returns the number of operations of a function, if code of kernels may compute it: they are known and few.
+    fn few_operations(&self, value: ValueId) -> Option<usize> {
+        let entry = &self.nest.values[value.index()];
         let Def::Op { op, .. } = entry.def else { return None };
         let (function, precision) = op.tile(entry.dtype)?;
-        Some(trace(function, precision, self.options.fused)?.operations())
+        let count = trace(function, precision, self.options.fused)?.operations();
+        (self.target().inlines() && self.is_vector() && count <= MAX_INLINED_OPERATIONS).then_some(count)
     }
 }

@@ -50,46 +50,43 @@ const LAYOUTS: [Layout; 4] = [
 
 /// Each length with each reduction, in one of some ways to compile, and in each way one of some reductions.
 fn check<T: Element>(one_in: usize) {
-    let ways = ways_and_baseline();
     let sets = (0..ALONE.len()).map(|one| vec![one]).chain(TOGETHER.map(<[usize]>::to_vec));
     let sets: Vec<Vec<usize>> = sets.collect();
-    for (length, columns) in COLUMNS.into_iter().enumerate() {
-        for (which, set) in sets.iter().enumerate() {
-            let graph = |g: &Graph| -> Vec<Tensor> {
-                let x = g.input::<T>("x", shape![g.symbol("n"), columns]);
-                let w = g.input::<T>("w", shape![columns]);
-                set.iter().map(|one| ALONE[*one](x, w)).collect()
-            };
-            let chosen = ways.iter().enumerate().filter(|(way, _)| selected(length + which + way, one_in));
-            let kernels = Kernels::each_of(chosen.map(|(_, way)| (way, graph)));
-            for (rows, has_nans) in [(0, false), (1, true), (5, false), (16, true), (35, false), (35, true)] {
-                let x = Input::new(&[rows, columns], recurring::<T>(rows * columns, has_nans));
-                let w = Input::new(&[columns], recurring::<T>(columns, false));
-                let layouts = LAYOUTS.map(|layout| vec![layout, Layout::DENSE]);
-                kernels.check_each_laid_out(format_args!("reductions {set:?}"), &[x, w], &layouts);
-            }
-        }
-    }
+    let rows = [(0, false), (1, true), (5, false), (16, true), (35, false), (35, true)];
+    check_lengths::<T>(&COLUMNS, &rows, sets.len(), one_in, |which, x, w| {
+        sets[which].iter().map(|one| ALONE[*one](x, w)).collect()
+    });
 }
 
 /// Each length with each of the expressions of rows, on as many rows as have their functions in lanes, and on fewer.
 fn check_beside<T: Element>(one_in: usize) {
+    let columns = [2, 5, 9, 16, 31, 48, 64, 65];
+    let rows = [(0, false), (1, false), (17, true), (127, false), (143, true), (300, false)];
+    check_lengths::<T>(&columns, &rows, BESIDE.len(), one_in, |which, x, w| BESIDE[which](x, w));
+}
+
+/// Each length of rows with each of so many expressions, in one of some ways to compile, for numbers of rows that have NaNs or not.
+fn check_lengths<T: Element>(
+    lengths: &[usize],
+    rows: &[(usize, bool)],
+    expressions: usize,
+    one_in: usize,
+    expression: impl Fn(usize, Tensor, Tensor) -> Vec<Tensor>,
+) {
     let ways = ways_and_baseline();
-    for (length, columns) in [2, 5, 9, 16, 31, 48, 64, 65].into_iter().enumerate() {
-        for (which, expression) in BESIDE.into_iter().enumerate() {
+    for (length, &columns) in lengths.iter().enumerate() {
+        for which in 0..expressions {
             let graph = |g: &Graph| -> Vec<Tensor> {
                 let x = g.input::<T>("x", shape![g.symbol("n"), columns]);
-                expression(x, g.input::<T>("w", shape![columns]))
+                expression(which, x, g.input::<T>("w", shape![columns]))
             };
             let chosen = ways.iter().enumerate().filter(|(way, _)| selected(length + which + way, one_in));
             let kernels = Kernels::each_of(chosen.map(|(_, way)| (way, graph)));
-            for (rows, has_nans) in
-                [(0, false), (1, false), (17, true), (127, false), (143, true), (300, false)]
-            {
+            for &(rows, has_nans) in rows {
                 let x = Input::new(&[rows, columns], recurring::<T>(rows * columns, has_nans));
                 let w = Input::new(&[columns], recurring::<T>(columns, false));
                 let layouts = LAYOUTS.map(|layout| vec![layout, Layout::DENSE]);
-                kernels.check_each_laid_out(format_args!("rows beside {which}"), &[x, w], &layouts);
+                kernels.check_each_laid_out(format_args!("rows reduced by {which}"), &[x, w], &layouts);
             }
         }
     }
