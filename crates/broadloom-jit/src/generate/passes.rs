@@ -24,6 +24,7 @@ impl Generator<'_, '_, '_> {
         self.has_products = outer;
     }
 
+    /// The loops of [`vector_loop`](Self::vector_loop), once it is known how they divide.
     fn vector_loops(&mut self, axis: AxisId, lanes: usize, body: &[Stmt]) {
         let wide = self.lanes_at_once(axis, lanes, body);
         let emit = |generator: &mut Self| {
