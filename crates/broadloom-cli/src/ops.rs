@@ -2,7 +2,7 @@
 //! explanations of other functions.
 
 use crate::args::OpsArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, LIST};
 use crate::terminal::Terminal;
 use broadloom::DType;
 use broadloom_text::{Given, Program};
@@ -88,7 +88,7 @@ fn one(ops: &[Op], name: &str) -> Result<String, Failure> {
     let usage = broadloom_text::usage(own);
     if op.is_none() && usage.is_none() {
         let failure = Failure::usage(format!("there is no operation named {name:?}"));
-        return Err(failure.help(broadloom_text::instead(name)));
+        return Err(failure.help(broadloom_text::instead(name).unwrap_or_else(|| LIST.to_owned())));
     }
     let meaning = op.map(|op| op.cell("meaning")).or(explanation.map(|explanation| explanation.meaning));
     let mut text = format!("{own}: {}\n", meaning.unwrap_or("see its NumPy namesake."));

@@ -19,7 +19,7 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as _, default_libcall_names};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -126,7 +126,9 @@ pub struct Vectors {
 
 /// The compiled kernels of a schedule. Owns their memory, which is freed when the last owner drops the module.
 pub struct Module {
-    kernels: Vec<Compiled>,
+    /// The code of each kernel, as an index into `codes`: kernels that do the same to other arrays share it.
+    kernels: Vec<usize>,
+    codes: Vec<Compiled>,
     scalar_calls: Vec<(Op, DType)>,
     code_bytes: usize,
     /// `None` only while dropping. A `JITModule` is not `Sync`; its only use here is to be freed.
@@ -160,10 +162,10 @@ pub fn compile(schedule: &Schedule, options: &JitOptions) -> Result<Module, Comp
         code_bytes: 0,
     };
     match definer.define_all(schedule) {
-        Ok(kernels) => {
+        Ok((kernels, codes)) => {
             let Definer { memory, scalar_calls, code_bytes, .. } = definer;
             let scalar_calls = scalar_calls.into_iter().collect();
-            Ok(Module { kernels, scalar_calls, code_bytes, memory: Mutex::new(Some(memory)) })
+            Ok(Module { kernels, codes, scalar_calls, code_bytes, memory: Mutex::new(Some(memory)) })
         }
         Err(error) => {
             // SAFETY: no pointer into the memory has left `define_all`, which failed.
@@ -195,9 +197,21 @@ struct Defined {
 }
 
 impl Definer<'_> {
-    fn define_all(&mut self, schedule: &Schedule) -> Result<Vec<Compiled>, CompileError> {
-        let mut defined = Vec::new();
+    /// Defines the code of all kernels. Returns which code each one has, and the code.
+    fn define_all(&mut self, schedule: &Schedule) -> Result<(Vec<usize>, Vec<Compiled>), CompileError> {
+        let mut defined: Vec<Defined> = Vec::new();
+        let mut kernels = Vec::with_capacity(schedule.kernels.len());
+        // The kernels whose code is defined, with the number of that, by what is compared most easily.
+        let mut known: HashMap<[usize; 3], Vec<(&Kernel, usize)>> = HashMap::new();
         for (index, kernel) in schedule.kernels.iter().enumerate() {
+            let alike =
+                known.entry([kernel.values.len(), kernel.accesses.len(), kernel.params.len()]).or_default();
+            if let Some((_, code)) = alike.iter().find(|(other, _)| kernel.has_code_of(other)) {
+                kernels.push(*code);
+                continue;
+            }
+            alike.push((kernel, defined.len()));
+            kernels.push(defined.len());
             let refused = |reason: String| CompileError::Kernel { kernel: KernelId::new(index), reason };
             let mut function = None;
             for width in self.widths() {
@@ -222,7 +236,7 @@ impl Definer<'_> {
             let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code) };
             Compiled { entry, vectors, loops, clif, disassembly, instructions }
         };
-        Ok(defined.into_iter().map(compiled).collect())
+        Ok((kernels, defined.into_iter().map(compiled).collect()))
     }
 
     /// Emits a kernel into the context. Returns what its code does.
@@ -358,35 +372,40 @@ impl Module {
         scratch: *mut u8,
         failure: &mut Failure,
     ) -> Result<(), UnknownKernel> {
-        let compiled = self.kernels.get(kernel.index()).ok_or(UnknownKernel(kernel))?;
+        let compiled = self.code(kernel).ok_or(UnknownKernel(kernel))?;
         // SAFETY: the code stays mapped while `self` lives; the caller vouches for the pointers.
         unsafe { (compiled.entry)(args.as_ptr(), range.start, range.end, scratch, failure) };
         Ok(())
     }
 
+    #[inline]
+    fn code(&self, kernel: KernelId) -> Option<&Compiled> {
+        self.codes.get(*self.kernels.get(kernel.index())?)
+    }
+
     /// Returns the CLIF of a kernel, if it was kept.
     pub fn clif(&self, kernel: KernelId) -> Option<&str> {
-        self.kernels.get(kernel.index())?.clif.as_deref()
+        self.code(kernel)?.clif.as_deref()
     }
 
     /// Returns the assembly of a kernel, if it was kept.
     pub fn disassembly(&self, kernel: KernelId) -> Option<&str> {
-        self.kernels.get(kernel.index())?.disassembly.as_deref()
+        self.code(kernel)?.disassembly.as_deref()
     }
 
     /// Returns the instructions of a kernel in order, if the text was kept.
     pub fn instructions(&self, kernel: KernelId) -> &[Instruction] {
-        self.kernels.get(kernel.index()).map_or(&[], |compiled| &compiled.instructions)
+        self.code(kernel).map_or(&[], |compiled| &compiled.instructions)
     }
 
     /// Returns the vectors of a kernel's code.
     pub fn vectors(&self, kernel: KernelId) -> Option<Vectors> {
-        self.kernels.get(kernel.index()).map(|compiled| compiled.vectors)
+        self.code(kernel).map(|compiled| compiled.vectors)
     }
 
     /// Returns the innermost loops of a kernel's code that step along axes, in the order of the code.
     pub fn loops(&self, kernel: KernelId) -> &[LoopCode] {
-        self.kernels.get(kernel.index()).map_or(&[], |compiled| &compiled.loops)
+        self.code(kernel).map_or(&[], |compiled| &compiled.loops)
     }
 
     /// Returns the number of bytes of machine code.

@@ -17,6 +17,7 @@ mod band;
 mod best;
 mod narrow;
 mod reductions;
+mod same;
 mod sort;
 mod stmt;
 mod visit;
@@ -355,7 +356,7 @@ impl Default for Work {
 }
 
 /// A loop axis.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     /// The name in dumps, derived from the symbol of its size if it has one.
     pub name: String,
@@ -426,7 +427,7 @@ impl Access {
 }
 
 /// A scratch row: a short array in the thread's scratch memory.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// Type of the elements; bool rows hold bytes.
     pub dtype: DType,

@@ -89,7 +89,7 @@ impl<'py> Operand<'py> {
         // SAFETY: an array has a descriptor.
         let descr = unsafe { &(*fields.descr).fields };
         let Some(dtype) = dtype::of_number(py, descr.type_num) else {
-            return Err(dtype::unsupported(py, &array.getattr("dtype")?.to_string()));
+            return Err(dtype::unsupported(&array.getattr("dtype")?));
         };
         let rank = usize::try_from(fields.nd).unwrap_or(0);
         let (sizes, steps) = match rank {
@@ -151,6 +151,16 @@ impl<'py> Operand<'py> {
         let is_array =
             |object: &Bound<'py, PyAny>| unsafe { npyffi::PyArray_Check(object.py(), object.as_ptr()) != 0 };
         self.shape.is_empty() && self.given.as_ref().is_some_and(|given| !is_array(given))
+    }
+
+    /// Returns the bits of an integer or a flag that the caller passed as one of NumPy's scalars.
+    pub fn integer(&self) -> Option<u64> {
+        (!self.dtype.is_float() && self.is_scalar()).then(|| {
+            let mut bits = [0; 8];
+            // SAFETY: the array has one element of at most 8 bytes, and `object` keeps it alive.
+            unsafe { std::ptr::copy_nonoverlapping(self.data, bits.as_mut_ptr(), self.dtype.size()) };
+            u64::from_le_bytes(bits)
+        })
     }
 
     /// Returns whether two arrays have a byte in common; arrays for which that is too hard to tell count as if they had.

@@ -69,13 +69,14 @@ pub fn of_object(object: &Bound<'_, PyAny>) -> PyResult<DType> {
     let py = object.py();
     let descr = PyArrayDescr::new(py, object)?;
     let found = of_number(py, descr.num()).filter(|_| descr.is_native_byteorder() != Some(false));
-    found.ok_or_else(|| unsupported(py, &descr.to_string()))
+    found.ok_or_else(|| unsupported(&descr))
 }
 
 /// The error of elements that Broadloom does not compute with.
-pub fn unsupported(py: Python<'_>, found: &str) -> PyErr {
-    let text = format!(
-        "arrays of dtype {found} are not supported: pass bool, int8 to int64, uint8 to uint64, float16, float32, float64 or ml_dtypes.bfloat16"
-    );
-    crate::error::Class::DType.error(py, text)
+pub fn unsupported(dtype: &Bound<'_, PyAny>) -> PyErr {
+    let py = dtype.py();
+    let says = py
+        .import("broadloom._unsupported")
+        .and_then(|module| module.call_method1("says", (dtype,))?.extract::<String>());
+    says.map_or_else(|error| error, |text| crate::error::Class::DType.error(py, text))
 }

@@ -54,11 +54,18 @@ impl Class {
         Ok(error.is_instance(py, &exception(py, "Error")?))
     }
 
-    /// The error of an argument, which names it if it says nothing but what is wrong with its dtype or its class.
-    pub fn named(py: Python<'_>, error: PyErr, name: &str) -> PyErr {
+    /// The error of an argument, which names the part of it that is wrong if it says nothing but what is wrong with a dtype or a class.
+    pub fn named(error: PyErr, name: &str, argument: &Bound<'_, PyAny>) -> PyErr {
+        let py = argument.py();
         let is_it =
             exception(py, Class::DType.name()).is_ok_and(|class| error.matches(py, class).unwrap_or(false));
-        if is_it { Class::DType.error(py, format!("`{name}`: {}", error.value(py))) } else { error }
+        if !is_it {
+            return error;
+        }
+        let text = py.import("broadloom._unsupported").and_then(|module| {
+            module.call_method1("named", (name, argument, error.value(py).to_string()))?.extract::<String>()
+        });
+        text.map_or(error, |text| Class::DType.error(py, text))
     }
 
     pub fn error(self, py: Python<'_>, text: impl Into<String>) -> PyErr {

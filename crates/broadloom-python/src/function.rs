@@ -4,7 +4,7 @@ use crate::error::Class;
 use crate::fallback::Fallback;
 use crate::kernel::{Changes, Failure, Kernel, output_name};
 use crate::state::{Kept, Watch};
-use crate::structure::{Call, Leaf, Size, Tree, rebuilt};
+use crate::structure::{Call, KnownValues, Leaf, Size, Tree, rebuilt};
 use crate::table::Table;
 use crate::trace::{Trace, Value, wrap};
 use broadloom::{CompileOptions, Threads};
@@ -120,7 +120,7 @@ impl Function {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, Kernel>> {
         let mut call = self.call(args, kwargs)?;
-        self.kernel_for(py, &mut call, args, kwargs, false)
+        self.kernel_for(py, &mut call, args, kwargs, KnownValues::NOTHING)
     }
 
     /// The page that explains the kernel that a call with these arguments runs: a text, which notebooks show as a page.
@@ -207,7 +207,7 @@ impl Function {
             Some(kwargs) if !self.takes_out => kwargs.get_item("out")?.filter(|out| !out.is_none()),
             _ => None,
         };
-        let kernel = self.compiled(py, &mut call, args, kwargs, false)?;
+        let kernel = self.compiled(py, &mut call, args, kwargs, KnownValues::NOTHING)?;
         let error = match kernel.get().run(py, &call.leaves, out.as_ref()) {
             Ok(results) => return Ok(results),
             Err(Failure::Raised(error)) => return Err(error),
@@ -215,7 +215,7 @@ impl Function {
         };
         // These sizes break a condition of the kernel for all sizes. One for just these sizes may have a result, as a slice
         // that ends behind its axis has; otherwise the message names them.
-        let kernel = self.compiled(py, &mut call, args, kwargs, true)?;
+        let kernel = self.compiled(py, &mut call, args, kwargs, KnownValues::SIZES)?;
         kernel.get().run(py, &call.leaves, out.as_ref()).map_err(|failure| match failure {
             Failure::Raised(error) => error,
             Failure::Sizes(_) => kernel.get().explain(py, &error),
@@ -229,9 +229,9 @@ impl Function {
         call: &mut Call<'py>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
-        is_concrete: bool,
+        least: KnownValues,
     ) -> PyResult<Bound<'py, Kernel>> {
-        let kernel = self.kernel_for(py, call, args, kwargs, is_concrete);
+        let kernel = self.kernel_for(py, call, args, kwargs, least);
         kernel.inspect_err(|_| self.fallback.remember(&call.key))
     }
 
@@ -245,7 +245,7 @@ impl Function {
         for (position, argument) in args.iter_borrowed().enumerate() {
             match self.parameters.get(position) {
                 Some(name) if self.is_static(name) => call.add_static(&argument)?,
-                Some(name) => call.add(&argument, 0).map_err(|error| Class::named(py, error, name))?,
+                Some(name) => call.add(&argument, 0).map_err(|error| Class::named(error, name, &argument))?,
                 None => call.add(&argument, 0)?,
             }
         }
@@ -258,7 +258,7 @@ impl Function {
             if self.is_static(text) {
                 call.add_static(&argument)?;
             } else {
-                call.add(&argument, 0).map_err(|error| Class::named(py, error, text))?;
+                call.add(&argument, 0).map_err(|error| Class::named(error, text, &argument))?;
             }
         }
         if call.is_lazy {
@@ -291,15 +291,14 @@ impl Function {
         call: &mut Call<'py>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
-        mut is_concrete: bool,
+        mut least: KnownValues,
     ) -> PyResult<Bound<'py, Kernel>> {
-        let sizes = is_concrete.then(|| call.sizes());
         let mut generation = None;
         let mut statics: Option<Vec<Py<PyAny>>> = None;
         for position in 0.. {
             let mut table = self.table(py);
             generation = Some(table.generation);
-            let found = table.find(py, call, position, sizes.as_deref());
+            let found = table.find(py, call, position, least);
             drop(table);
             let Some(found) = found else { break };
             // Comparing static values runs code of Python's, so the lock is not held.
@@ -310,17 +309,13 @@ impl Function {
             if let Some(kernel) = found.kernel {
                 return Ok(kernel.into_bound(py));
             }
-            is_concrete = found.is_concrete;
+            least = found.known;
             statics = Some(own);
             break;
         }
         let statics =
             statics.unwrap_or_else(|| call.statics.iter().map(|object| object.clone().unbind()).collect());
-        let general = if is_concrete { None } else { self.make_general(py, call, args, kwargs)? };
-        let (kernel, is_concrete) = match general {
-            Some(kernel) => (kernel, false),
-            None => (self.make(&self.trace(py)?, call, args, kwargs, true)?, true),
-        };
+        let (kernel, known) = self.make_knowing(py, call, args, kwargs, least)?;
         let kernel = Bound::new(py, kernel)?;
         let bytes = kernel.get().own_bytes(py)?;
         let removal = self.removal(py)?;
@@ -340,7 +335,7 @@ impl Function {
             Some(table.clear())
         } else {
             (is_same && Some(table.generation) == generation)
-                .then(|| table.add(py, call, statics, kernel.clone().unbind(), bytes, is_concrete))
+                .then(|| table.add(py, call, statics, kernel.clone().unbind(), bytes, known))
         };
         drop(table);
         drop(removed);
@@ -358,24 +353,31 @@ impl Function {
         })
     }
 
-    /// The kernel for all sizes; nothing if the function has to be traced with the sizes of this call.
-    fn make_general<'py>(
+    /// The kernel that knows the least values of this call with which the function can be traced, and what it knows.
+    fn make_knowing<'py>(
         &self,
         py: Python<'py>,
         call: &mut Call<'py>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Option<Kernel>> {
-        let trace = self.trace(py)?;
-        let made = self.make(&trace, call, args, kwargs, false);
-        // What the function did after it asked for a size, also if it caught the refusal, is not what it does with the size.
-        if trace.get().needed_sizes(py) {
-            return Ok(None);
-        }
-        match made {
-            Ok(kernel) => Ok(Some(kernel)),
-            Err(error) if Class::is_any(py, &error)? => Ok(None),
-            Err(error) => Err(error),
+        least: KnownValues,
+    ) -> PyResult<(Kernel, KnownValues)> {
+        let mut known = least;
+        loop {
+            let trace = self.trace(py)?;
+            let made = self.make(&trace, call, args, kwargs, known);
+            let needs = trace.get().needs(py);
+            // What the function did after it asked for a size, also if it caught the refusal, is not what it does with the size.
+            let needs_sizes = needs.sizes && !known.sizes;
+            match made {
+                Ok(kernel) if !needs_sizes => return Ok((kernel, known)),
+                Err(error) if !needs_sizes && !Class::is_any(py, &error)? => return Err(error),
+                Err(_) if !needs_sizes && needs.integers && !known.integers && call.has_integers() => {
+                    known.integers = true
+                }
+                Err(error) if known.sizes => return Err(error),
+                _ => known.sizes = true,
+            }
         }
     }
 
@@ -391,20 +393,20 @@ impl Function {
         call: &mut Call<'py>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
-        is_concrete: bool,
+        known: KnownValues,
     ) -> PyResult<Kernel> {
         let py = trace.py();
         let mut names = None;
-        let made = self.make_as(trace, call, args, kwargs, is_concrete, Some(&mut names));
+        let made = self.make_as(trace, call, args, kwargs, known, Some(&mut names));
         let (Err(error), Some(names)) = (&made, names) else { return made };
         let has_constants = || names.getattr("numpy")?.getattr("made_constants")?.is_truthy();
-        if trace.get().needed_sizes(py) || !Class::is_any(py, error)? || !has_constants()? {
+        if trace.get().needs(py).sizes || !Class::is_any(py, error)? || !has_constants()? {
             return made;
         }
         // The function may ask for elements of an array such as `np.zeros(3)`, which NumPy can make.
         let trace = self.trace(py)?;
-        let again = self.make_as(&trace, call, args, kwargs, is_concrete, None);
-        if trace.get().needed_sizes(py) { made } else { again.or(made) }
+        let again = self.make_as(&trace, call, args, kwargs, known, None);
+        if trace.get().needs(py).sizes { made } else { again.or(made) }
     }
 
     /// Traces the function, with names of its own for NumPy, which are returned, or without.
@@ -414,12 +416,12 @@ impl Function {
         call: &mut Call<'py>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
-        is_concrete: bool,
+        known: KnownValues,
         names_of_numpy: Option<&mut Option<Bound<'py, PyAny>>>,
     ) -> PyResult<Kernel> {
         let py = trace.py();
         self.traces.fetch_add(1, Ordering::Relaxed);
-        let sizes = call.declared(is_concrete);
+        let sizes = call.declared(known.sizes);
         let mut names = Vec::new();
         let mut values: Vec<Option<Bound<'py, Value>>> = Vec::new();
         let leaves = &call.leaves;
@@ -430,6 +432,11 @@ impl Function {
             };
             let name = trace.get().fresh(py, Some(path));
             match leaf {
+                Leaf::Array(array) if known.integers && array.integer().is_some() => {
+                    names.push(name);
+                    values.push(None);
+                    return Ok(array.given().clone());
+                }
                 Leaf::Number(_) => trace.get().number(py, &name, path)?,
                 Leaf::Array(array) => {
                     let sizes: Vec<String> = sizes.iter().map(|size| size_text(*size)).collect();

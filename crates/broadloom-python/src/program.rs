@@ -3,7 +3,7 @@
 use crate::error::{Class, of_mistakes};
 use crate::function::{options, size_text};
 use crate::kernel::{Changes, Failure, Kernel};
-use crate::structure::{Call, Leaf, Tree};
+use crate::structure::{Call, KnownValues, Leaf, Tree};
 use crate::texts::{TextColumn, decoded};
 use crate::trace::Trace;
 use broadloom::CompileOptions;
@@ -52,7 +52,7 @@ struct Compiled {
 }
 
 /// The names of the arrays, their structure, and their sizes if the kernel is for them alone.
-type Key = (Vec<Declared>, Vec<u64>, Option<Vec<usize>>);
+type Key = (Vec<Declared>, Vec<u64>, Option<Vec<u64>>);
 
 /// The arguments of a call of a program.
 struct Given<'py> {
@@ -331,7 +331,7 @@ impl Program {
             return Ok(Declared { name, value: Some(given.str()?.to_string()), texts: None });
         }
         let leaves = call.leaves.len();
-        call.add(given, 0).map_err(|error| Class::named(given.py(), error, &name))?;
+        call.add(given, 0).map_err(|error| Class::named(error, &name, given))?;
         if call.leaves.len() == leaves + 1 && call.statics.is_empty() {
             return Ok(Declared { name, value: None, texts: None });
         }
@@ -346,7 +346,8 @@ impl Program {
         call: &mut Call<'py>,
         is_concrete: bool,
     ) -> PyResult<(Bound<'py, Kernel>, TextResults)> {
-        let mut key: Key = (names.to_vec(), call.key.to_vec(), is_concrete.then(|| call.sizes()));
+        let mut key: Key =
+            (names.to_vec(), call.key.to_vec(), is_concrete.then(|| call.values(KnownValues::SIZES)));
         let find = |key: &Key| {
             let kernels = self.kernels.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
             kernels.get(key).map(|found| (found.kernel.bind(py).clone(), found.texts.clone()))
@@ -357,7 +358,7 @@ impl Program {
         let (kernel, texts) = match self.make(py, names, call, is_concrete) {
             Ok(kernel) => kernel,
             Err(error) if !is_concrete && Class::is_any(py, &error)? => {
-                key.2 = Some(call.sizes());
+                key.2 = Some(call.values(KnownValues::SIZES));
                 if let Some(kernel) = find(&key) {
                     return Ok(kernel);
                 }

@@ -28,6 +28,33 @@ pub enum Size {
     Symbol(usize),
 }
 
+/// What a trace knows of the values of a call, beside their structure. A kernel that was made by such a trace serves calls with
+/// equal values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KnownValues {
+    /// The sizes of all axes.
+    pub sizes: bool,
+    /// The integers and flags among NumPy's scalars, as `np.int64(1)` for an axis.
+    pub integers: bool,
+}
+
+impl KnownValues {
+    pub const NOTHING: KnownValues = KnownValues { sizes: false, integers: false };
+    pub const SIZES: KnownValues = KnownValues { sizes: true, integers: false };
+    pub const INTEGERS: KnownValues = KnownValues { sizes: false, integers: true };
+    /// The least first: its kernels serve the most calls.
+    pub const ALL: [KnownValues; 4] = [
+        KnownValues::NOTHING,
+        KnownValues::INTEGERS,
+        KnownValues::SIZES,
+        KnownValues { sizes: true, integers: true },
+    ];
+
+    pub fn includes(self, other: KnownValues) -> bool {
+        (self.sizes || !other.sizes) && (self.integers || !other.integers)
+    }
+}
+
 const TUPLE: u64 = 1;
 const LIST: u64 = 2;
 const DICT: u64 = 3;
@@ -196,13 +223,22 @@ impl<'py> Call<'py> {
         sizes
     }
 
-    /// All sizes, by which kernels for these sizes alone are found.
-    pub fn sizes(&self) -> Vec<usize> {
-        let of = |leaf: &Leaf<'py>| match leaf {
-            Leaf::Array(array) => array.shape.to_vec(),
-            Leaf::Number(_) => Vec::new(),
+    /// The values by which a kernel is found whose trace knew them.
+    pub fn values(&self, known: KnownValues) -> Vec<u64> {
+        let arrays = || {
+            self.leaves.iter().filter_map(|leaf| match leaf {
+                Leaf::Array(array) => Some(array),
+                Leaf::Number(_) => None,
+            })
         };
-        self.leaves.iter().flat_map(of).collect()
+        let sizes = arrays().filter(|_| known.sizes).flat_map(|array| &array.shape).map(|size| *size as u64);
+        let integers = arrays().filter(|_| known.integers).filter_map(Operand::integer);
+        sizes.chain(integers).collect()
+    }
+
+    /// Whether there are integers or flags among NumPy's scalars.
+    pub fn has_integers(&self) -> bool {
+        self.leaves.iter().any(|leaf| matches!(leaf, Leaf::Array(array) if array.integer().is_some()))
     }
 
     /// Whether the static values are equal to those of another call with the same key.

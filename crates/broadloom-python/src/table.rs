@@ -2,7 +2,7 @@
 
 use crate::kernel::Kernel;
 use crate::state::Kept;
-use crate::structure::Call;
+use crate::structure::{Call, KnownValues};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use std::collections::HashMap;
@@ -24,9 +24,8 @@ pub struct Table {
 #[derive(Default)]
 struct Slot {
     statics: Vec<Kept>,
-    general: Option<Entry>,
-    /// Kernels for given sizes, of a function that asks for the values of sizes.
-    concrete: HashMap<Vec<usize>, Entry>,
+    /// By the values that their traces knew.
+    kernels: HashMap<(KnownValues, Vec<u64>), Entry>,
 }
 
 /// A kernel, and when it was used last.
@@ -42,33 +41,32 @@ pub struct Found {
     /// `None` if one of the objects is gone.
     pub statics: Option<Vec<Py<PyAny>>>,
     pub kernel: Option<Py<Kernel>>,
-    /// Whether this call needs a kernel for its sizes.
-    pub is_concrete: bool,
+    /// What a kernel for this call has to know.
+    pub known: KnownValues,
 }
 
 impl Table {
-    /// Returns the static values of a slot that may serve a call, and what it has for it: a kernel, and whether there can only
-    /// be one for its sizes.
+    /// Returns the static values of a slot that may serve a call, and what it has for it: a kernel, and what such a kernel knows,
+    /// which is at least `least`.
     pub fn find(
         &mut self,
         py: Python<'_>,
         call: &Call<'_>,
         position: usize,
-        sizes: Option<&[usize]>,
+        least: KnownValues,
     ) -> Option<Found> {
         self.clock += 1;
         let slot = self.slots.get_mut(&call.key[..])?.get_mut(position)?;
         let statics = slot.statics.iter().map(|kept| kept.get(py)).collect();
-        let is_concrete = sizes.is_some() || slot.general.is_none();
-        let entry = match &mut slot.general {
-            Some(entry) if !is_concrete => Some(entry),
-            _ => slot.concrete.get_mut(sizes.unwrap_or(&call.sizes())),
+        let has = |known: &KnownValues| {
+            known.includes(least) && slot.kernels.keys().any(|(other, _)| other == known)
         };
-        let kernel = entry.map(|entry| {
+        let known = KnownValues::ALL.into_iter().find(has).unwrap_or(least);
+        let kernel = slot.kernels.get_mut(&(known, call.values(known))).map(|entry| {
             entry.used = self.clock;
             entry.kernel.clone_ref(py)
         });
-        Some(Found { statics, kernel, is_concrete })
+        Some(Found { statics, kernel, known })
     }
 
     /// Adds a kernel, and returns what is removed for it. The caller drops that without the lock, because it may run code of
@@ -80,7 +78,7 @@ impl Table {
         statics: Vec<Kept>,
         kernel: Py<Kernel>,
         bytes: usize,
-        is_concrete: bool,
+        known: KnownValues,
     ) -> Removed {
         let mut removed = self.remove_dead(py);
         self.clock += 1;
@@ -97,10 +95,7 @@ impl Table {
             slots.len() - 1
         });
         // Another thread may have made the same kernel at the same time.
-        removed.entries.extend(match is_concrete {
-            true => slots[position].concrete.insert(call.sizes(), entry),
-            false => slots[position].general.replace(entry),
-        });
+        removed.entries.extend(slots[position].kernels.insert((known, call.values(known)), entry));
         let newest = self.clock;
         while self.entries().count() > CAPACITY {
             removed.entries.extend(self.remove_oldest(newest, 0));
@@ -111,7 +106,7 @@ impl Table {
                 None => break,
             }
         }
-        removed.slots.extend(self.remove_slots(|slot| slot.entries().next().is_none()));
+        removed.slots.extend(self.remove_slots(|slot| slot.kernels.is_empty()));
         removed
     }
 
@@ -136,7 +131,7 @@ impl Table {
     }
 
     fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.slots.values().flatten().flat_map(Slot::entries)
+        self.slots.values().flatten().flat_map(|slot| slot.kernels.values())
     }
 
     /// Removes the kernel that was not used for the longest time, of those with at least so many bytes, but not the newest.
@@ -144,12 +139,9 @@ impl Table {
         let older = self.entries().filter(|entry| entry.used < newest && entry.bytes >= bytes);
         let oldest = older.map(|entry| entry.used).min()?;
         for slot in self.slots.values_mut().flatten() {
-            if slot.general.as_ref().is_some_and(|entry| entry.used == oldest) {
-                return slot.general.take();
-            }
-            let sizes = slot.concrete.iter().find(|(_, entry)| entry.used == oldest);
-            if let Some(sizes) = sizes.map(|(sizes, _)| sizes.clone()) {
-                return slot.concrete.remove(&sizes);
+            let key = slot.kernels.iter().find(|(_, entry)| entry.used == oldest);
+            if let Some(key) = key.map(|(key, _)| key.clone()) {
+                return slot.kernels.remove(&key);
             }
         }
         None
@@ -158,15 +150,9 @@ impl Table {
     pub fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         for slot in self.slots.values().flatten() {
             slot.statics.iter().try_for_each(|kept| kept.visit(visit))?;
-            slot.entries().try_for_each(|entry| visit.call(&entry.kernel))?;
+            slot.kernels.values().try_for_each(|entry| visit.call(&entry.kernel))?;
         }
         Ok(())
-    }
-}
-
-impl Slot {
-    fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.general.iter().chain(self.concrete.values())
     }
 }
 

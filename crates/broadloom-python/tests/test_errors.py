@@ -5,6 +5,7 @@ import os
 import pickle
 import re
 import xml.etree.ElementTree
+from typing import NamedTuple
 
 import broadloom as bl
 import numpy as np
@@ -211,9 +212,9 @@ def test_decorator_arguments():
         bl.jit(lambda x: x, threads=0)
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
+def test_what_is_computed_of_numbers_among_the_arguments():
+    x, k, m = np.arange(4.0), np.int64(1), 2.5
+    for function in (
         lambda x, k, m: x if k == 1 else -x,
         lambda x, k, m: x if k > 0 else -x,
         lambda x, k, m: x if 2 * k + 1 > k else -x,
@@ -221,17 +222,50 @@ def test_decorator_arguments():
         lambda x, k, m: x * [1, 2, 3][k - 1],
         lambda x, k, m: np.partition(x, k - 1),
         lambda x, k, m: x.sum(axis=k - 1),
+    ):
+        np.testing.assert_array_equal(bl.jit(function)(x, k, m), function(x, k, m))
+    for function in (
         lambda x, k, m: x * float(-m),
         lambda x, k, m: x if m > 1 else -x,
         lambda x, k, m: x if (k == 1) & (m > 1) else x,
+    ):
+        with pytest.raises(bl.Error) as caught:
+            bl.jit(function)(x, k, m)
+        assert 'static="m"' in str(caught.value)
+        np.testing.assert_array_equal(bl.jit(function, static=["k", "m"])(x, int(k), m), function(x, int(k), m))
+
+
+class Pair(NamedTuple):
+    first: np.ndarray
+    second: np.ndarray
+
+
+@pytest.mark.parametrize(
+    "argument, place, help",
+    [
+        (np.ones(3, complex), "x", "`x.real` and `x.imag`"),
+        ({"a": np.ones(3), "b": np.ones(3, complex)}, "x['b']", "`x['b'].real` and `x['b'].imag`"),
+        ((1.0, [np.ones(3), np.array(["a", "b"])]), "x[1][1]", "pass bool, int8"),
+        (Pair(np.ones(2), np.array(["2020-01-01"], "M8[D]")), "x.second", "`x.second.astype('datetime64[s]').astype(np.int64)`"),
+        (np.zeros(3, [("a", "f8"), ("b", "i4")]), "x", "its fields"),
+        (np.array([1, 2], object), "x", "`x.astype(np.float64)`"),
     ],
-)
-def test_what_is_computed_of_numbers_among_the_arguments(function):
-    x, k, m = np.arange(4.0), np.int64(1), 2.5
-    with pytest.raises(bl.Error) as caught:
-        bl.jit(function)(x, k, m)
-    assert re.search(r'static=("k"|"m"|\["k", "m"\])', str(caught.value))
-    np.testing.assert_array_equal(bl.jit(function, static=["k", "m"])(x, int(k), m), function(x, int(k), m))
+    ids=["complex", "dict", "list", "tuple", "record", "object"],
+)  # fmt: skip
+def test_parts_of_arguments_that_are_not_supported_are_named(argument, place, help):
+    for call in (lambda f: f(argument), lambda f: f(x=argument)):
+        with pytest.raises(bl.DTypeError) as caught:
+            call(bl.jit(lambda x: x))
+        assert str(caught.value).startswith(f"`{place}`: arrays of dtype ") and help in str(caught.value)
+
+
+def test_columns_that_are_not_supported_are_named():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"a": [1, 2], "b": [0.5, 2], "t": pandas.to_datetime(["2020-01-01", "2021-01-01"])})
+    with pytest.raises(bl.DTypeError, match=r"`x\['t'\]`: arrays of dtype datetime64"):
+        bl.jit(lambda x: x)(table)
+    with pytest.raises(bl.DTypeError, match=r"`t`: arrays of dtype datetime64"):
+        bl.eval("a + t", table)
 
 
 def test_what_is_computed_of_arrays_too_has_no_static_argument():

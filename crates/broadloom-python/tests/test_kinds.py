@@ -23,10 +23,10 @@ from test_written import X, refused, same
     ],
 )
 def test_lists_are_repeated_and_not_multiplied(function):
-    refused(function, X, np.int64(3), error=bl.TracingError, match=r"static")
-    found = bl.jit(function, static="n")
-    if function.__code__.co_names != ("argmax",):
-        assert found(X, 3) == function(X, 3)
+    if function.__code__.co_names == ("argmax",):
+        refused(function, X, np.int64(3), error=bl.TracingError, match="are not known")
+    else:
+        assert bl.jit(function)(X, np.int64(3)) == bl.jit(function, static="n")(X, 3) == function(X, 3)
 
 
 def test_lists_beside_arrays():
@@ -41,7 +41,7 @@ def test_lists_beside_arrays():
         values *= n
         return values
 
-    refused(repeated, X, np.int64(3), error=bl.TracingError, match="static")
+    assert bl.jit(repeated)(X, np.int64(3)) == repeated(X, np.int64(3))
 
 
 KINDS = [
@@ -154,22 +154,66 @@ def test_help_is_written_in_numpy(function, instead):
     assert not any(word in text for word in ("concat(", "i64", "broadloom ", "docs/ops"))
 
 
-def test_numbers_of_numpys_classes_that_have_to_be_known():
-    a, b, q = np.int64(1), np.bool_(True), 0.5
+def test_integers_of_numpys_are_known_where_they_have_to_be():
+    a, b = np.int64(1), np.bool_(True)
     for function in (
-        lambda x, a, b, q: x.sum(axis=a), lambda x, a, b, q: np.roll(x, 1, axis=a), lambda x, a, b, q: np.expand_dims(x, a),
-        lambda x, a, b, q: np.concatenate([x, x], axis=a), lambda x, a, b, q: np.var(x, ddof=a), lambda x, a, b, q: np.triu(x, a),
-        lambda x, a, b, q: np.round(x, a), lambda x, a, b, q: np.split(x, a), lambda x, a, b, q: np.histogram(x, a),
-        lambda x, a, b, q: np.percentile(x, a), lambda x, a, b, q: x.swapaxes(0, a), lambda x, a, b, q: x.transpose(a, 0),
-        lambda x, a, b, q: np.sum(x, axis=(0, a)), lambda x, a, b, q: x if a else -x,
+        lambda x, a, b: x.sum(axis=a), lambda x, a, b: np.roll(x, 1, axis=a), lambda x, a, b: np.expand_dims(x, a),
+        lambda x, a, b: np.concatenate([x, x], axis=a), lambda x, a, b: np.var(x, ddof=a), lambda x, a, b: np.triu(x, a),
+        lambda x, a, b: np.round(x, a), lambda x, a, b: np.split(x, a)[0], lambda x, a, b: np.histogram(x, a)[0],
+        lambda x, a, b: np.percentile(x, a), lambda x, a, b: x.swapaxes(0, a), lambda x, a, b: x.transpose(a, 0),
+        lambda x, a, b: np.sum(x, axis=(0, a)), lambda x, a, b: x if a else -x,
+        lambda x, a, b: np.sum(x, keepdims=bool(b)), lambda x, a, b: x if b else -x, lambda x, a, b: x * int(a),
     ):  # fmt: skip
-        refused(function, X, a, b, q, match="static=")
-    for function in (lambda x, a, b, q: np.sum(x, keepdims=b), lambda x, a, b, q: x if b else -x):
-        refused(function, X, a, b, q, match=r"pass `bool\(b\)`")
-    for function in (lambda x, a, b, q: np.histogram(x, range=(0, q)), lambda x, a, b, q: np.arange(0, q, 0.1)):
-        refused(function, X, a, b, q, match='static="q"')
-    text = refused(lambda x, a, b, q: np.isclose(x, 0, atol=q), X, a, b, q, match='static="q"')
+        same(function, X, a, b)
+        same(function, X, np.uint8(1), b)
+
+
+def test_integers_of_numpys_are_parts_of_kernels_only_where_they_have_to_be():
+    large = np.arange(600.0).reshape(20, 30)
+    product, total = bl.jit(lambda x, k: x * k), bl.jit(lambda x, k: x.sum(axis=k))
+    for k in range(2):
+        np.testing.assert_array_equal(product(large, np.int64(k)), large * k)
+    assert product.traces == 1
+    for k in (0, 1, 0, -1, 1):
+        np.testing.assert_array_equal(total(large, np.int64(k)), large.sum(axis=k))
+    counted = total.traces
+    for k in (0, 1, -1):
+        # A kernel for an axis serves arrays of all sizes.
+        np.testing.assert_array_equal(total(large[:19, :11], np.int64(k)), large[:19, :11].sum(axis=k))
+    assert total.traces == counted
+    with pytest.raises(bl.Error, match="axis"):
+        total(large, np.int64(2))
+
+    # In containers too, and beside floats, which stay arguments.
+    both = bl.jit(lambda x, p: (x * p["scale"]).sum(axis=p["axis"]))
+    for axis, scale in ((np.int64(0), 2.0), (np.int64(1), 3.0), (np.int64(0), 4.0)):
+        np.testing.assert_array_equal(both(large, {"axis": axis, "scale": scale}), (large * scale).sum(axis=axis))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "i8"])
+def test_numbers_of_numpys_in_the_place_of_pythons(dtype):
+    x = X.astype(dtype)
+    for q in (np.float64(0.25), np.float32(0.25), np.array(0.5), np.array([0.25, 1]), [np.float64(0.5), 1], np.array([[0, 0.5], [0.75, 1]])):
+        same(lambda x, q=q: np.quantile(x, q, axis=1), x)
+        same(lambda x, q=q: np.nanquantile(x, q), x)
+        same(lambda x, q=q: np.percentile(x, q * 100 if isinstance(q, (np.generic, np.ndarray)) else q, axis=0, keepdims=True), x)
+    for bounds in ((np.float64(0), 3), (np.float32(0), np.float32(3)), (np.int64(0), 3), np.array([0, 4.5]), [0, 3]):
+        same(lambda x, bounds=bounds: np.histogram(x, np.int64(3), bounds)[0], x)
+        same(lambda x, bounds=bounds: np.histogram(x, 3, range=bounds)[1], x)
+    same(lambda x: np.percentile(x, np.int64(25)), x)
+    if np.dtype(dtype).kind == "f":
+        same(lambda x: np.gradient(x, np.float64(2), axis=0), x)
+        same(lambda x: np.gradient(x, np.float64(2), np.float32(0.5))[1], x)
+
+
+def test_floats_that_have_to_be_known():
+    q = 0.5
+    for function in (lambda x, q: np.histogram(x, range=(0, q)), lambda x, q: np.arange(0, q, 0.1)):
+        refused(function, X, q, match='static="q"')
+    text = refused(lambda x, q: np.isclose(x, 0, atol=q), X, q, match='static="q"')
     assert "found a number" not in text
+    # An array without axes may change, so it is no number.
+    refused(lambda x, a: x.sum(axis=a), X, np.array(1), match=r"pass `int\(a\)`")
 
 
 def test_arrays_of_numbers_have_dtypes():
@@ -235,7 +279,6 @@ def test_scalars_do_not_change():
 
     for function in (assigned, filled):
         refused(function, X, error=bl.DTypeError, match="scalar")
-    refused(lambda x, n: n.__setitem__(..., 2), X, np.int64(3), error=bl.DTypeError, match="scalar")
     same(converted, X)
 
 

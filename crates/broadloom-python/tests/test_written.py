@@ -369,7 +369,8 @@ def test_texts_of_floats_are_refused():
 def test_texts_say_what_elements_are(text):
     for value in (lambda x, n: x, lambda x, n: x.sum(), lambda x, n: x[0, 0] * 2, lambda x, n: x[x > 0].shape[0]):
         refused(lambda x, n: (x, text(value(x, n))), X, np.int64(3), error=bl.TracingError, match="known")
-    refused(lambda x, n: (x, text(n)), X, np.int64(3), error=bl.TracingError, match=r'pass `int\(n\)`, or write `@bl.jit\(static="n"\)`')
+    refused(lambda x, n: (x, text(n)), X, np.array(3), error=bl.TracingError, match=r'pass `int\(n\)`, or write `@bl.jit\(static="n"\)`')
+    same(lambda x, n: x * len(str(text(n))), X, np.int64(3))
     same(lambda x: x * len(f"{x.shape[0]}{x.size:5}"), X)
 
 

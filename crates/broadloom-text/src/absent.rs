@@ -3,18 +3,16 @@
 
 use crate::names::{elsewhere, functions, nearest};
 
-/// Returns what to write in place of a function that does not exist, or why it does not exist.
+/// Returns what to write in place of a function that does not exist, or why it does not exist; `None` if the name says nothing.
 ///
 /// ```
-/// assert!(broadloom_text::instead("fillna").contains("isnan"));
-/// assert_eq!(broadloom_text::instead("sofmax"), "did you mean `softmax`?");
+/// assert!(broadloom_text::instead("fillna").is_some_and(|help| help.contains("isnan")));
+/// assert_eq!(broadloom_text::instead("sofmax").as_deref(), Some("did you mean `softmax`?"));
+/// assert_eq!(broadloom_text::instead("frobnicate"), None);
 /// ```
-pub fn instead(name: &str) -> String {
-    match (elsewhere(name), meant(name)) {
-        (Some(help), _) => help.to_owned(),
-        (None, Some(near)) => format!("did you mean `{near}`?"),
-        (None, None) => "`broadloom ops` and docs/ops.md list all functions".to_owned(),
-    }
+pub fn instead(name: &str) -> Option<String> {
+    let near = || meant(name).map(|near| format!("did you mean `{near}`?"));
+    elsewhere(name).map(str::to_owned).or_else(near)
 }
 
 /// Returns the function that a name was probably meant to be. Most short names are similar to each other by chance,

@@ -151,6 +151,20 @@ pub(super) const FAULTS: &[Fault] = &[
         test: UPDATES,
     },
     Fault {
+        what: "kernels share code that reports the errors of another one",
+        file: "crates/broadloom-loops/src/kernel/same.rs",
+        place: "(*origin == other.origin || ⟦!def.is_reported()⟧)",
+        new: "true",
+        test: ERRORS_AT_RUN,
+    },
+    Fault {
+        what: "kernels share code that steps through arrays in another way",
+        file: "crates/broadloom-loops/src/kernel/same.rs",
+        place: "&& ⟦*strides == other.strides⟧",
+        new: "strides.len() == other.strides.len()",
+        test: SHARED_CODE,
+    },
+    Fault {
         what: "a version of an output is in memory of its own",
         file: "crates/broadloom/src/bind/binding.rs",
         place: "match ⟦schedule.buffers[last.index()].role⟧",

@@ -4,9 +4,12 @@ mod advice;
 
 use broadloom::{BindError, CallError, ChunkError, CompileError, Diagnostics, RunError};
 use broadloom_ir::diagnostics::{Style, Text};
-use broadloom_text::{Mistakes, TextPlaces};
+use broadloom_text::{Mistakes, NameOf, Problem, TextPlaces};
 use std::fmt;
 use std::process::ExitCode;
+
+/// Where the names of all functions stand.
+pub const LIST: &str = "`broadloom ops` lists all functions";
 
 /// The reason why a command ended early.
 #[derive(Debug)]
@@ -166,7 +169,10 @@ impl fmt::Display for Failure {
 
 impl From<Mistakes> for Failure {
     fn from(mistakes: Mistakes) -> Self {
-        Failure(Box::new(Kind::Mistakes(mistakes, Vec::new())))
+        let says_nothing = |problem: &Problem| matches!(problem, Problem::Unknown { of: NameOf::Function | NameOf::Method, name } if broadloom_text::instead(name).is_none());
+        let is_lost = mistakes.as_slice().iter().any(|mistake| says_nothing(&mistake.problem));
+        let failure = Failure(Box::new(Kind::Mistakes(mistakes, Vec::new())));
+        if is_lost { failure.help(LIST) } else { failure }
     }
 }
 

@@ -51,8 +51,10 @@ fn errors_say_what_where_and_what_to_do() {
         (2, &["eval", "-f", "missing.bl"]),
         (2, &["eval", "assign x = x + 1", "x=x.npy"]),
         (2, &["ops", "exq"]),
+        (2, &["ops", "frobnicate"]),
         // Expressions.
         (2, &["eval", "x + z", "x=3"]),
+        (2, &["eval", "frobnicate(x)", "x=3"]),
         (2, &["eval", "values * 2", "value=3"]),
         (2, &["eval", "x + y", "x=x.npy", "y=y.npy"]),
         (2, &["eval", "x +", "x=3"]),

@@ -7,7 +7,7 @@ use super::*;
 /// ```text
 /// for strip of axis { body; values, indices <- the best of them and of source }
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Best {
     /// The axis of the elements.
     pub axis: AxisId,
@@ -36,7 +36,7 @@ pub struct Best {
 ///   for i in these { per_step; prologue; values, indices <- the best of them and of source, for all of strip }
 /// }
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BestRows {
     /// The axis of the elements.
     pub axis: AxisId,

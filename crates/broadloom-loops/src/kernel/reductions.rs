@@ -22,7 +22,7 @@ pub enum Order {
 ///
 /// With `lanes > 1` the body runs for that many neighbours of the axis at once. Inside a vector loop over another
 /// axis, `lanes` is 1 and every accumulator has one lane per step of that loop, in order `Free` or `Sequential`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Reduce {
     /// The reduction axis.
     pub axis: AxisId,
@@ -79,7 +79,7 @@ pub enum Contribution {
 /// ```text
 /// for so many steps of axis { ahead; for i in these { per_step; prologue; for j in strip { body; accumulators[j] } } }
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Stream {
     /// The reduction axis.
     pub axis: AxisId,
@@ -137,7 +137,7 @@ impl Stream {
 ///   }
 /// }
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Contract {
     /// The reduction axis.
     pub axis: AxisId,
@@ -169,7 +169,7 @@ pub struct Contract {
 }
 
 /// One accumulated result of each step of two axes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Contracted {
     /// The contribution of each element.
     pub accumulator: Accumulator,
@@ -196,7 +196,7 @@ impl Contract {
 /// Combines tables over an axis: each step of it leaves results in rows, one for each step of the strip of another axis over
 /// the strip of a third, and they are combined with those of the steps before, element by element. So a sum over several axes
 /// is a [`Contract`] over the innermost of them, in one of these for each of the others.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FoldRows {
     /// The reduction axis.
     pub axis: AxisId,
@@ -213,7 +213,7 @@ pub struct FoldRows {
 }
 
 /// Results that are combined over an axis.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Folded {
     /// The op that combines them, which is not an arg-reduction.
     pub op: ReduceOp,
@@ -272,7 +272,7 @@ pub const CONTRACTED_RANKS: usize = 15;
 pub const MAX_CONTRACTED_AXIS: i64 = BLOCK as i64 * ((1 << CONTRACTED_RANKS) - 1);
 
 /// One accumulated row.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StreamAccumulator {
     /// The contribution of each element.
     pub accumulator: Accumulator,

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Sorts a row of an array into a row of another array by calling a function.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SortRow {
     /// The axis of the rows: neighbours are contiguous in both arrays.
     pub axis: AxisId,

@@ -3,7 +3,7 @@
 use super::*;
 
 /// A statement.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Stmt {
     /// Computes a value here.
     Let(ValueId),

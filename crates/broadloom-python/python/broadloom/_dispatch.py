@@ -271,12 +271,16 @@ _PLAIN = {
 # Parameters whose default does not say that they are true or false, or a number.
 _FLAGS = {"keepdims", "stable", "descending", "density"}
 _NUMBERS = {"ddof", "correction", "left", "right"}
+# Parameters that are numbers or lists of them, which may be known arrays.
+_LISTS = {"q", "range"}
 
 
 def _argument(function, name, value, default=None):
     """The value of a parameter as the language takes it."""
     if name in _PLAIN:
         return plain(value)
+    if name in _LISTS:
+        return plain(value.tolist() if isinstance(value, np.ndarray) else value)
     if value is None or value is np._NoValue or isinstance(value, Value):
         return value
     if type(default) is bool or name in _FLAGS:
@@ -297,7 +301,8 @@ def _bound(function, args, kwargs):
         parameter = signature.parameters[name]
         value = _argument(function, name, value, parameter.default)
         if parameter.kind == parameter.VAR_POSITIONAL:
-            positional.extend(value)
+            # Distances between samples are numbers, or arrays of positions.
+            positional.extend(plain(value) if function is np.gradient else value)
         elif parameter.kind == parameter.VAR_KEYWORD:
             named.update((key, _argument(function, key, item)) for key, item in value.items())
         elif parameter.default is parameter.empty:

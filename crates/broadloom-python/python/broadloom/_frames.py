@@ -90,7 +90,15 @@ def level():
 def here():
     """The nearest code outside of this package and of NumPy, and its instruction; None if there is none."""
     frame, _ = _outside()
-    return None if frame is None else (frame.f_code, frame.f_lasti, frame.f_lineno)
+    # The line of a frame is looked up from the start of its code, which takes long in long functions: only messages need it.
+    return None if frame is None else (frame.f_code, frame.f_lasti)
+
+
+def line_of(found):
+    """The line of what :func:`here` found."""
+    code, instruction = found
+    lines = (line for start, end, line in code.co_lines() if start <= instruction < end)
+    return next(lines, None) or code.co_firstlineno
 
 
 def named(name):
@@ -108,7 +116,7 @@ def _variable(frame, name):
 
 def describe(found):
     """The file, line, first column and width in characters, and the line of what :func:`here` found."""
-    code, instruction, line = found
+    (code, instruction), line = found, line_of(found)
     text = linecache.getline(code.co_filename, line).rstrip("\n")
     column, width = 1, max(len(text.strip()), 1)
     for number, positions in enumerate(code.co_positions()):

@@ -58,7 +58,9 @@ def _state(source):
         return source.getstate()
     if isinstance(source, np.random.RandomState):
         return sorted(_plain_state(source.get_state(legacy=False)))
-    return sorted(_plain_state(source.state if isinstance(source, np.random.BitGenerator) else source.bit_generator.state))
+    bits = source if isinstance(source, np.random.BitGenerator) else source.bit_generator
+    # Children of a source draw other numbers than those before them.
+    return sorted(_plain_state(bits.state)), getattr(bits.seed_seq, "n_children_spawned", None)
 
 
 def _plain_state(state):

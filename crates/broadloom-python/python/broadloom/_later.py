@@ -5,7 +5,7 @@ import ast
 import functools
 import linecache
 
-from ._frames import here
+from ._frames import here, line_of
 from ._syntax import changes, parsed
 
 # Functions of NumPy that make new arrays.
@@ -19,8 +19,7 @@ def is_changed_later():
     found = here()
     if found is None:
         return False
-    code, _, line = found
-    return _is_changed("".join(linecache.getlines(code.co_filename)), line)
+    return _is_changed("".join(linecache.getlines(found[0].co_filename)), line_of(found))
 
 
 @functools.lru_cache(maxsize=1024)

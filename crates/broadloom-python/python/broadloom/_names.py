@@ -96,6 +96,10 @@ class Names:
         """What stands for a value of a name."""
         if value is np:
             return self.numpy
+        if value is np.random:
+            return self.numpy.random
+        if value is np.random.default_rng:
+            return self.numpy.random.default_rng
         if id(value) in _OWN:
             return getattr(self.numpy, _OWN[id(value)])
         if type(value) is types.FunctionType:
@@ -213,6 +217,26 @@ class _Arrays(type):
         return cls.numpy.zeros(shape, dtype)
 
 
+class _Random:
+    """`np.random`, whose sources have seeds: others are seeded once, while the function is traced, and not at each call."""
+
+    def __getattr__(self, name):
+        return getattr(np.random, name)
+
+    def __dir__(self):
+        return dir(np.random)
+
+    def default_rng(self, seed=None):
+        if seed is None:
+            raise refusal(
+                TracingError(
+                    "`np.random.default_rng` without a seed draws other random numbers at each call, but a traced function is run once: its "
+                    "result would stay the same; call it outside of the traced function, and pass the array that it draws as an argument"
+                )
+            )
+        return np.random.default_rng(seed)
+
+
 class _Numpy:
     """NumPy, with functions that create lazy arrays."""
 
@@ -222,6 +246,7 @@ class _Numpy:
         self.made_constants = False
         self.mgrid, self.ogrid = Grid(trace, np.mgrid), Grid(trace, np.ogrid)
         self.ndarray = _Arrays("ndarray", (), {"numpy": self})
+        self.random = _Random()
 
     def __getattr__(self, name):
         found = getattr(np, name)

@@ -118,6 +118,8 @@ def _static(value):
     kinds = dict.fromkeys(value._numbers, "float") or _scalars(value)
     if not kinds:
         return None
+    # The function is traced again, with what is an integer or a flag among these.
+    value._trace.needs_integers()
     several = len(kinds) > 1
     names = " and ".join(f"`{name}`" for name in kinds)
     one, many, make = _KINDS[next(iter(kinds.values())) if len(set(kinds.values())) == 1 else "several"]
@@ -161,7 +163,8 @@ def _scalars(value):
         elif re.fullmatch(r"v\d+", name):
             # What the steps of a loop carry.
             return {}
-    return {name: found[name] for name in inputs if name in found}
+    known = value._trace.captured_names
+    return {name: found[name] for name in inputs if name in found and name not in known}
 
 
 @contextlib.contextmanager

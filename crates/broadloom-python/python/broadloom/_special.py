@@ -367,7 +367,40 @@ def _linalg_matrix_norm(x, /, *, keepdims=False, ord="fro"):
     return _norm(x, ord, (-2, -1), keepdims)
 
 
+def _with_scalars(operand, *numbers):
+    """An array in the dtype that it has with numbers of NumPy's classes, which have dtypes; and the numbers as Python's."""
+    kinds = [x.dtype if x.dtype.kind == "f" else np.dtype(np.float64) for x in numbers if isinstance(x, (np.number, np.ndarray))]
+    if kinds and isinstance(operand, Value):
+        operand = operand.astype(np.result_type(operand.dtype, *kinds))
+    return operand, [x.item() if isinstance(x, np.ndarray) else plain(x) for x in numbers]
+
+
+def _quantiles(function):
+    def made(a, q, *args, **kwargs):
+        if isinstance(q, np.ndarray) and q.ndim > 1:
+            found = function(a, q.ravel(), *args, **kwargs)
+            return found.reshape(q.shape + found.shape[1:])
+        if not isinstance(q, (np.number, np.ndarray)) or q.ndim:
+            return NotImplemented
+        a, (q,) = _with_scalars(a, q)
+        return function(a, q, *args, **kwargs)
+
+    return made
+
+
+def _histogram(a, bins=10, range=None, *args, **kwargs):
+    if not any(isinstance(x, np.number) for x in (() if range is None else range)):
+        return NotImplemented
+    a, range = _with_scalars(a, *range)
+    return np.histogram(a, bins, range, *args, **kwargs)
+
+
 SPECIAL = {
+    np.quantile: _quantiles(np.quantile),
+    np.percentile: _quantiles(np.percentile),
+    np.nanquantile: _quantiles(np.nanquantile),
+    np.nanpercentile: _quantiles(np.nanpercentile),
+    np.histogram: _histogram,
     np.shape: _shape,
     np.size: _size,
     np.ndim: _ndim,

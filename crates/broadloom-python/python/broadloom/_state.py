@@ -54,6 +54,8 @@ _UFUNCS = {name for name, function in vars(np).items() if isinstance(function, n
 _COMPARED_BYTES = 8192
 _MAX_NESTING, _MAX_ITEMS = 16, 10_000
 _NO_VALUE = object()
+# Instructions between the name of a function and its call.
+_BETWEEN = frozenset({"PUSH_NULL", "PRECALL", "CACHE", "KW_NAMES"})
 # What an instruction has just imported, which the next one gives a name.
 _LAST = "<imported>"
 
@@ -340,7 +342,7 @@ class Reads:
         calls = [item for item in instructions if item.opname.startswith("CALL")]
         self._passes_many = self._passes_many or any(item.opname == "CALL_FUNCTION_EX" or (item.arg or 0) > 2 for item in calls)
         local = dict(imported)
-        self._learn_paths(code, function, local)
+        self._learn_paths(code, instructions, function, local)
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
                 self._learn(constant, function, local)
@@ -348,15 +350,16 @@ class Reads:
                 if isinstance(text, str) and text.isidentifier():
                     self._names.add(text)
 
-    def _learn_paths(self, code, function, local):
+    def _learn_paths(self, code, instructions, function, local):
         """Follows each path of names, such as `settings.rate`, through modules. `local` gets the names that the code imports."""
         chain, value, constants, module = [], _NO_VALUE, [], _NO_VALUE
-        file = short(code.co_filename)
-        for instruction in dis.get_instructions(code):
+        file, names = short(code.co_filename), {*code.co_names, *code.co_freevars}
+        for instruction in instructions:
             name, does = instruction.argval, instruction.opname
-            place = f"{file}:{instruction.positions.lineno}"
-            if does.startswith("LOAD_") and name in code.co_names + code.co_freevars:
-                self._lines.setdefault(name, place)
+            if does in _BETWEEN:
+                continue
+            if does.startswith("LOAD_") and name in names and name not in self._lines:
+                self._lines[name] = f"{file}:{instruction.positions.lineno}"
             if does in ("LOAD_GLOBAL", "LOAD_NAME"):
                 chain, value, constants = [name], self._place(function.__globals__, name), []
             elif does.startswith("LOAD_") and isinstance(name, str) and name in local and does not in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_CONST"):
@@ -380,18 +383,20 @@ class Reads:
             elif does == "LOAD_CONST":
                 constants.append(name)
                 if value is np.datetime64 and name in ("now", "today"):
-                    raise _frozen(function, ".".join(chain), "has another result at each call", place)
+                    raise _frozen(function, ".".join(chain), "has another result at each call", f"{file}:{instruction.positions.lineno}")
                 if not _is_importer(value) and not _is_seeded(value):
                     chain, value = [], _NO_VALUE
                 continue
             elif does == "CALL" and _is_importer(value) and constants and isinstance(constants[-1], str):
                 chain, value = [constants[-1]], _imported(constants[-1])
-            elif does not in ("PUSH_NULL", "PRECALL", "CACHE", "KW_NAMES"):
+            else:
                 seeds = [constant for constant in constants if not isinstance(constant, tuple)]
                 if does in ("CALL", "CALL_KW") and _is_seeded(value) and seeds == [None] * instruction.arg:
+                    place = f"{file}:{instruction.positions.lineno}"
                     raise _frozen(function, ".".join(chain), "without a seed draws other random numbers at each call", place)
                 chain, value, constants = [], _NO_VALUE, []
-            self._check_source(function, chain, value, place)
+            if chain:
+                self._check_source(function, chain, value, f"{file}:{instruction.positions.lineno}")
 
     def _check_source(self, function, chain, value, place):
         """Refuses clocks, and notes where the function may draw random numbers."""

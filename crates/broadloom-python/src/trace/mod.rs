@@ -9,7 +9,7 @@ use crate::array::Operand;
 use crate::error::{Class, caught, of_mistakes};
 use crate::function::options;
 use crate::kernel::{Changes, Frames, Kernel, output_name};
-use crate::structure::Tree;
+use crate::structure::{KnownValues, Tree};
 use broadloom::DType;
 use broadloom_text::{Limit, Limits, Mistake, Mistakes, Problem, Resolved, Session, TextList};
 use pyo3::prelude::*;
@@ -55,8 +55,8 @@ struct State {
     is_open: bool,
     /// The trace that this one became a part of.
     merged: Option<Py<Trace>>,
-    /// Whether the function asked for the value of a size that is a symbol.
-    needs_sizes: bool,
+    /// The values of the call that the function asked for.
+    needs: KnownValues,
     /// The numbers of lines that were refused, and whose exceptions were caught.
     refused: HashSet<usize>,
     /// The loops whose steps are being traced, outermost first.
@@ -159,7 +159,7 @@ impl Trace {
             variables: HashSet::new(),
             is_open,
             merged: None,
-            needs_sizes: false,
+            needs: KnownValues::NOTHING,
             refused: HashSet::new(),
             loops: Vec::new(),
         };
@@ -364,9 +364,9 @@ impl Trace {
         Ok(copy)
     }
 
-    /// Whether the function asked for the value of a size, so that a trace with the sizes of a call may go another way.
-    pub fn needed_sizes(&self, py: Python<'_>) -> bool {
-        self.with(py, |state| state.needs_sizes)
+    /// What the function asked for, so that a trace that knows these values of a call may go another way.
+    pub fn needs(&self, py: Python<'_>) -> KnownValues {
+        self.with(py, |state| state.needs)
     }
 
     /// Ends the trace of a function that computes nothing: its lazy arrays can no longer be used.
@@ -458,7 +458,12 @@ impl Trace {
 
     /// Notes that the function asks for the value of a size.
     fn needs_sizes(slf: &Bound<'_, Self>) {
-        root(slf).get().with(slf.py(), |state| state.needs_sizes = true);
+        root(slf).get().with(slf.py(), |state| state.needs.sizes = true);
+    }
+
+    /// Notes that the function asks for the value of a number, which may be an integer among its arguments.
+    fn needs_integers(slf: &Bound<'_, Self>) {
+        root(slf).get().with(slf.py(), |state| state.needs.integers = true);
     }
 
     /// Compiles results, which are lazy arrays or containers of them.
@@ -569,6 +574,12 @@ impl Trace {
     #[getter]
     fn is_derived(slf: &Bound<'_, Self>) -> bool {
         root(slf).get().with(slf.py(), |state| !state.variables.is_empty())
+    }
+
+    /// The names of the arrays that the function uses without getting them as arguments.
+    #[getter]
+    fn captured_names(slf: &Bound<'_, Self>) -> Vec<String> {
+        root(slf).get().with(slf.py(), |state| state.captured.iter().map(|(_, name)| name.clone()).collect())
     }
 
     /// Takes what is between brackets.

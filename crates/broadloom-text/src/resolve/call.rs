@@ -40,7 +40,8 @@ impl Call {
 /// Returns the mistake for an unknown function, with what to write instead, or why the function is missing.
 fn missing(of: NameOf, name: &Name) -> Box<Mistake> {
     let problem = Problem::Unknown { of, name: name.text.clone() };
-    Box::new(Mistake::new(problem, name.span).help(absent::instead(&name.text)))
+    let help = absent::instead(&name.text).unwrap_or_else(|| "docs/ops.md lists all functions".to_owned());
+    Box::new(Mistake::new(problem, name.span).help(help))
 }
 
 /// Returns whether a function that is not a row of the op table computes with the numbers of all its operands.

@@ -309,7 +309,7 @@ fn helps_can_be_pasted() {
 #[test]
 fn groups_have_other_statistics() {
     for name in ["segment_var", "segment_std", "segment_prod", "segment_any", "segment_all", "segment_size"] {
-        let help = broadloom_text::instead(name);
+        let help = broadloom_text::instead(name).unwrap();
         let code = help.split('`').nth(1).unwrap();
         let text =
             format!("symbols n\nparameters groups\ninput x: f64[n]\ninput ids: i64[n]\noutput y = {code}");

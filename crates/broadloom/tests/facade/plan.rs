@@ -291,3 +291,67 @@ fn chosen_elements_are_reduced_where_they_are() {
         assert_eq!(large, []);
     }
 }
+
+/// Kernels that do the same to other arrays have the same machine code, so a step in time is compiled once, however often it is
+/// written. A kernel that differs in anything but its arrays, here in a factor, has code of its own.
+#[test]
+fn kernels_that_do_the_same_share_their_code() {
+    let compiled = |steps: usize, factor: fn(usize) -> f64| {
+        let g = Graph::new();
+        let x = g.input::<f64>("x", shape![g.symbol("n"), g.symbol("m")]);
+        let mut u = x;
+        for step in 0..steps {
+            let sides = u.slice(slice![..-2, 1..-1]) + u.slice(slice![2.., 1..-1]);
+            let sides = sides + u.slice(slice![1..-1, ..-2]) + u.slice(slice![1..-1, 2..]);
+            u = u.at(slice![1..-1, 1..-1]).set(sides.exp() * factor(step));
+        }
+        g.compile([("u", u)]).unwrap()
+    };
+    let code = |kernel: &Executable| kernel.explain().code_bytes();
+    let once = code(&compiled(4, |_| 0.25));
+    assert_eq!(code(&compiled(12, |_| 0.25)), once);
+    let factors = compiled(12, |step| if step == 7 { 0.5 } else { 0.25 });
+    assert!(code(&factors) > once, "{} {once}", code(&factors));
+    for (n, m) in [(3, 3), (2, 5), (9, 40), (33, 7)] {
+        let input: Vec<f64> = vector(3, n * m).into_iter().map(f64::from).collect();
+        let mut wanted = input.clone();
+        for step in 0..12 {
+            let before = wanted.clone();
+            for row in 1..n - 1 {
+                for column in 1..m - 1 {
+                    let at = |row: usize, column: usize| before[row * m + column];
+                    let sides =
+                        at(row - 1, column) + at(row + 1, column) + at(row, column - 1) + at(row, column + 1);
+                    wanted[row * m + column] = sides.exp() * if step == 7 { 0.5 } else { 0.25 };
+                }
+            }
+        }
+        let found: Vec<f64> =
+            factors.run(ArrayView::new(&input, &[n, m]).unwrap()).unwrap().try_into().unwrap();
+        for (found, wanted) in found.iter().zip(&wanted) {
+            assert!(
+                (found - wanted).abs() <= 1e-12 * wanted.abs() || found == wanted,
+                "{n} {m}: {found} {wanted}"
+            );
+        }
+    }
+}
+
+#[test]
+fn kernels_that_step_otherwise_have_code_of_their_own() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let (x, y) = (g.input::<i32>("x", shape![n, 3]), g.input::<i32>("y", shape![m, 5]));
+    let both = |x: Tensor| x.index(1, 1) * 2;
+    let kernel = g.compile([("x", both(x)), ("y", both(y))]).unwrap();
+    let numbers: Vec<i32> = (0..100).collect();
+    for (n, m) in [(1, 2), (7, 8), (33, 20)] {
+        let inputs = inputs![
+            ArrayView::new(&numbers[..n * 3], &[n, 3]).unwrap(),
+            ArrayView::new(&numbers[..m * 5], &[m, 5]).unwrap()
+        ];
+        let (x, y): (Vec<i32>, Vec<i32>) = kernel.run(inputs).unwrap().try_into().unwrap();
+        assert_eq!(x, (0..n as i32).map(|row| (3 * row + 1) * 2).collect::<Vec<_>>());
+        assert_eq!(y, (0..m as i32).map(|row| (5 * row + 1) * 2).collect::<Vec<_>>());
+    }
+}
