@@ -149,6 +149,12 @@ impl<'py> Call<'py> {
     /// # Errors
     /// Returns an error if the value cannot be hashed.
     pub fn add_static(&mut self, object: &Bound<'py, PyAny>) -> PyResult<()> {
+        if let Ok(number) = object.cast_exact::<PyFloat>() {
+            // Zero and its negative are equal, and compute other things; NaN is not equal to itself, and computes the same.
+            self.key.extend([STATIC, object.get_type_ptr() as u64, number.value().to_bits()]);
+            self.statics.push(object.clone());
+            return Ok(());
+        }
         let hash = object.hash().map_err(|error| {
             let text = format!(
                 "an argument that is neither an array nor a number becomes a part of the kernel and has to be hashable: {error}"
@@ -156,10 +162,7 @@ impl<'py> Call<'py> {
             Class::DType.error(object.py(), text)
         })?;
         self.key.extend([STATIC, object.get_type_ptr() as u64, hash as u64]);
-        if let Ok(number) = object.cast_exact::<PyFloat>() {
-            // Zero and its negative are equal, and compute other things.
-            self.key.push(number.value().to_bits());
-        } else if !is_atom(object) {
+        if !is_atom(object) {
             self.objects.push(object.clone());
         }
         self.statics.push(object.clone());
@@ -244,7 +247,8 @@ impl<'py> Call<'py> {
     /// Whether the static values are equal to those of another call with the same key.
     pub fn has_statics(&self, others: &[Py<PyAny>]) -> PyResult<bool> {
         for (own, other) in self.statics.iter().zip(others) {
-            if !own.is(other) && !own.eq(other)? {
+            // The bits of floats are in the key.
+            if !own.is(other) && !own.is_exact_instance_of::<PyFloat>() && !own.eq(other)? {
                 return Ok(false);
             }
         }

@@ -206,6 +206,13 @@ def test_numbers_of_numpys_in_the_place_of_pythons(dtype):
         same(lambda x: np.gradient(x, np.float64(2), np.float32(0.5))[1], x)
 
 
+def test_static_floats_are_told_apart_by_their_bits():
+    function = bl.jit(lambda x, fill: np.where(x > 1, x, 1 / fill), static="fill")
+    for fill in (0.5, float("nan"), float("nan"), float("inf"), -float("inf"), 0.5):
+        np.testing.assert_array_equal(function(X, fill), np.where(X > 1, X, 1 / fill))
+    assert function.traces == 4
+
+
 def test_floats_that_have_to_be_known():
     q = 0.5
     for function in (lambda x, q: np.histogram(x, range=(0, q)), lambda x, q: np.arange(0, q, 0.1)):
@@ -223,6 +230,11 @@ def test_arrays_of_numbers_have_dtypes():
         lambda x, a: x * np.asarray(a, np.float32),
     ):  # fmt: skip
         same(function, narrow, 0.5)
+
+
+def test_complex_numbers_are_refused():
+    for function in (lambda x: x + 1j, lambda x: np.full(x.shape, 1j) + x):
+        refused(function, X, error=bl.DTypeError, match="complex")
 
 
 def test_names_of_columns():

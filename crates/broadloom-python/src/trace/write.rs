@@ -6,7 +6,7 @@ use crate::dtype;
 use crate::error::Class;
 use broadloom::DType;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyEllipsis, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
 use std::fmt::Write as _;
 
 /// Most brackets within each other in the arguments of one operation.
@@ -93,6 +93,10 @@ pub fn write_value(
         write!(text, "{dtype}").ok();
     } else if let Some(array) = Operand::of(value)? {
         text.push_str(&trace.get().capture(py, value, &array)?);
+    } else if value.is_instance_of::<PyComplex>() {
+        let text =
+            "complex numbers are not supported: compute with the real and the imaginary part as two arrays";
+        return Err(Class::DType.error(py, text));
     } else {
         let class = value.get_type().name()?;
         let text = format!("an object of the class {class} cannot be an operand: pass arrays and numbers");
