@@ -2,6 +2,7 @@
 
 mod common;
 
+use ballista_core::config::TaskSchedulingPolicy;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
 use ballista_core::serde::protobuf::{ExecuteQueryParams, execute_query_params};
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
@@ -236,6 +237,7 @@ async fn an_executor_of_another_version() {
         scheduler_host: scheduler_host.to_owned(),
         scheduler_port: scheduler_port.parse().unwrap(),
         vcores: 1,
+        task_scheduling_policy: TaskSchedulingPolicy::PullStaged,
         override_logical_codec: Some(Arc::new(LogicalCodec::default())),
         override_physical_codec: Some(Arc::new(Later::default())),
         ..ExecutorProcessConfig::default()
