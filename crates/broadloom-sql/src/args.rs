@@ -38,7 +38,7 @@ pub(crate) enum Command {
     /// Run the scheduler of a cluster
     Scheduler(SchedulerArgs),
     /// Run an executor of a cluster
-    Executor(ExecutorArgs),
+    Executor(Box<ExecutorArgs>),
     /// Print a script that completes commands in a shell
     Completions(CompletionsArgs),
     /// Write man pages into a folder

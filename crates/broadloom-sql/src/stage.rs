@@ -297,3 +297,21 @@ impl QueryStageExecutor for Stage {
         self.stage.collect_column_stats()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_task_has_a_slot_for_each_partition_until_it_ended() {
+        let slots = Slots::new(4);
+        let of_ballista = slots.free.clone().try_acquire_owned().unwrap();
+        let taken = slots.taken(3);
+        assert_eq!(slots.free.available_permits(), 1);
+        drop(taken);
+        assert_eq!(slots.free.available_permits(), 3);
+        tokio::time::timeout(Duration::from_secs(10), slots.wake.notified()).await.unwrap();
+        drop((slots.taken(0), slots.taken(1), slots.taken(100), of_ballista));
+        assert_eq!(slots.free.available_permits(), 4);
+    }
+}

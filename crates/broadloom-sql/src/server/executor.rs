@@ -107,7 +107,7 @@ impl Executor {
         check_bind(self.bind, self.insecure, &self.scheduler.access)?;
         let say: Say = Arc::new(say);
         let work = Work::new(&self.work)?;
-        let pool = Arc::new(Pool::new(self.threads)?);
+        let pool = Arc::new(Pool::new(self.threads())?);
         let ends = Arc::new(AtomicBool::new(false));
         let told = ends.clone();
         tokio::spawn(async move {
@@ -126,6 +126,11 @@ impl Executor {
                 patience.as_secs()
             ));
         }
+    }
+
+    /// Returns the number of threads: there is one, and not more than any machine has.
+    fn threads(&self) -> usize {
+        self.threads.clamp(1, usize::from(u16::MAX))
     }
 
     /// Waits until the scheduler answers, or the process is to end: then returns false.
@@ -164,7 +169,7 @@ impl Executor {
         let listener =
             TcpListener::bind((self.bind, port)).await.map_err(|error| taken(self.bind, port, &error))?;
         let port = listener.local_addr()?.port();
-        let slots = Slots::new(self.threads);
+        let slots = Slots::new(self.threads());
         let engine = Engine::new(pool.clone(), self.time_limit, self.folders.clone(), slots.clone());
         let running = engine.running();
         let folder = work.jobs()?.to_string_lossy().into_owned();
@@ -213,15 +218,15 @@ impl Executor {
             grpc_port: port,
             ..ExecutorProcessConfig::default()
         };
-        let metadata =
-            structure_executor_metadata(&Arc::new(told), u32::try_from(self.threads).unwrap_or(u32::MAX));
+        let threads = self.threads();
+        let metadata = structure_executor_metadata(&Arc::new(told), threads as u32);
         let (folders, spills) = (self.folders.clone(), folder.to_owned());
         let runtimes: RuntimeProducer = Arc::new(move |_| {
             let runtime = RuntimeEnvBuilder::new().with_temp_file_path(spills.clone()).build_arc()?;
             folders.enclose(&runtime);
             Ok(runtime)
         });
-        let share = usize::try_from(self.memory.reserved()).unwrap_or(usize::MAX) / self.threads.max(1);
+        let share = usize::try_from(self.memory.reserved()).unwrap_or(usize::MAX) / threads;
         let memory: MemoryPoolPolicy = Arc::new(move |runtime, _, slots| {
             let bytes = share.max(1).saturating_mul(slots.max(1) as usize);
             let pool = Arc::new(FairSpillPool::new(bytes));
@@ -232,7 +237,7 @@ impl Executor {
         let cache = DefaultSessionRuntimeCache::new(runtimes.clone(), memory, SESSIONS);
         let metrics = Arc::new(LoggingMetricsCollector::default());
         let functions = Arc::new(functions());
-        Tasks::new(metadata, folder, runtimes, configs, functions, metrics, self.threads, Arc::new(engine))
+        Tasks::new(metadata, folder, runtimes, configs, functions, metrics, threads, Arc::new(engine))
             .with_session_runtime_cache(Some(Arc::new(cache)))
     }
 }
