@@ -1,20 +1,27 @@
-//! Where a scheduler listens.
+//! Where a scheduler listens, and what opens it.
 
+use crate::Access;
+use axum::http::{HeaderMap, Request, Response, StatusCode};
 use datafusion::common::{DataFusionError, Result};
+use std::error::Error;
 use std::fmt;
+use std::future::poll_fn;
+use std::io::ErrorKind;
 use std::str::FromStr;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tonic::body::Body;
+use tonic::client::GrpcService;
+use tonic::transport::Channel;
 
 /// The longest time that a scheduler may take to say whether it has executors.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// A host and a port: `127.0.0.1:50050`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A host and a port, `127.0.0.1:50050`, and what opens the server there.
+#[derive(Debug, Clone)]
 pub struct Address {
     pub(crate) host: String,
     pub(crate) port: u16,
+    pub(crate) access: Access,
 }
 
 impl FromStr for Address {
@@ -23,9 +30,9 @@ impl FromStr for Address {
     fn from_str(text: &str) -> std::io::Result<Address> {
         let parts = text.rsplit_once(':').filter(|(host, _)| !host.is_empty());
         match parts.map(|(host, port)| (host, port.parse())) {
-            Some((host, Ok(port))) => Ok(Address { host: host.to_owned(), port }),
+            Some((host, Ok(port))) => Ok(Address { host: host.to_owned(), port, access: Access::default() }),
             _ => Err(std::io::Error::new(
-                std::io::ErrorKind::InvalidInput,
+                ErrorKind::InvalidInput,
                 format!("`{text}` is not an address: write a host and a port, like 127.0.0.1:50050"),
             )),
         }
@@ -39,33 +46,82 @@ impl fmt::Display for Address {
 }
 
 impl Address {
+    /// Returns the same address with what opens it.
+    pub fn with_access(self, access: Access) -> Address {
+        Address { access, ..self }
+    }
+
     /// Asks the scheduler whether it has an executor.
     ///
     /// # Errors
-    /// Returns an error if the scheduler does not answer within 5 seconds.
+    /// Returns an error if the scheduler does not answer within 5 seconds. One that asks for another token is an error of
+    /// planning, because no later attempt succeeds.
     pub async fn has_executors(&self) -> Result<bool> {
-        let answer = tokio::time::timeout(ANSWER, self.readiness()).await;
-        let answer = answer.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()));
-        answer.map_err(|error| {
-            DataFusionError::Execution(format!(
-                "the scheduler at {self} does not answer: {error}; start one with `broadloom-sql scheduler`"
-            ))
-        })
-    }
-
-    /// Schedulers answer one request of HTTP without a client library: 200 if they have executors, 503 if they have none.
-    async fn readiness(&self) -> std::io::Result<bool> {
-        let mut stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
-        let request = format!("GET /readyz HTTP/1.1\r\nHost: {self}\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).await?;
-        let mut head = [0; 12];
-        stream.read_exact(&mut head).await?;
-        match &head {
-            b"HTTP/1.1 200" => Ok(true),
-            b"HTTP/1.1 503" => Ok(false),
-            _ => Err(std::io::Error::other("another program listens there")),
+        let answer = async {
+            let mut channel = self.connect().await?;
+            ask(&mut channel, "/readyz", HeaderMap::new()).await
+        };
+        let answer = tokio::time::timeout(ANSWER, answer).await;
+        let answer = answer.unwrap_or_else(|_| Err(std::io::Error::from(ErrorKind::TimedOut).into()));
+        match answer.map(|answer| answer.status()) {
+            Ok(StatusCode::OK) => Ok(true),
+            Ok(StatusCode::SERVICE_UNAVAILABLE) => Ok(false),
+            Ok(StatusCode::UNAUTHORIZED) => {
+                Err(DataFusionError::Plan(format!("{self}: {}", self.access.refusal())))
+            }
+            Ok(_) => Err(self.silent("another program listens there")),
+            Err(error) => Err(self.silent(&self.reason(error.as_ref()))),
         }
     }
+
+    fn silent(&self, reason: &str) -> DataFusionError {
+        DataFusionError::Execution(format!("the scheduler at {self} does not answer: {reason}"))
+    }
+
+    /// Returns why a connection failed, and what to do.
+    fn reason(&self, error: &(dyn Error + 'static)) -> String {
+        let mut cause = error;
+        while let Some(deeper) = cause.source() {
+            cause = deeper;
+        }
+        let kind = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        let help = match (kind, self.access.has_tls()) {
+            (Some(ErrorKind::ConnectionRefused | ErrorKind::TimedOut), _) => {
+                "start one with `broadloom-sql scheduler`"
+            }
+            (_, true) => {
+                "look whether it was started with --tls-cert, whether the file of --tls-ca signed its certificate, \
+                 and, if it has --mutual-tls, give --tls-cert and --tls-key"
+            }
+            (_, false) => {
+                "look whether it is a scheduler; one that was started with --tls-cert needs --tls-ca here"
+            }
+        };
+        format!("{cause}; {help}")
+    }
+
+    /// Connects to the server.
+    pub(crate) async fn connect(&self) -> Result<Channel, Box<dyn Error + Send + Sync>> {
+        Ok(self.access.endpoint(&self.host, self.port)?.connect().await?)
+    }
+
+    /// Returns the address as Ballista takes it.
+    pub(crate) fn url(&self) -> String {
+        format!("{}://{self}", self.access.scheme())
+    }
+}
+
+/// Asks a scheduler what is no procedure of Ballista's.
+pub(crate) async fn ask(
+    channel: &mut Channel,
+    path: &'static str,
+    headers: HeaderMap,
+) -> Result<Response<Body>, Box<dyn Error + Send + Sync>> {
+    let mut request = Request::new(Body::empty());
+    *request.uri_mut() = path.parse()?;
+    *request.headers_mut() = headers;
+    poll_fn(|context| GrpcService::<Body>::poll_ready(channel, context)).await?;
+    Ok(GrpcService::call(channel, request).await?)
 }
 
 #[cfg(test)]

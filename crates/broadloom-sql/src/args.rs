@@ -38,7 +38,7 @@ pub(crate) enum Command {
     /// Run the scheduler of a cluster
     Scheduler(SchedulerArgs),
     /// Run an executor of a cluster
-    Executor(ExecutorArgs),
+    Executor(Box<ExecutorArgs>),
     /// Print a script that completes commands in a shell
     Completions(CompletionsArgs),
     /// Write man pages into a folder
@@ -71,11 +71,43 @@ pub(crate) struct QueryArgs {
     /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
+}
+
+/// What opens a cluster.
+#[derive(Args)]
+pub(crate) struct AccessArgs {
+    /// File with the token of the cluster; the environment variable BROADLOOM_SQL_TOKEN can hold it instead
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// File with the certificates that signed those of the servers, in PEM; turns on TLS
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_ca: Option<PathBuf>,
+    /// File with the certificate of this process, in PEM; clients need one if servers have --mutual-tls
+    #[arg(long, value_name = "FILE", requires_all = ["tls_ca", "tls_key"])]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// File with the key of the certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+}
+
+/// What opens a server.
+#[derive(Args)]
+pub(crate) struct ServerAccessArgs {
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
+    /// Let in only those with a certificate that --tls-ca signed
+    #[arg(long, requires = "tls_cert")]
+    pub(crate) mutual_tls: bool,
+    /// Let in everyone who reaches the address of --bind, without a token or without TLS
+    #[arg(long)]
+    pub(crate) insecure: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct SchedulerArgs {
-    /// Address to bind to; other than those of this machine itself need --insecure
+    /// Address to bind to; other than those of this machine itself need a token and certificates, or --insecure
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     pub(crate) bind: IpAddr,
     /// Port; 0 chooses a free one
@@ -84,9 +116,8 @@ pub(crate) struct SchedulerArgs {
     /// Folder whose files queries may read, also those below it; the executors need the same
     #[arg(long, value_name = "DIR")]
     pub(crate) allow_read: Vec<PathBuf>,
-    /// Let everyone who reaches the address run queries: there are no passwords and no encryption
-    #[arg(long)]
-    pub(crate) insecure: bool,
+    #[command(flatten)]
+    pub(crate) access: ServerAccessArgs,
 }
 
 #[derive(Args)]
@@ -94,13 +125,13 @@ pub(crate) struct ExecutorArgs {
     /// The scheduler to serve
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) scheduler: Address,
-    /// Address to bind to; other than those of this machine itself need --insecure
+    /// Address to bind to; other than those of this machine itself need a token and certificates, or --insecure
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     pub(crate) bind: IpAddr,
     /// Host under which other processes reach the executor; by default the address of --bind
     #[arg(long)]
     pub(crate) host: Option<String>,
-    /// Port for results; the next one is for tasks [default: two free ports]
+    /// Port [default: a free one]
     #[arg(long)]
     pub(crate) port: Option<u16>,
     /// Number of tasks at a time [default: the number of processors]
@@ -124,9 +155,8 @@ pub(crate) struct ExecutorArgs {
     /// How long to look for a scheduler that does not answer
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) retry_for: Duration,
-    /// Let everyone who reaches the address run tasks: there are no passwords and no encryption
-    #[arg(long)]
-    pub(crate) insecure: bool,
+    #[command(flatten)]
+    pub(crate) access: ServerAccessArgs,
 }
 
 #[derive(Args)]

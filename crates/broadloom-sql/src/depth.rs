@@ -7,6 +7,7 @@ use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{self, Visit, Visitor};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 use std::ops::ControlFlow;
 
 /// The most levels of an expression: a sum of `n` terms has `n` of them. Planning takes time that grows with their square.
@@ -99,6 +100,42 @@ impl<'n> TreeNodeVisitor<'n> for Levels {
         self.now -= 1;
         Ok(TreeNodeRecursion::Continue)
     }
+}
+
+/// The field of an expression, in the form of protocol buffers, that holds an operator and its operands, and those of its operands and
+/// its name (`LogicalExprNode` and `BinaryExprNode` in `datafusion.proto` of datafusion-proto-models 55.2).
+const OPERATOR: u32 = 4;
+const OPERANDS: u32 = 1;
+const NAME: u32 = 3;
+/// The most messages inside of each other that are read (the limit of prost 0.14).
+const MOST_MESSAGES: usize = 100;
+
+/// Refuses the bytes of a plan with an expression that is too deep. Only chains of operators are: they are sent as lists, and messages
+/// are not nested deeply. A plan that is built from longer ones takes time that grows with their square.
+pub(crate) fn check_bytes(plan: &[u8]) -> Result<()> {
+    let levels = levels(plan, false, MOST_MESSAGES).unwrap_or(0);
+    if levels > 2 * MOST_LEVELS { refused(&levels.to_string()) } else { Ok(()) }
+}
+
+/// Returns the levels of the deepest expression in a message; `None` if bytes are not a message, but a text for instance.
+fn levels(mut message: &[u8], is_operator: bool, most: usize) -> Option<usize> {
+    let (mut operands, mut has_name, mut deepest) = (0, false, 0);
+    while !message.is_empty() {
+        let (field, kind) = decode_key(&mut message).ok()?;
+        if kind != WireType::LengthDelimited {
+            skip_field(kind, field, &mut message, DecodeContext::default()).ok()?;
+            continue;
+        }
+        let length = usize::try_from(decode_varint(&mut message).ok()?).ok()?;
+        let (part, rest) = message.split_at_checked(length)?;
+        message = rest;
+        operands += usize::from(field == OPERANDS);
+        has_name |= field == NAME;
+        if most > 0 {
+            deepest = deepest.max(levels(part, field == OPERATOR, most - 1).unwrap_or(0));
+        }
+    }
+    Some(deepest + if is_operator && has_name { operands } else { 0 })
 }
 
 /// Refuses a plan that is too deep, or whose expressions are.

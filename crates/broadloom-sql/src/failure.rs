@@ -29,6 +29,7 @@ impl Failure {
             BallistaError::GrpcConnectionError(text) | BallistaError::General(text) => {
                 DataFusionError::Execution(text)
             }
+            BallistaError::DataFusionError(error) => *error,
             other => DataFusionError::Execution(other.to_string()),
         })
     }

@@ -18,10 +18,12 @@
 //!
 //! * [`session`] makes sessions, in this process or on a cluster, and adds tables from files.
 //! * [`server`] runs schedulers and executors, which touch the files of [`Folders`] only, and take a stated [`Memory`].
+//! * [`Access`] is what opens the servers of a cluster: a token, and certificates.
 //! * [`Query`] runs a query with progress, limits on silence, and a way to cancel it everywhere.
 //! * [`Output`] writes results to Parquet, CSV and Arrow IPC.
 #![forbid(unsafe_code)]
 
+mod access;
 mod address;
 pub mod codec;
 mod depth;
@@ -39,6 +41,7 @@ mod signal;
 mod stage;
 mod stop;
 
+pub use access::{Access, Certificates};
 pub use address::Address;
 pub use depth::{check_statement, check_text};
 pub use fence::Folders;

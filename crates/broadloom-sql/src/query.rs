@@ -235,8 +235,8 @@ async fn finished_stages(scheduler: &Address, job: &str) -> Result<usize> {
 }
 
 async fn client(scheduler: &Address) -> Result<SchedulerGrpcClient<tonic::transport::Channel>> {
-    let client = SchedulerGrpcClient::connect(format!("http://{scheduler}")).await.map_err(external)?;
-    Ok(client.max_decoding_message_size(MESSAGE_BYTES))
+    let channel = scheduler.connect().await.map_err(DataFusionError::External)?;
+    Ok(SchedulerGrpcClient::new(channel).max_decoding_message_size(MESSAGE_BYTES))
 }
 
 fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {

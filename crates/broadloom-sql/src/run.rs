@@ -1,40 +1,49 @@
 //! Queries and servers, as the command line asks for them.
 
-use crate::args::{Cli, CompletionsArgs, ExecutorArgs, ManArgs, QueryArgs, SchedulerArgs};
+use crate::args::{
+    AccessArgs, Cli, CompletionsArgs, ExecutorArgs, ManArgs, QueryArgs, SchedulerArgs, ServerAccessArgs,
+};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::planned::planned;
 use crate::print::Printed;
 use broadloom_sql::server::{Executor, Scheduler};
-use broadloom_sql::{Folders, Memory, Output, Progress, Query, interrupted, session};
+use broadloom_sql::{Access, Certificates, Folders, Memory, Output, Progress, Query, interrupted, session};
 use bytesize::ByteSize;
 use clap::CommandFactory;
 use datafusion::common::DataFusionError;
 use datafusion::logical_expr::LogicalPlan;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// The name of the program.
 const NAME: &str = "broadloom-sql";
+/// The environment variable with the token of a cluster.
+const TOKEN: &str = "BROADLOOM_SQL_TOKEN";
 
 pub(crate) async fn query(args: &QueryArgs) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::watch();
-    let context = match &args.cluster {
+    let cluster = match &args.cluster {
+        Some(scheduler) => Some(scheduler.clone().with_access(access(&args.access, false)?)),
+        None => None,
+    };
+    let context = match &cluster {
         Some(scheduler) => session::remote(scheduler)?,
         None => session::embedded(memory(args.memory))?,
     };
     for table in &args.tables {
         session::add_table(&context, &table.name, &table.path).await?;
     }
-    let mut table =
-        planned(&context, args.sql.as_deref().unwrap_or_default(), args.cluster.is_some()).await?;
+    let mut table = planned(&context, args.sql.as_deref().unwrap_or_default(), cluster.is_some()).await?;
     let is_explanation = matches!(table.logical_plan(), LogicalPlan::Explain(_) | LogicalPlan::Analyze(_));
     if args.output.is_none() && !is_explanation {
         // One row more than is printed shows that there are more. Engines explain whole queries only.
         table = table.limit(0, Some(args.rows.saturating_add(1)))?;
     }
-    let query = Query::new(table, args.cluster.clone(), args.time_limit).await?;
+    let is_remote = cluster.is_some();
+    let query = Query::new(table, cluster, args.time_limit).await?;
     let schema = query.schema();
     let mut output = args.output.as_ref().map(|path| Output::create(path, &schema)).transpose()?;
     if let Some(output) = &output {
@@ -42,7 +51,6 @@ pub(crate) async fn query(args: &QueryArgs) -> Result<ExitCode, Failure> {
     }
     let mut printed = Printed::new(&schema, args.rows);
     let bar = bar(args.quiet);
-    let is_remote = args.cluster.is_some();
     let finished = query.run(
         interrupt.noticed(),
         |progress| bar.set_message(message(progress, is_remote)),
@@ -66,6 +74,34 @@ pub(crate) async fn query(args: &QueryArgs) -> Result<ExitCode, Failure> {
 
 fn memory(stated: Option<ByteSize>) -> Memory {
     stated.map_or_else(Memory::default, |size| Memory::of(size.as_u64()))
+}
+
+/// Reads what opens a cluster.
+fn access(args: &AccessArgs, mutual: bool) -> Result<Access, Failure> {
+    let read = |path: &Path| {
+        std::fs::read(path)
+            .map_err(|error| DataFusionError::Execution(format!("cannot read `{}`: {error}", path.display())))
+    };
+    let token = match &args.token_file {
+        Some(path) => Some(String::from_utf8_lossy(&read(path)?).into_owned()),
+        None => std::env::var_os(TOKEN).map(|token| token.to_string_lossy().into_owned()),
+    };
+    let mut access = Access::default();
+    if let Some(token) = token {
+        access = access.with_token(&token)?;
+    }
+    if let Some(authority) = &args.tls_ca {
+        let own = match (&args.tls_cert, &args.tls_key) {
+            (Some(certificate), Some(key)) => Some((read(certificate)?, read(key)?)),
+            _ => None,
+        };
+        access = access.with_certificates(Certificates { authority: read(authority)?, own, mutual })?;
+    }
+    Ok(access)
+}
+
+fn access_of_server(args: &ServerAccessArgs) -> Result<Access, Failure> {
+    access(&args.access, args.mutual_tls)
 }
 
 /// A line on the terminal; nothing where standard error is not one.
@@ -93,7 +129,8 @@ pub(crate) async fn scheduler(args: &SchedulerArgs) -> Result<ExitCode, Failure>
         bind: args.bind,
         port: args.port,
         folders: Folders::reading(&args.allow_read)?,
-        insecure: args.insecure,
+        access: access_of_server(&args.access)?,
+        insecure: args.access.insecure,
     };
     let running = scheduler.run(|address| say(&format!("scheduler listening on {address}")), say);
     tokio::select! {
@@ -117,7 +154,7 @@ pub(crate) async fn executor(args: &ExecutorArgs) -> Result<ExitCode, Failure> {
     };
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let executor = Executor {
-        scheduler: args.scheduler.clone(),
+        scheduler: args.scheduler.clone().with_access(access_of_server(&args.access)?),
         bind: args.bind,
         host,
         port: args.port,
@@ -127,7 +164,7 @@ pub(crate) async fn executor(args: &ExecutorArgs) -> Result<ExitCode, Failure> {
         time_limit: args.time_limit,
         work: args.work_dir.clone().unwrap_or_else(std::env::temp_dir),
         patience: args.retry_for,
-        insecure: args.insecure,
+        insecure: args.access.insecure,
     };
     let threads = executor.threads;
     let ready = || say(&format!("executor with {threads} threads serves {}", args.scheduler));

@@ -2,7 +2,7 @@
 
 use crate::codec::{LogicalCodec, PhysicalCodec};
 use crate::explained::Planner;
-use crate::{Address, Format, MESSAGE_BYTES, Memory};
+use crate::{Access, Address, Format, MESSAGE_BYTES, Memory};
 use ballista_core::config::BALLISTA_CLIENT_PULL;
 use ballista_core::extension::{SessionConfigExt, SessionStateExt};
 use datafusion::arrow::datatypes::SchemaRef;
@@ -53,11 +53,12 @@ pub fn remote_with_codec(
 ) -> Result<SessionContext> {
     // A client that is told when the job ends learns its name only then, and could not cancel it; one that asks knows it
     // from the beginning.
-    let config =
-        cluster_config().with_ballista_logical_extension_codec(codec).set_bool(BALLISTA_CLIENT_PULL, true);
+    let config = cluster_config(&scheduler.access)
+        .with_ballista_logical_extension_codec(codec)
+        .set_bool(BALLISTA_CLIENT_PULL, true);
     let config = config.with_information_schema(true);
     let state: SessionState = SessionStateBuilder::new().with_default_features().with_config(config).build();
-    with_functions(state.upgrade_for_ballista(format!("http://{scheduler}"))?)
+    with_functions(state.upgrade_for_ballista(scheduler.url())?)
 }
 
 /// Functions are registered last, because a session that is made for a cluster replaces those that it has.
@@ -70,8 +71,10 @@ fn with_functions(state: SessionState) -> Result<SessionContext> {
 }
 
 /// The configuration of sessions on a cluster, which all of its processes share.
-pub(crate) fn cluster_config() -> SessionConfig {
+pub(crate) fn cluster_config(access: &Access) -> SessionConfig {
     SessionConfig::new_with_ballista()
+        .with_ballista_use_tls(access.has_tls())
+        .with_ballista_override_create_grpc_client_endpoint(access.endpoints())
         .with_ballista_grpc_client_max_message_size(MESSAGE_BYTES)
         .with_ballista_logical_extension_codec(Arc::new(LogicalCodec::default()))
         .with_ballista_physical_extension_codec(Arc::new(PhysicalCodec::default()))

@@ -11,6 +11,7 @@ use ballista_core::serde::protobuf::{
     RuntimeStatsReport, ShuffleWritePartition, TaskColumnStats, WindowStateReport,
 };
 use ballista_executor::execution_engine::{DefaultExecutionEngine, ExecutionEngine, QueryStageExecutor};
+use bytes::BufMut;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, exec_datafusion_err};
 use datafusion::datasource::file_format::csv::CsvSink;
@@ -22,13 +23,17 @@ use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::prelude::SessionConfig;
+use datafusion_proto::physical_plan::{AsExecutionPlan, PhysicalExtensionCodec};
+use datafusion_proto::protobuf::PhysicalPlanNode;
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::runtime::{Handle, Runtime};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
 /// The stack of a thread that reads or runs plans. Plans are trees, and queries of strangers can be deep; only what is
@@ -60,6 +65,36 @@ impl Drop for Pool {
     }
 }
 
+/// The plan of a task as an executor gets it. What reads plans panics at some that are damaged, which must not end the executor.
+#[derive(Debug, Clone)]
+pub(crate) struct Task(PhysicalPlanNode);
+
+impl AsExecutionPlan for Task {
+    fn try_decode(bytes: &[u8]) -> Result<Task> {
+        PhysicalPlanNode::try_decode(bytes).map(Task)
+    }
+
+    fn try_encode<B: BufMut>(&self, buffer: &mut B) -> Result<()> {
+        self.0.try_encode(buffer)
+    }
+
+    fn try_into_physical_plan(
+        &self,
+        context: &TaskContext,
+        codec: &dyn PhysicalExtensionCodec,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let read = AssertUnwindSafe(|| self.0.try_into_physical_plan(context, codec));
+        catch_unwind(read).unwrap_or_else(|_| Err(exec_datafusion_err!("a plan is damaged")))
+    }
+
+    fn try_from_physical_plan(
+        plan: Arc<dyn ExecutionPlan>,
+        codec: &dyn PhysicalExtensionCodec,
+    ) -> Result<Task> {
+        PhysicalPlanNode::try_from_physical_plan(plan, codec).map(Task)
+    }
+}
+
 /// Runs tasks as Ballista does, but those that are aborted stop. Each read from another executor is a connection of its own:
 /// Ballista's pool of connections is private.
 pub(crate) struct Engine {
@@ -68,11 +103,48 @@ pub(crate) struct Engine {
     limit: Option<Duration>,
     folders: Folders,
     running: Arc<Running>,
+    slots: Slots,
+}
+
+/// The tasks that an executor may still take, and what wakes it when one ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Slots {
+    pub(crate) free: Arc<Semaphore>,
+    pub(crate) wake: Arc<Notify>,
+}
+
+impl Slots {
+    pub(crate) fn new(threads: usize) -> Slots {
+        Slots { free: Arc::new(Semaphore::new(threads)), wake: Arc::default() }
+    }
+
+    /// Takes the slots of a task with so many partitions. Ballista has taken one for it, and counts each when it gives out
+    /// tasks (`poll_loop` of ballista-executor 55.0 and `bind_one` of ballista-scheduler 55.0).
+    fn taken(&self, partitions: usize) -> Taken {
+        let more = u32::try_from(partitions.saturating_sub(1)).unwrap_or(u32::MAX);
+        let permit = self.free.clone().try_acquire_many_owned(more).ok();
+        Taken { permit, wake: self.wake.clone() }
+    }
+}
+
+/// The slots of a task, until it has ended and Ballista knows how.
+#[derive(Debug)]
+struct Taken {
+    permit: Option<OwnedSemaphorePermit>,
+    wake: Arc<Notify>,
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.permit.take();
+        self.wake.notify_one();
+    }
 }
 
 impl Engine {
-    pub(crate) fn new(pool: Arc<Pool>, limit: Option<Duration>, folders: Folders) -> Engine {
-        Engine { stages: DefaultExecutionEngine::default(), pool, limit, folders, running: Arc::default() }
+    pub(crate) fn new(pool: Arc<Pool>, limit: Option<Duration>, folders: Folders, slots: Slots) -> Engine {
+        let stages = DefaultExecutionEngine::default();
+        Engine { stages, pool, limit, folders, running: Arc::default(), slots }
     }
 
     /// Returns what stops all tasks.
@@ -123,11 +195,18 @@ impl ExecutionEngine for Engine {
             Ok(TreeNodeRecursion::Continue)
         })?;
         let stop = Stop::new(self.limit, 1);
+        let taken = self.slots.taken(partitions.len());
         // Ballista looks at the type of the root.
         let plan = plan.map_children(|child| Ok(Transformed::yes(stoppable(child, &stop)?)))?.data;
         let stage =
             self.stages.create_query_stage_exec(job, stage, task, partitions, plan, directory, config)?;
-        Ok(Arc::new(Stage { stage, stop, pool: self.pool.clone(), running: self.running.clone() }))
+        Ok(Arc::new(Stage {
+            stage,
+            stop,
+            pool: self.pool.clone(),
+            running: self.running.clone(),
+            _taken: taken,
+        }))
     }
 }
 
@@ -160,6 +239,7 @@ struct Stage {
     stop: Stop,
     pool: Arc<Pool>,
     running: Arc<Running>,
+    _taken: Taken,
 }
 
 impl fmt::Display for Stage {
@@ -215,5 +295,23 @@ impl QueryStageExecutor for Stage {
 
     fn collect_column_stats(&self) -> Vec<TaskColumnStats> {
         self.stage.collect_column_stats()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_task_has_a_slot_for_each_partition_until_it_ended() {
+        let slots = Slots::new(4);
+        let of_ballista = slots.free.clone().try_acquire_owned().unwrap();
+        let taken = slots.taken(3);
+        assert_eq!(slots.free.available_permits(), 1);
+        drop(taken);
+        assert_eq!(slots.free.available_permits(), 3);
+        tokio::time::timeout(Duration::from_secs(10), slots.wake.notified()).await.unwrap();
+        drop((slots.taken(0), slots.taken(1), slots.taken(100), of_ballista));
+        assert_eq!(slots.free.available_permits(), 4);
     }
 }

@@ -2,6 +2,7 @@
 
 mod common;
 
+use ballista_core::config::TaskSchedulingPolicy;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
 use ballista_core::serde::protobuf::{ExecuteQueryParams, execute_query_params};
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
@@ -12,10 +13,13 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, TableReference, not_impl_err};
 use datafusion::execution::TaskContext;
-use datafusion::logical_expr::{AggregateUDF, Extension, LogicalPlan, ScalarUDF};
+use datafusion::logical_expr::{AggregateUDF, Extension, LogicalPlan, LogicalPlanBuilder, ScalarUDF, lit};
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion_proto::logical_plan::LogicalExtensionCodec;
+use datafusion_proto::logical_plan::{AsLogicalPlan, LogicalExtensionCodec};
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
+use datafusion_proto::protobuf::LogicalPlanNode;
+use datafusion_proto::protobuf::logical_expr_node::ExprType;
+use datafusion_proto::protobuf::logical_plan_node::LogicalPlanType;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -236,6 +240,7 @@ async fn an_executor_of_another_version() {
         scheduler_host: scheduler_host.to_owned(),
         scheduler_port: scheduler_port.parse().unwrap(),
         vcores: 1,
+        task_scheduling_policy: TaskSchedulingPolicy::PullStaged,
         override_logical_codec: Some(Arc::new(LogicalCodec::default())),
         override_physical_codec: Some(Arc::new(Later::default())),
         ..ExecutorProcessConfig::default()
@@ -257,22 +262,58 @@ async fn an_executor_of_another_version() {
     }
 }
 
+/// The request to run a plan.
+fn asked(plan: Vec<u8>) -> tonic::Request<ExecuteQueryParams> {
+    let mut request = tonic::Request::new(ExecuteQueryParams {
+        query: Some(execute_query_params::Query::LogicalPlan(plan)),
+        session_id: "hostile".to_owned(),
+        operation_id: "hostile".to_owned(),
+        settings: Vec::new(),
+    });
+    ballista_core::version::insert_version_header(request.metadata_mut());
+    request
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn bytes_that_are_no_plan_are_refused() {
     let cluster = Cluster::start(1);
     let mut client = SchedulerGrpcClient::connect(format!("http://{}", cluster.address)).await.unwrap();
     for bytes in [b"SELECT 1".to_vec(), vec![0xff; 1000], vec![0x0a; 100_000]] {
-        let mut request = tonic::Request::new(ExecuteQueryParams {
-            query: Some(execute_query_params::Query::LogicalPlan(bytes)),
-            session_id: "hostile".to_owned(),
-            operation_id: "hostile".to_owned(),
-            settings: Vec::new(),
-        });
-        ballista_core::version::insert_version_header(request.metadata_mut());
-        let refused = client.execute_query_push(request).await.unwrap_err();
+        let refused = client.execute_query_push(asked(bytes)).await.unwrap_err();
         assert!(refused.message().contains("Could not parse plan"), "{refused}");
         cluster.assert_serves();
     }
+}
+
+/// A plan with a sum of so many terms, as nobody's planner makes it.
+fn sum(terms: usize) -> Vec<u8> {
+    let plan = LogicalPlanBuilder::empty(true).project([lit(1) + lit(2)]).unwrap().build().unwrap();
+    let mut plan = LogicalPlanNode::try_from_logical_plan(&plan, &LogicalCodec::default()).unwrap();
+    let Some(LogicalPlanType::Projection(projection)) = &mut plan.logical_plan_type else {
+        panic!("{plan:?}")
+    };
+    let Some(ExprType::BinaryExpr(sum)) = &mut projection.expr[0].expr_type else { panic!("{projection:?}") };
+    sum.operands = vec![sum.operands[0].clone(); terms];
+    let mut bytes = Vec::new();
+    plan.try_encode(&mut bytes).unwrap();
+    bytes
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plans_that_are_too_deep_are_refused_before_they_are_built() {
+    let cluster = Cluster::start(1);
+    let mut client = SchedulerGrpcClient::connect(format!("http://{}", cluster.address)).await.unwrap();
+    let start = Instant::now();
+    // Built, the longest takes hours.
+    for terms in [2_200, 20_000, 1_000_000] {
+        let refused = client.execute_query_push(asked(sum(terms))).await.unwrap_err();
+        assert!(refused.message().contains(&format!("{terms} levels deep")), "{refused}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    // A list is not deep, whatever its length.
+    let list = format!("SELECT 1 AS a WHERE 3 IN ({})", vec!["2"; 5_000].join(", "));
+    printed(&cluster.query(&list, &[]));
+    cluster.assert_serves();
 }
 
 #[test]

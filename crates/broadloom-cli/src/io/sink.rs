@@ -9,6 +9,7 @@ use broadloom::{AnyArray, ArrayView, DType, IntoArrayView};
 use broadloom_ir::for_each_dtype;
 use jpeg_encoder::SamplingFactor;
 use png::{BitDepth, ColorType};
+use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -225,9 +226,14 @@ pub struct Heads {
     pub texts: Vec<Option<Names>>,
 }
 
+/// The number of cells that a thread writes at a time.
+const BLOCK: usize = 1 << 14;
+/// The number of blocks that are in memory at a time, for each thread.
+const BLOCKS: usize = 4;
+
 /// A table as text: one result of up to two axes, or several columns with a header. What cannot be read back is refused.
 pub struct Table<W: Write> {
-    out: csv::Writer<W>,
+    out: W,
     delimiter: u8,
     /// The names of the columns, until they are written.
     header: Option<Vec<String>>,
@@ -243,7 +249,6 @@ pub struct Table<W: Write> {
 
 impl<W: Write> Table<W> {
     pub fn new(out: W, header: Option<Vec<String>>, heads: Heads, delimiter: u8) -> Table<W> {
-        let out = csv::WriterBuilder::new().delimiter(delimiter).from_writer(out);
         let Heads { rows, texts, .. } = heads;
         Table { out, delimiter, header, has_header: false, width: None, rows, done: 0, texts }
     }
@@ -263,7 +268,7 @@ impl<W: Write> Table<W> {
                  has them in a column"
             )));
         }
-        self.row(&header).map(|()| true)
+        self.names(&header).map(|()| true)
     }
 
     /// Names of columns that have none, as they are read from a table without a header.
@@ -273,18 +278,12 @@ impl<W: Write> Table<W> {
         of.into_iter().chain((start..start + width).map(|at| format!("c{at}"))).collect()
     }
 
-    fn row(&mut self, texts: &[String]) -> io::Result<()> {
-        texts.iter().try_for_each(|text| self.field(text))?;
-        Ok(self.out.write_record(None::<&[u8]>)?)
-    }
-
-    fn field(&mut self, text: &str) -> io::Result<()> {
-        if looks_like_rows(text, self.delimiter) {
-            return Err(io::Error::other(format!(
-                "the text {text:?} has a tab and a new line, which a .tsv cannot hold: write the table as .csv"
-            )));
-        }
-        Ok(self.out.write_field(text)?)
+    /// Writes a row of names.
+    fn names(&mut self, names: &[String]) -> io::Result<()> {
+        let mut lines = Lines::new(self.delimiter);
+        names.iter().try_for_each(|name| lines.text(name))?;
+        lines.end()?;
+        self.out.write_all(&lines.written()?)
     }
 }
 
@@ -296,39 +295,111 @@ impl<W: Write> Sink for Table<W> {
             self.width = Some(width);
             self.has_header = self.begin(width)?;
         }
-        let texts: Vec<Option<Names>> = self.texts.clone();
-        let texts = texts.iter().map(Option::as_ref).chain(std::iter::repeat(None));
-        let columns = rows.iter().zip(texts).filter_map(|(rows, texts)| Some(((*rows)?, texts)));
-        let columns: Vec<(&AnyArray, ArrayView<'_>, Option<&Names>)> =
-            columns.map(|(rows, texts)| (rows, rows.into_array_view(), texts)).collect();
-        let length = |array: &AnyArray| array.shape().first().copied().unwrap_or(1);
-        for row in 0..columns.iter().map(|(array, ..)| length(array)).max().unwrap_or(0) {
-            if let Some(names) = self.rows.as_ref().map(|label| label.names.clone()) {
-                self.field(names.get(self.done).map_or("", |name| name))?;
-            }
-            self.done += 1;
-            for (array, view, texts) in &columns {
-                let rank = array.shape().len().min(2);
-                for column in 0..array.shape().get(1).copied().unwrap_or(1) {
-                    let index = [row, column];
-                    let cell = print::element(view, index.get(..rank).unwrap_or_default());
-                    match (cell, texts) {
-                        (Some(code), Some(texts)) => self.field(print::text(code, texts))?,
-                        (cell, _) => self.out.write_field(cell.map_or(String::new(), print::exact))?,
-                    }
+        let texts = self.texts.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+        let columns = rows.iter().zip(texts).filter_map(|(rows, texts)| {
+            let rows = (*rows)?;
+            Some(Column { rank: rows.shape().len().min(2), view: rows.into_array_view(), texts })
+        });
+        let columns: Vec<Column<'_>> = columns.collect();
+        let rows = columns.iter().map(Column::length).max().unwrap_or(0);
+        let cells = columns.iter().map(Column::width).sum::<usize>().max(1);
+        let block = (BLOCK / cells).max(1);
+        let (first, names, delimiter) =
+            (self.done, self.rows.as_ref().map(|label| &label.names), self.delimiter);
+        let lines = |start: usize| {
+            let mut lines = Lines::new(delimiter);
+            for row in start..rows.min(start + block) {
+                if let Some(names) = names {
+                    lines.text(names.get(first + row).map_or("", |name| name))?;
                 }
+                for column in &columns {
+                    column.write(row, &mut lines)?;
+                }
+                lines.end()?;
             }
-            self.out.write_record(None::<&[u8]>)?;
+            lines.written()
+        };
+        let starts: Vec<usize> = (0..rows).step_by(block).collect();
+        for some in starts.chunks(BLOCKS * rayon::current_num_threads()) {
+            let written: Vec<io::Result<Vec<u8>>> = some.par_iter().map(|start| lines(*start)).collect();
+            for lines in written {
+                self.out.write_all(&lines?)?;
+            }
         }
+        self.done += rows;
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
         // Without rows and names, the file would be empty, which is not a table.
         if let (Some(width), 0, false) = (self.width, self.done, self.has_header) {
-            self.row(&self.numbered(width))?;
+            self.names(&self.numbered(width))?;
         }
         self.out.flush()
+    }
+}
+
+/// A result of up to two axes, as columns of a table.
+struct Column<'r> {
+    view: ArrayView<'r>,
+    rank: usize,
+    texts: Option<&'r Names>,
+}
+
+impl Column<'_> {
+    fn length(&self) -> usize {
+        self.view.shape().first().copied().unwrap_or(1)
+    }
+
+    fn width(&self) -> usize {
+        self.view.shape().get(1).copied().unwrap_or(1)
+    }
+
+    /// Writes its cells of a row.
+    fn write(&self, row: usize, lines: &mut Lines) -> io::Result<()> {
+        for column in 0..self.width() {
+            let index = [row, column];
+            let cell = print::element(&self.view, index.get(..self.rank).unwrap_or_default());
+            match (cell, self.texts) {
+                (Some(code), Some(texts)) => lines.text(print::text(code, texts))?,
+                (cell, _) => lines.number(&cell.map_or(String::new(), print::exact))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Lines of a table as text.
+struct Lines {
+    out: csv::Writer<Vec<u8>>,
+    delimiter: u8,
+}
+
+impl Lines {
+    fn new(delimiter: u8) -> Lines {
+        Lines { out: csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new()), delimiter }
+    }
+
+    fn text(&mut self, text: &str) -> io::Result<()> {
+        if looks_like_rows(text, self.delimiter) {
+            return Err(io::Error::other(format!(
+                "the text {text:?} has a tab and a new line, which a .tsv cannot hold: write the table as .csv"
+            )));
+        }
+        self.number(text)
+    }
+
+    fn number(&mut self, number: &str) -> io::Result<()> {
+        Ok(self.out.write_field(number)?)
+    }
+
+    /// Ends a row.
+    fn end(&mut self) -> io::Result<()> {
+        Ok(self.out.write_record(None::<&[u8]>)?)
+    }
+
+    fn written(self) -> io::Result<Vec<u8>> {
+        self.out.into_inner().map_err(csv::IntoInnerError::into_error)
     }
 }
 

@@ -15,34 +15,39 @@ fn wide(value: Scalar) -> f64 {
     }
 }
 
-/// Returns the shortest text `d.ddde-5` that parses to the value in its dtype. Of two equally near texts it takes the one
-/// with an even last digit, like NumPy and unlike the standard library.
-fn shortest(value: Scalar) -> String {
+/// Returns sign and digits without the point, and the exponent of the first digit: the shortest digits that parse to the value in
+/// its dtype and, of those, the nearest; of two equally near ones, those with an even last digit, like NumPy.
+fn digits(value: Scalar) -> (bool, String, i32) {
+    let mut buffer = zmij::Buffer::new();
+    let text = match value {
+        // The text of a wider dtype is longer.
+        Scalar::F16(_) | Scalar::Bf16(_) => &*short(value),
+        Scalar::F32(float) => buffer.format_finite(float),
+        _ => buffer.format_finite(wide(value)),
+    };
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{}{after}", before.trim_start_matches('-'));
+    let digits = all.trim_start_matches('0');
+    let leading = all.len() - digits.len();
+    let point = before.trim_start_matches('-').len() as i32 - leading as i32;
+    let digits = digits.trim_end_matches('0');
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    match digits {
+        "" => (text.starts_with('-'), "0".to_owned(), 0),
+        digits => (text.starts_with('-'), digits.to_owned(), exponent + point - 1),
+    }
+}
+
+/// The shortest text of a float of 16 bits.
+fn short(value: Scalar) -> String {
     let with = |digits: usize| format!("{:.digits$e}", wide(value));
     let is_same = |text: &String| match value {
         Scalar::F16(float) => text.parse().is_ok_and(|read| f16::from_f64(read) == float),
         Scalar::Bf16(float) => text.parse().is_ok_and(|read| bf16::from_f64(read) == float),
-        Scalar::F32(float) => text.parse() == Ok(float),
-        _ => text.parse() == Ok(wide(value)),
+        _ => false,
     };
-    let text = match value {
-        // The standard library cannot print these; the text of f32 is longer.
-        Scalar::F16(_) | Scalar::Bf16(_) => {
-            return (0..).map(with).take(PRECISION).find(is_same).unwrap_or_else(|| with(PRECISION));
-        }
-        Scalar::F32(float) => format!("{float:e}"),
-        _ => format!("{:e}", wide(value)),
-    };
-    let digits = text.chars().take_while(|letter| *letter != 'e').filter(char::is_ascii_digit).count();
-    Some(with(digits.saturating_sub(1))).filter(is_same).unwrap_or(text)
-}
-
-/// Returns sign and digits without the point, and the exponent of the first digit.
-fn digits(value: Scalar) -> (bool, String, i32) {
-    let text = shortest(value);
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let digits = mantissa.chars().filter(char::is_ascii_digit).collect();
-    (mantissa.starts_with('-'), digits, exponent.parse().unwrap_or(0))
+    (0..PRECISION).map(with).find(is_same).unwrap_or_else(|| with(PRECISION))
 }
 
 /// Returns the parts before and after the point.
@@ -68,13 +73,17 @@ fn positional(value: Scalar, most: Option<usize>) -> (String, String) {
 
 /// Returns sign and first digit, the digits after the point, and the exponent.
 fn scientific(value: Scalar, most: Option<usize>) -> (String, String, i32) {
-    let (_, all, _) = digits(value);
-    let text = match most {
-        Some(most) if all.len() > most + 1 => format!("{:.most$e}", wide(value)),
-        _ => shortest(value),
-    };
-    let (before, after, power) = parts(&text);
-    (before, after.trim_end_matches('0').to_owned(), power)
+    let (is_negative, all, power) = digits(value);
+    match most {
+        Some(most) if all.len() > most + 1 => {
+            let (before, after, power) = parts(&format!("{:.most$e}", wide(value)));
+            (before, after.trim_end_matches('0').to_owned(), power)
+        }
+        _ => {
+            let (first, after) = all.split_at(1);
+            (format!("{}{first}", if is_negative { "-" } else { "" }), after.to_owned(), power)
+        }
+    }
 }
 
 fn parts(text: &str) -> (String, String, i32) {
@@ -108,6 +117,12 @@ pub fn alone(value: Scalar) -> String {
     // Like Python's own floats.
     let end = if value.dtype() == DType::F64 { 1e16 } else { cutoff(value.dtype()) };
     if absolute == 0.0 || (1e-4..end).contains(&absolute) {
+        // Between these limits, the text of the library is that of NumPy.
+        match value {
+            Scalar::F64(float) => return zmij::Buffer::new().format_finite(float).to_owned(),
+            Scalar::F32(float) => return zmij::Buffer::new().format_finite(float).to_owned(),
+            _ => {}
+        }
         let (before, after) = positional(value, None);
         return format!("{before}.{}", if after.is_empty() { "0" } else { &after });
     }
@@ -191,5 +206,69 @@ fn cutoff(dtype: DType) -> f64 {
         DType::F16 => 1e3,
         DType::F32 => 1e6,
         _ => 1e8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The definition, by the standard library: the fewest digits of those that the exact value rounds to, half to even, which
+    /// parse to it. Otherwise its own shortest text.
+    fn expected(float: f64) -> (String, i32) {
+        let with = |digits: usize| format!("{:.digits$e}", float.abs());
+        let own = format!("{:e}", float.abs());
+        let text = (0..17).map(with).find(|text| text.parse() == Ok(float.abs())).unwrap_or(own.clone());
+        let short = if text.len() <= own.len() { text } else { own };
+        let (mantissa, exponent) = short.split_once('e').unwrap();
+        (mantissa.replace('.', ""), exponent.parse().unwrap())
+    }
+
+    #[test]
+    fn digits_are_the_shortest_and_the_nearest() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let ties = (0..200).map(|at| 2f64.powi(at - 100) * (1.0 + f64::from(at) / 8.0));
+        let wide = (54..70).flat_map(|power| {
+            (0..50).map(move |at| 2f64.powi(power) + f64::from(at) * 2f64.powi(power - 52))
+        });
+        let edges = [
+            f64::MAX,
+            f64::MIN_POSITIVE,
+            5e-324,
+            1e-324 * 30.0,
+            9007199254740993.0,
+            1e22,
+            1e23,
+            0.1,
+            1.0,
+            100.0,
+        ];
+        let any = std::iter::repeat_with(|| f64::from_bits(random.u64(..))).take(20_000);
+        let mut tested = 0;
+        for float in
+            ties.chain(wide).chain(edges).chain(any.filter(|float| float.is_finite() && *float != 0.0))
+        {
+            let (is_negative, all, exponent) = digits(Scalar::F64(float));
+            assert_eq!((all.clone(), exponent), expected(float), "{float:e}");
+            assert_eq!(is_negative, float < 0.0);
+            assert_eq!(alone(Scalar::F64(float)).parse(), Ok(float), "{float:e}");
+            tested += 1;
+        }
+        assert!(tested > 20_000, "{tested}");
+        assert_eq!(digits(Scalar::F64(-0.0)), (true, "0".to_owned(), 0));
+        for (float, text) in [
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+            (1e15, "1000000000000000.0"),
+            (1e16, "1e+16"),
+            (-2.5, "-2.5"),
+        ] {
+            assert_eq!(alone(Scalar::F64(float)), text);
+        }
+        for (float, text) in
+            [(0.1f32, "0.1"), (999_999.0, "999999.0"), (1e6, "1e+06"), (1e-4, "1e-04"), (1.5e-4, "0.00015")]
+        {
+            assert_eq!(alone(Scalar::F32(float)), text);
+        }
     }
 }

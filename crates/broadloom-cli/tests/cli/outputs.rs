@@ -57,6 +57,24 @@ fn tables() {
 }
 
 #[test]
+fn rows_of_a_long_table_keep_their_order() {
+    const ROWS: usize = 50_000;
+    let folder = Folder::new();
+    let numbers: Vec<f64> = (0..3 * ROWS).map(|at| at as f64 / 8.0 - 1000.0).collect();
+    folder.write("x.npy", npy("'<f8'", false, &format!("({ROWS}, 3)"), &f64s(&numbers)));
+    folder.output(&["eval", "x", "x=x.npy", "-o", "x.csv", "--threads", "2"]);
+    let expected: String =
+        numbers.chunks(3).map(|row| format!("{:?},{:?},{:?}\n", row[0], row[1], row[2])).collect();
+    assert_eq!(folder.read("x.csv"), expected.as_bytes());
+    folder.output(&["eval", "a = x[:, 0]; b = x[:, 1] > 0", "x=x.npy", "-o", "columns.csv"]);
+    let expected: String = numbers
+        .chunks(3)
+        .map(|row| format!("{:?},{}\n", row[0], if row[1] > 0.0 { "True" } else { "False" }))
+        .collect();
+    assert_eq!(folder.read("columns.csv"), format!("a,b\n{expected}").as_bytes());
+}
+
+#[test]
 fn pictures() {
     let folder = Folder::new();
     folder.write("x.npy", npy("'|u1'", false, "(1, 2, 3)", &[1, 2, 3, 250, 251, 252]));

@@ -1,17 +1,30 @@
-//! Connections of servers: those that stay silent are closed, so that they do not keep others out.
+//! The door of a server: it lets in who has the token and the certificates of the cluster, and closes connections that stay
+//! silent, so that they do not keep others out.
 
 use super::Say;
-use axum::serve::Listener;
+use crate::Access;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use ballista_core::error::{BallistaError, Result};
+use futures::stream;
+use std::error::Error as _;
 use std::io::{self, Error, ErrorKind};
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, Sleep};
+use tonic::Status;
+use tonic::service::Routes;
+use tonic::transport::Server;
+use tonic::transport::server::{Connected, TcpConnectInfo};
 
-/// The time in which a new connection has to say something.
+/// The time in which a new connection has to say something, and to agree on keys.
 const SILENT: Duration = Duration::from_secs(5);
 /// The time in which one has to say something again. Those of Ballista send a sign of life every five minutes.
 const IDLE: Duration = Duration::from_secs(15 * 60);
@@ -20,32 +33,46 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// The time between two lines about connections that fail.
 const COMPLAINT: Duration = Duration::from_secs(60);
 
-/// A listener that closes silent connections, and says when it cannot take any.
+/// What a server needs to be reached.
 pub(super) struct Door {
-    listener: TcpListener,
+    pub(super) listener: TcpListener,
     /// What the server is, for lines of its log.
-    server: &'static str,
-    say: Say,
-    said: Option<Instant>,
+    pub(super) server: &'static str,
+    pub(super) access: Access,
+    pub(super) say: Say,
 }
 
 impl Door {
-    pub(super) fn new(listener: TcpListener, server: &'static str, say: Say) -> Door {
-        Door { listener, server, say, said: None }
+    /// Serves those who are let in, without end.
+    ///
+    /// # Errors
+    /// Returns an error if the certificates cannot be used.
+    pub(super) async fn serve(self, routes: Router) -> Result<()> {
+        let mut server = Server::builder().accept_http1(true);
+        if let Some(tls) = self.access.of_server()? {
+            server = server.tls_config(tls.timeout(SILENT)).map_err(|error| {
+                let reason = error.source().map(ToString::to_string).unwrap_or_default();
+                BallistaError::Configuration(format!(
+                    "cannot use the files of --tls-cert and --tls-key: {reason}"
+                ))
+            })?;
+        }
+        let routes = routes.layer(from_fn_with_state(self.access.clone(), check));
+        let guests = stream::unfold((self, None), async |(door, mut said)| {
+            let guest = door.guest(&mut said).await;
+            Some((io::Result::Ok(guest), (door, said)))
+        });
+        Ok(server.add_routes(Routes::from(routes)).serve_with_incoming(Box::pin(guests)).await?)
     }
-}
 
-impl Listener for Door {
-    type Io = Guest;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Guest, SocketAddr) {
+    /// Returns the next connection, and says when none can be taken.
+    async fn guest(&self, said: &mut Option<Instant>) -> Guest {
         loop {
             let error = match self.listener.accept().await {
-                Ok((stream, address)) => {
+                Ok((stream, _)) => {
                     // Small messages go at once. A connection that does not take the option works without it.
                     let _ = stream.set_nodelay(true);
-                    return (Guest { stream, silence: Box::pin(tokio::time::sleep(SILENT)) }, address);
+                    return Guest { stream, silence: Box::pin(tokio::time::sleep(SILENT)) };
                 }
                 Err(error) => error,
             };
@@ -53,16 +80,24 @@ impl Listener for Door {
             if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) {
                 continue;
             }
-            if self.said.is_none_or(|said| said.elapsed() > COMPLAINT) {
-                self.said = Some(Instant::now());
+            if said.is_none_or(|said| said.elapsed() > COMPLAINT) {
+                *said = Some(Instant::now());
                 (self.say)(&format!("{}: no more connections can be taken: {error}", self.server));
             }
             tokio::time::sleep(PAUSE).await;
         }
     }
+}
 
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+/// Refuses requests without the token, before anything of them is read.
+async fn check(State(access): State<Access>, request: Request, next: Next) -> Response {
+    match access.check(request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(reason) => {
+            let mut refused = Status::unauthenticated(reason).into_http::<Body>();
+            *refused.status_mut() = StatusCode::UNAUTHORIZED;
+            refused
+        }
     }
 }
 
@@ -71,6 +106,14 @@ pub(super) struct Guest {
     stream: TcpStream,
     /// Ends when it has been silent for too long.
     silence: Pin<Box<Sleep>>,
+}
+
+impl Connected for Guest {
+    type ConnectInfo = TcpConnectInfo;
+
+    fn connect_info(&self) -> TcpConnectInfo {
+        self.stream.connect_info()
+    }
 }
 
 impl AsyncRead for Guest {

@@ -1,41 +1,63 @@
 //! Executors.
 
+use super::door::Door;
+use super::orders::Orders;
 use super::work::Work;
-use super::{HEARTBEAT_SECONDS, LOST_SECONDS, POLL, Say, check_bind, results, taken};
+use super::{LOST_SECONDS, POLL, Say, WORK, WORK_PATH, check_bind, results, taken};
+use crate::address::ask;
 use crate::codec::{LogicalCodec, PhysicalCodec};
 use crate::fence::Folders;
 use crate::memory::Memory;
 use crate::session::cluster_config;
 use crate::signal::interrupted;
-use crate::stage::{Engine, Pool};
+use crate::stage::{Engine, Pool, Slots, Task};
 use crate::{Address, MESSAGE_BYTES};
-use ballista_core::error::{BallistaError, Result};
+use axum::http::HeaderMap;
+use ballista_core::error::Result;
 use ballista_core::extension::ballista_scalar_functions;
 use ballista_core::registry::BallistaFunctionRegistry;
-use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
-use ballista_executor::executor_server::TERMINATING;
+use ballista_core::serde::BallistaCodec;
+use ballista_core::serde::protobuf::ExecutorStoppedParams;
+use ballista_core::serde::protobuf::executor_grpc_server::ExecutorGrpcServer;
+use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
+use ballista_core::{ConfigProducer, RuntimeProducer};
+use ballista_executor::execution_loop::poll_loop;
+use ballista_executor::executor::Executor as Tasks;
+use ballista_executor::executor_process::{ExecutorProcessConfig, structure_executor_metadata};
 use ballista_executor::health::ExecutorHealth;
+use ballista_executor::metrics::LoggingMetricsCollector;
+use ballista_executor::runtime_cache::{DefaultSessionRuntimeCache, MemoryPoolPolicy};
+use datafusion::common::DataFusionError;
+use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use datafusion_proto::protobuf::LogicalPlanNode;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+use tonic::service::Routes;
+use tonic::transport::Channel;
 
 /// The time between two attempts to reach a scheduler.
 const RETRY: Duration = Duration::from_millis(500);
+/// The longest time for the scheduler to hear that the executor ends.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// The number of sessions whose files' footers an executor keeps.
+const SESSIONS: usize = 16;
 
 /// An executor: where it listens, what it tells others, and what it may do for clients.
 #[derive(Debug, Clone)]
 pub struct Executor {
-    /// The scheduler that it serves.
+    /// The scheduler that it serves. What opens it opens the executor too.
     pub scheduler: Address,
     /// The address that it binds to.
     pub bind: IpAddr,
     /// The host under which others reach it.
     pub host: String,
-    /// The port for results; the next one is for tasks. Free ports are chosen if it is `None`.
+    /// The port; a free one is chosen if it is `None`.
     pub port: Option<u16>,
     /// The number of tasks at a time.
     pub threads: usize,
@@ -49,7 +71,7 @@ pub struct Executor {
     pub work: PathBuf,
     /// The time for which it looks for a scheduler that does not answer.
     pub patience: Duration,
-    /// Whether it may bind to an address that other machines reach.
+    /// Whether it may bind to an address that other machines reach, without a token or certificates.
     pub insecure: bool,
 }
 
@@ -75,17 +97,17 @@ impl Executor {
     /// knows it, also again after one was lost, and `say` gets lines for a log.
     ///
     /// # Errors
-    /// Returns an error if no scheduler answers for as long as the executor is patient, if a port is taken, or if it is to
-    /// bind to an address that other machines reach.
+    /// Returns an error if no scheduler answers for as long as the executor is patient, if one asks for another token, if the
+    /// port is taken, if the executor is to bind to an address that other machines reach, or if certificates cannot be used.
     pub async fn run(
         &self,
         mut ready: impl FnMut(),
         say: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<()> {
-        check_bind(self.bind, self.insecure)?;
+        check_bind(self.bind, self.insecure, &self.scheduler.access)?;
         let say: Say = Arc::new(say);
         let work = Work::new(&self.work)?;
-        let pool = Arc::new(Pool::new(self.threads)?);
+        let pool = Arc::new(Pool::new(self.threads())?);
         let ends = Arc::new(AtomicBool::new(false));
         let told = ends.clone();
         tokio::spawn(async move {
@@ -106,6 +128,11 @@ impl Executor {
         }
     }
 
+    /// Returns the number of threads: there is one, and not more than any machine has.
+    fn threads(&self) -> usize {
+        self.threads.clamp(1, usize::from(u16::MAX))
+    }
+
     /// Waits until the scheduler answers, or the process is to end: then returns false.
     async fn find_scheduler(&self, ends: &AtomicBool, say: &Say) -> Result<bool> {
         let start = Instant::now();
@@ -114,8 +141,8 @@ impl Executor {
             if ends.load(Ordering::Acquire) {
                 return Ok(false);
             }
-            if start.elapsed() >= self.patience {
-                return Err(BallistaError::GrpcConnectionError(error.strip_backtrace()));
+            if start.elapsed() >= self.patience || matches!(error, DataFusionError::Plan(_)) {
+                return Err(error.into());
             }
             if !is_said {
                 is_said = true;
@@ -136,99 +163,122 @@ impl Executor {
         ready: &mut impl FnMut(),
         say: &Say,
     ) -> Result<bool> {
-        // It is set when an executor ends, and this one begins anew.
-        TERMINATING.store(false, Ordering::Release);
-        let engine = Engine::new(pool.clone(), self.time_limit, self.folders.clone());
+        // A scheduler that goes away in this moment is looked for again.
+        let Ok(channel) = self.scheduler.connect().await else { return Ok(false) };
+        let port = self.port.unwrap_or(0);
+        let listener =
+            TcpListener::bind((self.bind, port)).await.map_err(|error| taken(self.bind, port, &error))?;
+        let port = listener.local_addr()?.port();
+        let slots = Slots::new(self.threads());
+        let engine = Engine::new(pool.clone(), self.time_limit, self.folders.clone(), slots.clone());
         let running = engine.running();
-        let config = self.config(work, engine, say)?;
-        let health = config.health.clone();
-        let mut serving = pin!(start_executor_process(Arc::new(config)));
-        let known = async {
-            while !health.is_ready() {
-                tokio::time::sleep(POLL).await;
-            }
+        let folder = work.jobs()?.to_string_lossy().into_owned();
+        let tasks = Arc::new(self.tasks(port, &folder, engine));
+        let stopped = Arc::new(Notify::new());
+        let orders = Orders { executor: tasks.clone(), stopped: stopped.clone() };
+        let routes = Routes::new(results::service(&folder)).add_service(ExecutorGrpcServer::new(orders));
+        let access = self.scheduler.access.clone();
+        let door = Door { listener, server: "executor", access, say: say.clone() };
+        // One answer holds all tasks that the executor gets at once, with the arrays that are bound to their functions.
+        let mut scheduler = SchedulerGrpcClient::new(channel.clone())
+            .max_decoding_message_size(usize::MAX)
+            .max_encoding_message_size(MESSAGE_BYTES);
+        let codec = BallistaCodec::<LogicalPlanNode, Task>::new(
+            Arc::new(LogicalCodec::default()),
+            Arc::new(PhysicalCodec::default()),
+        );
+        let (health, id) = (ExecutorHealth::new(), tasks.metadata.id.clone());
+        let Slots { free, wake } = slots;
+        let polling =
+            poll_loop(scheduler.clone(), tasks, codec, Some(wake.clone()), Some(free), health.clone());
+        let is_over = tokio::select! {
+            ended = door.serve(routes.into_axum_router()) => ended.map(|()| true),
+            ended = polling => ended.map(|()| true),
+            () = hear(channel, &wake) => Ok(true),
+            () = stopped.notified() => Ok(true),
+            () = ended(ends) => Ok(true),
+            () = lost(&health, ready) => Ok(false),
         };
-        tokio::select! {
-            // A scheduler that goes away in this moment is looked for again.
-            ended = &mut serving => return ended.map(|()| ends.load(Ordering::Acquire)),
-            () = known => ready(),
+        running.stop();
+        if is_over.is_ok() && ends.load(Ordering::Acquire) {
+            let reason = "the executor was told to end".to_owned();
+            let told = scheduler.executor_stopped(ExecutorStoppedParams { executor_id: id, reason });
+            // One that does not hear it loses the executor after a time.
+            let _ = tokio::time::timeout(FAREWELL, told).await;
         }
-        tokio::select! {
-            ended = &mut serving => ended?,
-            () = stopped(&health, ends) => {
-                running.stop();
-                serving.await?;
-            }
-        }
-        // A scheduler that was heard to the end has stopped the executor.
-        Ok(ends.load(Ordering::Acquire) || health.is_ready())
+        is_over
     }
 
-    fn config(&self, work: &Work, engine: Engine, say: &Say) -> Result<ExecutorProcessConfig> {
-        let (port, grpc_port) = self.ports()?;
-        let directory = work.jobs()?.to_string_lossy().into_owned();
-        let (folders, spills) = (self.folders.clone(), directory.clone());
-        let say = say.clone();
-        Ok(ExecutorProcessConfig {
-            bind_host: self.bind.to_string(),
+    /// Returns what runs tasks.
+    fn tasks(&self, port: u16, folder: &str, engine: Engine) -> Tasks {
+        let told = ExecutorProcessConfig {
             external_host: Some(self.host.clone()),
             port,
-            grpc_port,
-            scheduler_host: self.scheduler.host.clone(),
-            scheduler_port: self.scheduler.port,
-            scheduler_connect_timeout_seconds: 10,
-            vcores: self.threads,
-            work_dir: Some(directory),
-            grpc_max_decoding_message_size: MESSAGE_BYTES as u32,
-            grpc_max_encoding_message_size: MESSAGE_BYTES as u32,
-            executor_heartbeat_interval_seconds: HEARTBEAT_SECONDS,
-            memory_pool_size: Some(self.memory.reserved().max(self.threads as u64)),
-            override_logical_codec: Some(Arc::new(LogicalCodec::default())),
-            override_physical_codec: Some(Arc::new(PhysicalCodec::default())),
-            override_config_producer: Some(Arc::new(cluster_config)),
-            override_function_registry: Some(Arc::new(functions())),
-            override_execution_engine: Some(Arc::new(engine)),
-            override_arrow_flight_service: Some(Arc::new(move |folder, address, end, _| {
-                tokio::spawn(results::serve(folder, address, end, say.clone()))
-            })),
-            override_runtime_producer: Some(Arc::new(move |_| {
-                let runtime = RuntimeEnvBuilder::new().with_temp_file_path(spills.clone()).build_arc()?;
-                folders.enclose(&runtime);
-                Ok(runtime)
-            })),
+            // Where the scheduler sends orders.
+            grpc_port: port,
             ..ExecutorProcessConfig::default()
-        })
-    }
-
-    /// Returns two ports that are free. Both are held while they are chosen, so that they differ.
-    fn ports(&self) -> Result<(u16, u16)> {
-        let wanted = match self.port {
-            None => [0, 0],
-            Some(port) => [
-                port,
-                port.checked_add(1).ok_or_else(|| {
-                    BallistaError::Configuration(
-                        "there is no port after 65535: choose a lower --port".to_owned(),
-                    )
-                })?,
-            ],
         };
-        let bound = wanted
-            .map(|port| TcpListener::bind((self.bind, port)).map_err(|error| taken(self.bind, port, &error)));
-        let [first, second] = bound;
-        let (first, second) = (first?, second?);
-        Ok((first.local_addr()?.port(), second.local_addr()?.port()))
+        let threads = self.threads();
+        let metadata = structure_executor_metadata(&Arc::new(told), threads as u32);
+        let (folders, spills) = (self.folders.clone(), folder.to_owned());
+        let runtimes: RuntimeProducer = Arc::new(move |_| {
+            let runtime = RuntimeEnvBuilder::new().with_temp_file_path(spills.clone()).build_arc()?;
+            folders.enclose(&runtime);
+            Ok(runtime)
+        });
+        let share = usize::try_from(self.memory.reserved()).unwrap_or(usize::MAX) / threads;
+        let memory: MemoryPoolPolicy = Arc::new(move |runtime, _, slots| {
+            let bytes = share.max(1).saturating_mul(slots.max(1) as usize);
+            let pool = Arc::new(FairSpillPool::new(bytes));
+            RuntimeEnvBuilder::from_runtime_env(&runtime).with_memory_pool(pool).build_arc()
+        });
+        let access = self.scheduler.access.clone();
+        let configs: ConfigProducer = Arc::new(move || cluster_config(&access));
+        let cache = DefaultSessionRuntimeCache::new(runtimes.clone(), memory, SESSIONS);
+        let metrics = Arc::new(LoggingMetricsCollector::default());
+        let functions = Arc::new(functions());
+        Tasks::new(metadata, folder, runtimes, configs, functions, metrics, threads, Arc::new(engine))
+            .with_session_runtime_cache(Some(Arc::new(cache)))
     }
 }
 
-/// Ends when the scheduler has not answered for so long that it, or its successor, has given the tasks to others, and as long
-/// after a signal: tasks that run by then stop.
-async fn stopped(health: &ExecutorHealth, ends: &AtomicBool) {
+/// Wakes the executor whenever the scheduler has work. Never ends.
+async fn hear(mut channel: Channel, wake: &Notify) {
+    let mut heard = HeaderMap::new();
+    loop {
+        let answer = ask(&mut channel, WORK_PATH, heard.clone()).await;
+        let number = answer.ok().and_then(|answer| answer.headers().get(WORK).cloned());
+        match number {
+            Some(number) if heard.get(WORK) == Some(&number) => {}
+            Some(number) => {
+                heard.insert(WORK, number);
+                wake.notify_one();
+            }
+            None => tokio::time::sleep(RETRY).await,
+        }
+    }
+}
+
+/// Ends when the process is to end.
+async fn ended(ends: &AtomicBool) {
+    while !ends.load(Ordering::Acquire) {
+        tokio::time::sleep(POLL).await;
+    }
+}
+
+/// Ends when the scheduler has not answered for so long that it, or its successor, has given the tasks to others. Tells when it
+/// answers for the first time.
+async fn lost(health: &ExecutorHealth, ready: &mut impl FnMut()) {
     let mut heard = Instant::now();
+    let mut is_known = false;
     while heard.elapsed() < Duration::from_secs(LOST_SECONDS) {
         tokio::time::sleep(POLL).await;
-        if health.is_ready() && !ends.load(Ordering::Acquire) {
+        if health.is_ready() {
             heard = Instant::now();
+            if !is_known {
+                is_known = true;
+                ready();
+            }
         }
     }
 }

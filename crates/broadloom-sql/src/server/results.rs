@@ -1,7 +1,5 @@
 //! Parts of results, for clients and other executors.
 
-use super::Say;
-use super::door::Door;
 use crate::MESSAGE_BYTES;
 use crate::fence::check_job;
 use arrow_flight::flight_service_server::{FlightService, FlightServiceServer};
@@ -12,26 +10,14 @@ use arrow_flight::{
 use ballista_core::serde::decode_protobuf;
 use ballista_core::serde::scheduler::Action as Asked;
 use ballista_executor::flight_service::BallistaFlightService;
-use ballista_executor::shutdown::Shutdown;
 use futures::stream::BoxStream;
-use std::net::SocketAddr;
-use tonic::service::Routes;
 use tonic::{Request, Response, Status, Streaming};
 
-/// Serves the parts of results in a folder until the executor ends.
-pub(super) async fn serve(
-    folder: String,
-    address: SocketAddr,
-    mut end: Shutdown,
-    say: Say,
-) -> ballista_core::error::Result<()> {
-    let listener = tokio::net::TcpListener::bind(address).await?;
-    let service = FlightServiceServer::new(Results(BallistaFlightService::new(folder)))
+/// Returns what serves the parts of results in a folder.
+pub(super) fn service(folder: &str) -> FlightServiceServer<impl FlightService> {
+    FlightServiceServer::new(Results(BallistaFlightService::new(folder.to_owned())))
         .max_decoding_message_size(MESSAGE_BYTES)
-        .max_encoding_message_size(MESSAGE_BYTES);
-    let routes = Routes::new(service).into_axum_router();
-    let served = axum::serve(Door::new(listener, "executor", say), routes);
-    Ok(served.with_graceful_shutdown(async move { end.recv().await }).await?)
+        .max_encoding_message_size(MESSAGE_BYTES)
 }
 
 /// What Ballista serves, if it is of a job: Ballista makes a path of any name that it is asked for.

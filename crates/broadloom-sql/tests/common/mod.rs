@@ -89,6 +89,7 @@ pub struct Cluster {
 pub struct Options<'a> {
     pub scheduler: &'a [&'a str],
     pub executor: &'a [&'a str],
+    pub client: &'a [&'a str],
 }
 
 impl Cluster {
@@ -136,12 +137,12 @@ impl Cluster {
 
     /// Runs a query on the cluster.
     pub fn query(&self, sql: &str, more: &[&str]) -> Output {
-        query(&[&["--cluster", &self.address, sql], more].concat())
+        query(&[&["--cluster", &self.address, sql], self.options.client, more].concat())
     }
 
     /// Starts a query on the cluster.
     pub fn start_query(&self, sql: &str, more: &[&str]) -> Process {
-        Process::query(&[&["--cluster", &self.address, sql], more].concat())
+        Process::query(&[&["--cluster", &self.address, sql], self.options.client, more].concat())
     }
 
     /// Checks that the cluster answers a query.
