@@ -60,7 +60,8 @@ for (`isin`, `searchsorted`, `digitize`) or raised by `float_power` is not round
 Where NumPy's intermediate results overflow or round integers, results are those of exact arithmetic: quantiles lie between their
 neighbours, integers compare as integers, `round(x, -2)` of integers is exact (beyond the ends of the dtype it is the end), and a float
 that is too large for `round(x, decimals)` to be scaled stays as it is. `union1d`, `intersect1d` and `setxor1d` of `u64` and signed integers
-compare integers, and convert the result to `f64` as NumPy does: two of its elements can round to the same float. `digitize` and `histogram`
+compare integers, and convert the result to `f64` as NumPy does: two of its elements can round to the same float. The edges of a
+`histogram` are `f64`, also between ends that are scalars of `f16` or `f32`, to which NumPy rounds the edges. `digitize` and `histogram`
 refuse bounds without order, also NaN among the bounds of a histogram; what only a run knows is an error of the run. A tensor
 without axes accepts the axis 0 or -1 where NumPy does: in reductions, `squeeze`, `cumsum`, `argsort`, `take` and `repeat`. Slices are
 cut at the end of an axis of constant size; along an axis of symbolic size, each call checks them, as for `diff`, which needs as many

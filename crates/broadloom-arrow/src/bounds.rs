@@ -53,14 +53,6 @@ impl Drop for Restored {
     }
 }
 
-/// Returns whether runs of this thread have bounds.
-pub(crate) fn are_set() -> bool {
-    BOUNDS.with_borrow(|bounds| {
-        let Bounds { options, bytes } = bounds;
-        bytes.is_some() || options.stop.is_some() || options.deadline.is_some()
-    })
-}
-
 /// Runs an executable within the bounds of this thread.
 pub(crate) fn bounded<'a>(
     executable: &Executable,

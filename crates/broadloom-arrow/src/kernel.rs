@@ -1,6 +1,6 @@
 //! Kernels from columns to columns.
 
-use crate::bounds::{self, bounded};
+use crate::bounds::bounded;
 use crate::column::{Column, column_of};
 use crate::error::ColumnError;
 use crate::graph::RowGraph;
@@ -18,12 +18,8 @@ use broadloom_ir::graph::Node;
 use broadloom_ir::transform::Rewriter;
 use std::sync::{Arc, OnceLock};
 
-/// The number of rows for which truth values are unpacked at once.
+/// The number of rows for which truth values are unpacked at once, where rows do not mix: they fit a cache.
 const PIECE: usize = 1 << 16;
-
-/// The most work of a run that may be stopped, as [`Work::total`](broadloom::Work::total) counts it, where rows do not mix. Such a
-/// run is divided into parts, of which a reduction has a million: one of them takes less than a millisecond then.
-const STOPPABLE_WORK: u64 = 1 << 43;
 
 /// A compiled graph from columns to columns.
 ///
@@ -290,27 +286,6 @@ impl RowKernel {
         })
     }
 
-    /// Returns the number of rows to compute at a time, where rows do not mix: few enough that their bits fit a cache, and that
-    /// a run which may be stopped is divided into short parts.
-    fn piece(
-        &self,
-        executable: &Executable,
-        columns: &[(String, Column)],
-        constants: &[(String, AnyArray)],
-        rows: usize,
-    ) -> Result<usize, ColumnError> {
-        let unpacks = columns.iter().any(|(_, column)| column.kind().dtype == DType::Bool);
-        let most = if unpacks { PIECE } else { rows.max(1) };
-        if !bounds::are_set() {
-            return Ok(most);
-        }
-        let work =
-            with_inputs(executable, columns, constants, &[], |inputs| Ok(executable.bind(inputs)?.work()))?;
-        let of_row = work.total / rows.max(1) as u64;
-        let short = STOPPABLE_WORK.checked_div(of_row).unwrap_or(u64::MAX).max(1);
-        Ok(most.min(usize::try_from(short).unwrap_or(usize::MAX)))
-    }
-
     /// Computes all rows, null ones among them, and marks the null ones afterwards.
     fn in_pieces(
         &self,
@@ -320,10 +295,8 @@ impl RowKernel {
         rows: usize,
         nulls: &[Option<NullBuffer>],
     ) -> Result<Vec<ArrayRef>, ColumnError> {
-        let piece = match self.is_row_wise {
-            true => self.piece(executable, columns, constants, rows)?,
-            false => rows,
-        };
+        let unpacks = columns.iter().any(|(_, column)| column.kind().dtype == DType::Bool);
+        let piece = if self.is_row_wise && unpacks { PIECE } else { rows };
         if rows <= piece {
             let at = |row: usize| row;
             return self.compute(executable, columns, constants, rows, nulls, &at);

@@ -1,6 +1,7 @@
-//! Errors that depend on data: kernels record them, and the host reports them.
+//! What kernels tell the host, and ask it: errors that depend on data, which they record, and whether a run should end.
 
 use broadloom_ir::ExprId;
+use broadloom_math::Stop;
 
 /// The first element of a run without a result, if there is one: of the earliest expression, the element at the
 /// least row-major position, whatever the order in which elements were computed.
@@ -33,8 +34,20 @@ impl Failure {
     }
 }
 
+/// The host during a call of a kernel.
+#[repr(C)]
+pub(crate) struct Watch<'a> {
+    pub(crate) stop: &'a Stop<'a>,
+    pub(crate) failure: &'a mut Failure,
+}
+
+impl Watch<'_> {
+    /// The distance in bytes of the reference to what ends the run.
+    pub(crate) const STOP: i32 = std::mem::offset_of!(Watch<'static>, stop) as i32;
+}
+
 /// The host function that kernels call on a failure.
-pub(crate) struct Report(extern "C" fn(&mut Failure, i64, i64, i64, i64));
+pub(crate) struct Report(extern "C" fn(&mut Watch<'_>, i64, i64, i64, i64));
 
 pub(crate) const REPORT: Report = Report(report);
 
@@ -44,7 +57,22 @@ impl Report {
     }
 }
 
-extern "C" fn report(failure: &mut Failure, origin: i64, position: i64, value: i64, size: i64) {
+extern "C" fn report(watch: &mut Watch<'_>, origin: i64, position: i64, value: i64, size: i64) {
     let origin = ExprId::new(usize::try_from(origin).unwrap_or(0));
-    failure.merge(Failure { first: Some(FailureAt { origin, position, value, size }) });
+    watch.failure.merge(Failure { first: Some(FailureAt { origin, position, value, size }) });
+}
+
+/// The host function by which kernels look whether they should end: it returns 1 if so, and otherwise 0.
+pub(crate) struct Look(extern "C" fn(&Watch<'_>) -> i64);
+
+pub(crate) const LOOK: Look = Look(look);
+
+impl Look {
+    pub(crate) fn address(&self) -> usize {
+        self.0 as usize
+    }
+}
+
+extern "C" fn look(watch: &Watch<'_>) -> i64 {
+    watch.stop.is_due().into()
 }

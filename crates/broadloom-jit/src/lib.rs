@@ -26,6 +26,8 @@ mod wide;
 pub use assembly::Instruction;
 /// The instructions that code may use, and the numerics that go with them.
 pub use broadloom_math::CpuLevel;
+/// What ends a run early.
+pub use broadloom_math::Stop;
 pub use failure::{Failure, FailureAt};
 pub use module::{CompileError, JitOptions, Module, UnknownKernel, Vectors, compile, target_of};
 pub use notes::LoopCode;

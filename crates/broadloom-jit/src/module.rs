@@ -3,7 +3,7 @@
 
 use crate::assembly::{self, Instruction};
 use crate::emit::{Host, VECTOR_BYTES};
-use crate::failure::Failure;
+use crate::failure::{Failure, Watch};
 use crate::generate::{generate, signature};
 use crate::notes::{LoopCode, Notes};
 use crate::wide::{self, Registers, Width};
@@ -11,7 +11,7 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_loops::Target;
 use broadloom_loops::kernel::{Kernel, KernelId, Schedule};
-use broadloom_math::CpuLevel;
+use broadloom_math::{CpuLevel, Stop};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{Function, UserFuncName};
 use cranelift_codegen::isa::OwnedTargetIsa;
@@ -33,22 +33,26 @@ pub struct JitOptions {
     pub vector_bytes: usize,
     /// Whether the CLIF and the assembly are kept as text, with the statements that instructions belong to.
     pub keep_text: bool,
+    /// The instructions after which loops look whether the run should end; `None` if they never do. The results are the same either
+    /// way.
+    pub looks_after: Option<u32>,
     /// Whether Cranelift verifies its input; on in debug builds and tests.
     pub verify: bool,
 }
 
 impl Default for JitOptions {
-    /// Returns the level of this machine, without text, and with verification in debug builds.
+    /// Returns the level of this machine, without text, for runs that nothing ends, and with verification in debug builds.
     fn default() -> Self {
         JitOptions::of(CpuLevel::detect())
     }
 }
 
 impl JitOptions {
-    /// Returns options for a level with the widest vectors available, without text, and with verification in debug
-    /// builds.
+    /// Returns options for a level with the widest vectors available, without text, for runs that nothing ends, and with
+    /// verification in debug builds.
     pub fn of(level: CpuLevel) -> JitOptions {
-        JitOptions { level, vector_bytes: usize::MAX, keep_text: false, verify: cfg!(debug_assertions) }
+        let verify = cfg!(debug_assertions);
+        JitOptions { level, vector_bytes: usize::MAX, keep_text: false, looks_after: None, verify }
     }
 }
 
@@ -103,8 +107,8 @@ pub fn target_of(level: CpuLevel, vector_bytes: usize) -> Target {
 )]
 pub struct UnknownKernel(pub KernelId);
 
-/// The type of every kernel: `fn(args, first, last, scratch, failure)`.
-type Entry = unsafe extern "C" fn(*const u64, i64, i64, *mut u8, *mut Failure);
+/// The type of every kernel: `fn(args, first, last, scratch, watch)`.
+type Entry = unsafe extern "C" fn(*const u64, i64, i64, *mut u8, *mut Watch<'_>);
 
 struct Compiled {
     entry: Entry,
@@ -248,7 +252,7 @@ impl Definer<'_> {
         self.context.func = Function::with_name_signature(UserFuncName::default(), signature(call_conv));
         let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder_context);
         let mut notes = Notes::default();
-        generate(builder, kernel, self.options.level, host, &mut notes, self.options.keep_text, config)?;
+        generate(builder, kernel, self.options, host, &mut notes, config)?;
         Ok(notes)
     }
 
@@ -352,7 +356,8 @@ fn setting(feature: &str) -> String {
 }
 
 impl Module {
-    /// Runs the steps `range` of those that threads share; pass `0..1` for a kernel without one.
+    /// Runs the steps `range` of those that threads share; pass `0..1` for a kernel without one. Code that [looks](JitOptions::looks_after)
+    /// ends early once `stop` is due, and so do functions that take long: what has been written is unspecified then.
     ///
     /// # Safety
     /// `args` are the values of the kernel's params followed, for every access with a buffer, by the address of the
@@ -370,11 +375,13 @@ impl Module {
         args: &[u64],
         range: Range<i64>,
         scratch: *mut u8,
+        stop: &Stop<'_>,
         failure: &mut Failure,
     ) -> Result<(), UnknownKernel> {
         let compiled = self.code(kernel).ok_or(UnknownKernel(kernel))?;
+        let mut watch = Watch { stop, failure };
         // SAFETY: the code stays mapped while `self` lives; the caller vouches for the pointers.
-        unsafe { (compiled.entry)(args.as_ptr(), range.start, range.end, scratch, failure) };
+        unsafe { (compiled.entry)(args.as_ptr(), range.start, range.end, scratch, &raw mut watch) };
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use broadloom_ir::dtype::Scalar;
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::interp::{Array, InterpretError, interpret};
 use broadloom_ir::ops::Op;
-use broadloom_jit::{CpuLevel, Failure, FailureAt, JitOptions, Module, UnknownKernel, compile};
+use broadloom_jit::{CpuLevel, Failure, FailureAt, JitOptions, Module, Stop, UnknownKernel, compile};
 use broadloom_loops::kernel::{KernelId, Role, Schedule, Stmt};
 use broadloom_loops::{IndexWidth, LowerOptions, lower};
 use host::{Host, Sizes, arrays, bytes, symbols};
@@ -52,7 +52,8 @@ fn run(
         let mut failure = Failure::default();
         for range in [0..extent / 3, extent / 3..extent] {
             // SAFETY: the arrays have the shapes that the schedule gives, all dense.
-            unsafe { module.run(KernelId::new(index), &args, range, scratch, &mut failure) }.unwrap();
+            unsafe { module.run(KernelId::new(index), &args, range, scratch, Stop::NEVER, &mut failure) }
+                .unwrap();
         }
         if failure != Failure::default() {
             return Err(failure);
@@ -210,28 +211,32 @@ fn agrees(name: &str, graph: &CheckedGraph, sizes: &[Sizes]) {
                 let schedule =
                     lower(graph, &LowerOptions { vectorize, index_width, long_rows: groups == 1, ..dense })
                         .unwrap();
-                let options = JitOptions { verify: true, ..JitOptions::of(level) };
-                let module = compile(&schedule, &options).unwrap();
-                for (symbols, inputs, expected) in &expected {
-                    let found = run(&schedule, &module, inputs, symbols, groups).unwrap();
-                    for (index, (expected, found)) in expected.iter().zip(&found).enumerate() {
-                        let wanted = bytes(expected);
-                        let size = expected.dtype.size();
-                        if let Some(at) = (0..wanted.len() / size)
-                            .find(|at| wanted[at * size..][..size] != found[at * size..][..size])
-                        {
-                            panic!(
-                                "{name}, output {index}, {symbols:?}, {level:?}, vectorize {vectorize}, groups {groups}: element {at} of {:?} is {:?}, not {}\n{schedule}",
-                                expected.shape,
-                                &found[at * size..][..size],
-                                expected.elements[at],
-                            );
+                // Code that looks whether it should end, after a few instructions, computes the same.
+                for looks_after in [None, Some(64)] {
+                    let options = JitOptions { verify: true, looks_after, ..JitOptions::of(level) };
+                    let module = compile(&schedule, &options).unwrap();
+                    for (symbols, inputs, expected) in &expected {
+                        let found = run(&schedule, &module, inputs, symbols, groups).unwrap();
+                        for (index, (expected, found)) in expected.iter().zip(&found).enumerate() {
+                            if let Some((at, found)) = first_difference(expected, found) {
+                                panic!(
+                                    "{name}, output {index}, {symbols:?}, {level:?}, vectorize {vectorize}, groups {groups}, looks after {looks_after:?}: element {at} of {:?} is {found:?}, not {}\n{schedule}",
+                                    expected.shape, expected.elements[at],
+                                );
+                            }
                         }
                     }
                 }
             }
         }
     }
+}
+
+/// Returns the position of the first element with other bits than expected, and the bytes found there.
+fn first_difference<'f>(expected: &Array, found: &'f [u8]) -> Option<(usize, &'f [u8])> {
+    let (wanted, size) = (bytes(expected), expected.dtype.size());
+    let mut elements = wanted.chunks(size).zip(found.chunks(size)).enumerate();
+    elements.find_map(|(at, (wanted, found))| (wanted != found).then_some((at, found)))
 }
 
 #[test]
@@ -316,6 +321,7 @@ fn a_kernel_of_another_schedule_is_an_error() {
     let module = compile(&tile_call(), &options).unwrap();
     let unknown = KernelId::new(1);
     // SAFETY: the module has one kernel, so nothing is called.
-    let result = unsafe { module.run(unknown, &[], 0..1, std::ptr::null_mut(), &mut Failure::default()) };
+    let result =
+        unsafe { module.run(unknown, &[], 0..1, std::ptr::null_mut(), Stop::NEVER, &mut Failure::default()) };
     assert_eq!(result, Err(UnknownKernel(unknown)));
 }

@@ -128,8 +128,6 @@ pub(crate) struct Flat {
     long_rows: bool,
     /// Shapes of results with too few elements for the threads to share.
     shared: Vec<Shape>,
-    /// Shapes of reductions that are stored.
-    apart: Vec<Shape>,
     /// Shapes of products whose columns threads share.
     pub by_columns: Vec<Shape>,
     /// Symbols of the strides of arrays that are not dense.
@@ -174,7 +172,6 @@ impl Flat {
             fused: options.fused,
             long_rows: options.long_rows,
             shared: with_sizes(&options.shared, &options.sizes)?,
-            apart: with_sizes(&options.apart, &options.sizes)?,
             by_columns: with_sizes(&options.by_columns, &options.sizes)?,
             strides: HashMap::new(),
             memo: HashMap::new(),

@@ -138,9 +138,6 @@ pub struct LowerOptions {
     /// Shapes of results with too few elements for the threads to share: the threads share the reduced axis
     /// instead, with partial results.
     pub shared: Vec<Shape>,
-    /// Shapes of results of long rows. They are stored even where another reduction reads them, so that no step of a loop
-    /// computes many of them.
-    pub apart: Vec<Shape>,
     /// Shapes of products with few rows and many columns: where a kernel writes nothing else, the threads share its columns.
     pub by_columns: Vec<Shape>,
     /// The most values that lowering may make, in kernels and in attempts that it gives up.
@@ -164,7 +161,6 @@ impl LowerOptions {
             tail: None,
             sizes: Vec::new(),
             shared: Vec::new(),
-            apart: Vec::new(),
             by_columns: Vec::new(),
             max_values: usize::MAX,
         }

@@ -50,7 +50,6 @@ fn schedules_keep_their_promises_in_every_layout() {
                         tail: None,
                         sizes: Vec::new(),
                         shared: Vec::new(),
-                        apart: Vec::new(),
                         by_columns: match vectorize {
                             true => graph.outputs().iter().map(|of| graph.shape(of.expr).clone()).collect(),
                             false => Vec::new(),
@@ -234,8 +233,8 @@ fn rows_and_columns_are_reduced_by_loops_of_their_own() {
     assert_eq!((moves_by(&squares), temporaries(&squares)), (vec![1], 0), "{squares}");
 }
 
-/// The gradient of a sum over pairs by three coordinates of each point, where threads share the rows that are summed, or a call
-/// can stop between results: the pairs are not stored for either.
+/// The gradient of a sum over pairs by three coordinates of each point, also where threads share the rows that are summed: the pairs
+/// are not stored.
 #[test]
 fn sums_that_are_cut_store_no_pairs() {
     let site = Site::caller();
@@ -256,9 +255,8 @@ fn sums_that_are_cut_store_no_pairs() {
     let graph = graph.finish(&[("slope", slope)]).unwrap();
     let results = Shape::from_iter([m.clone(), Dim::constant(3)]);
     let whole = LowerOptions::dense(&graph, true);
-    let shared = LowerOptions { shared: vec![results.clone()], ..whole.clone() };
-    let apart = LowerOptions { apart: vec![results], ..whole.clone() };
-    for options in [whole, shared, apart] {
+    let shared = LowerOptions { shared: vec![results], ..whole.clone() };
+    for options in [whole, shared] {
         let schedule = lower(&graph, &options).unwrap();
         let has_pairs = |buffer: &Buffer| buffer.shape.contains(&n) && buffer.shape.contains(&m);
         assert!(!schedule.buffers.iter().any(has_pairs), "{schedule}");

@@ -4,6 +4,7 @@
 //! more values than it holds are detected from a sample, or while they are counted, and are sorted otherwise.
 
 use crate::order::Bits;
+use crate::stop::Stop;
 
 /// The least number of keys: fewer are sorted before a sample is counted.
 const MIN_KEYS: usize = 1 << 15;
@@ -68,34 +69,43 @@ impl<B: Bits> Counts<B> {
 }
 
 /// Calls `write` with each value of the keys in ascending order, and with how often it occurs. Returns `false`, without a call,
-/// if there are few keys or many values. `key` takes numbers below `count`.
-pub(crate) fn sort<B: Bits>(count: usize, key: impl Fn(usize) -> B, mut write: impl FnMut(B, usize)) -> bool {
+/// if there are few keys or many values, and `None` if it was stopped. `key` takes numbers below `count`.
+pub(crate) fn sort<B: Bits>(
+    count: usize,
+    stop: &Stop<'_>,
+    key: impl Fn(usize) -> B,
+    mut write: impl FnMut(B, usize) -> Option<()>,
+) -> Option<bool> {
     if count < MIN_KEYS || u32::try_from(count).is_err() {
-        return false;
+        return Some(false);
     }
     let step = count / SAMPLE;
     let mut counts = Counts::new();
     if (0..SAMPLE).any(|at| counts.add(key(at * step), 1).is_none()) {
-        return false;
+        return Some(false);
     }
     counts.clear();
     // Equal neighbours are counted together: each count waits for the one before.
     let (mut last, mut times) = (key(0), 0);
-    for at in 0..count {
-        let key = key(at);
-        if key != last {
-            if counts.add(last, times).is_none() {
-                return false;
+    for part in stop.parts(count) {
+        for at in part? {
+            let key = key(at);
+            if key != last {
+                if counts.add(last, times).is_none() {
+                    return Some(false);
+                }
+                (last, times) = (key, 0);
             }
-            (last, times) = (key, 0);
+            times += 1;
         }
-        times += 1;
     }
     if counts.add(last, times).is_none() {
-        return false;
+        return Some(false);
     }
-    counts.ascending().for_each(|(key, count)| write(key, count));
-    true
+    for (key, count) in counts.ascending() {
+        write(key, count)?;
+    }
+    Some(true)
 }
 
 #[cfg(test)]
@@ -105,8 +115,11 @@ mod tests {
     /// The sorted keys, if they are counted.
     fn sorted(keys: &[u64]) -> Option<Vec<u64>> {
         let mut sorted = Vec::new();
-        let write = |key, count| sorted.extend(std::iter::repeat_n(key, count));
-        sort(keys.len(), |at| keys[at], write).then_some(sorted)
+        let write = |key, count| {
+            sorted.extend(std::iter::repeat_n(key, count));
+            Some(())
+        };
+        sort(keys.len(), Stop::NEVER, |at| keys[at], write)?.then_some(sorted)
     }
 
     /// Keys of which about `values` differ, all over the range.

@@ -28,6 +28,7 @@
 
 mod best;
 mod cbrt;
+mod digits;
 mod element;
 mod erf;
 mod exact;
@@ -47,6 +48,7 @@ mod order;
 mod pow;
 mod remainder;
 mod search;
+mod stop;
 mod tan;
 mod tanh;
 mod tile;
@@ -62,6 +64,7 @@ pub use functions::{Function, trace};
 pub use level::{CpuLevel, Fused, Level, Unfused, counts_bits};
 pub use order::{SortFn, Sorting, sort_function};
 pub use search::{SearchFn, search_function};
+pub use stop::Stop;
 pub use tile::{Precision, TileFn, tile_f32, tile_f64, tile_function};
 pub use trace::{Step, Trace};
 pub use transpose::{TransposeFn, transpose_function};

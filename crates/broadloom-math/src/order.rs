@@ -8,16 +8,19 @@
 //! The key of a float is an integer; keys compare as the floats do, and the key of NaN is above all others. Nothing is
 //! allocated, because a running kernel has nowhere to get memory from. Where there are few values, each is counted and
 //! written as often. AVX-512 has sorts of its own for integers of 32 and 64 bits; other levels share the standard
-//! library's, which spends its time on branches.
+//! library's, which spends its time on branches. A long row that can be stopped is cut by its keys first, see `digits`.
 #![allow(unsafe_code, reason = "entry points called by compiled kernels")]
 
+use crate::digits;
 use crate::element::ElementType;
 use crate::few_values;
 use crate::level::CpuLevel;
+use crate::stop::{PART, Stop};
 #[cfg(target_arch = "x86_64")]
 use crate::vector_sort::{self, of_longs, of_words};
 
-/// The entry point of a sort: writes the `count` elements of `source`, or their indices (i64), to `target` in order.
+/// The entry point of a sort: writes the `count` elements of `source`, or their indices (i64), to `target` in order. Where it is
+/// stopped, what it leaves there is unspecified.
 ///
 /// Ascending order has -0 before +0, and NaNs after all numbers, each written as the quiet NaN. Indices are those of a
 /// stable sort in which all zeros are equal, and all NaNs. Descending order reverses the order of keys, so NaNs come
@@ -27,7 +30,7 @@ use crate::vector_sort::{self, of_longs, of_words};
 ///
 /// `source` must be valid for reads of `count` elements, which need no alignment; `target` must be aligned and valid for
 /// reads and writes of as many; they must not overlap.
-pub type SortFn = unsafe extern "C" fn(target: *mut u8, source: *const u8, count: usize);
+pub type SortFn = unsafe extern "C" fn(target: *mut u8, source: *const u8, count: usize, stop: &Stop<'_>);
 
 /// The kind of a sort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -151,13 +154,18 @@ bits! {
     u64: of_longs::sort;
 }
 
-/// Sorts integers.
-fn sort_integers<B: Bits, const WIDE: bool>(integers: &mut [B]) {
-    match WIDE {
+/// Sorts integers. Returns `None` if it was stopped.
+fn sort_integers<B: Bits, const WIDE: bool>(integers: &mut [B], stop: &Stop<'_>) -> Option<()> {
+    let sort = |integers: &mut [B]| match WIDE {
         // SAFETY: `sort_function` returns what calls this only where the CPU supports it.
         true => unsafe { B::sort_by_vectors(integers) },
         false => integers.sort_unstable(),
+    };
+    if stop.is_never() {
+        sort(integers);
+        return Some(());
     }
+    digits::sort(integers, stop, &sort)
 }
 
 /// The kind of numbers that the bits of an element are.
@@ -268,36 +276,60 @@ unsafe extern "C" fn sort<E: Element, const DESCENDING: bool, const WIDE: bool>(
     target: *mut u8,
     source: *const u8,
     count: usize,
+    stop: &Stop<'_>,
 ) {
+    // Nobody reads what a run that is stopped leaves.
+    // SAFETY: by the contract of the caller.
+    let _ = unsafe { sorted::<E, DESCENDING, WIDE>(target.cast(), source.cast(), count, stop) };
+}
+
+/// Sorts elements. Returns `None` if it was stopped.
+///
+/// # Safety
+///
+/// As for [`SortFn`].
+unsafe fn sorted<E: Element, const DESCENDING: bool, const WIDE: bool>(
+    target: *mut E::Bits,
+    source: *const E::Bits,
+    count: usize,
+    stop: &Stop<'_>,
+) -> Option<()> {
     if count == 0 {
-        return;
+        return Some(());
     }
-    let (source, target) = (source.cast::<E::Bits>(), target.cast::<E::Bits>());
     // SAFETY: by the contract of the caller; `index` is below `count` in every call.
     let key = |index: usize| turned::<_, DESCENDING>(E::key(unsafe { source.add(index).read_unaligned() }));
     let mut end = target;
-    let has_few_values = few_values::sort(count, key, |key, times| {
-        for _ in 0..times {
-            // SAFETY: by the contract of the caller; there are `count` keys in all.
-            unsafe {
-                end.write(E::of_key(turned::<_, DESCENDING>(key)));
-                end = end.add(1);
+    let has_few_values = few_values::sort(count, stop, key, |key, times| {
+        for part in stop.parts(times) {
+            for _ in part? {
+                // SAFETY: by the contract of the caller; there are `count` keys in all.
+                unsafe {
+                    end.write(E::of_key(turned::<_, DESCENDING>(key)));
+                    end = end.add(1);
+                }
             }
         }
+        Some(())
     });
-    if has_few_values {
-        return;
+    if has_few_values? {
+        return Some(());
     }
-    for index in 0..count {
-        // SAFETY: by the contract of the caller; `index` is below `count`.
-        unsafe { target.add(index).write(key(index)) };
+    for part in stop.parts(count) {
+        for index in part? {
+            // SAFETY: by the contract of the caller; `index` is below `count`.
+            unsafe { target.add(index).write(key(index)) };
+        }
     }
     // SAFETY: by the contract of the caller; the loop above has written all integers.
     let keys = unsafe { written(target, count) };
-    sort_integers::<_, WIDE>(keys);
-    for key in keys {
-        *key = E::of_key(turned::<_, DESCENDING>(*key));
+    sort_integers::<_, WIDE>(keys, stop)?;
+    for part in stop.parts(count) {
+        for key in &mut keys[part?] {
+            *key = E::of_key(turned::<_, DESCENDING>(*key));
+        }
     }
+    Some(())
 }
 
 /// # Safety
@@ -307,41 +339,103 @@ unsafe extern "C" fn argsort<E: Element, const DESCENDING: bool, const WIDE: boo
     target: *mut u8,
     source: *const u8,
     count: usize,
+    stop: &Stop<'_>,
 ) {
-    let Some(last) = count.checked_sub(1) else { return };
-    let source = source.cast::<E::Bits>();
+    // Nobody reads what a run that is stopped leaves.
+    // SAFETY: by the contract of the caller.
+    let _ = unsafe { argsorted::<E, DESCENDING, WIDE>(target.cast(), source.cast(), count, stop) };
+}
+
+/// Sorts the indices of elements. Returns `None` if it was stopped.
+///
+/// # Safety
+///
+/// As for [`SortFn`].
+unsafe fn argsorted<E: Element, const DESCENDING: bool, const WIDE: bool>(
+    target: *mut u64,
+    source: *const E::Bits,
+    count: usize,
+    stop: &Stop<'_>,
+) -> Option<()> {
     let rank = |index: u64| {
         // SAFETY: by the contract of the caller; `index` is below `count` in every call.
         let bits = unsafe { source.add(index as usize).read_unaligned() };
         turned::<_, DESCENDING>(E::rank(bits)).wide()
     };
-    let indices = 0..count as u64;
-    let (least, greatest) = indices
-        .clone()
-        .map(rank)
-        .fold((u64::MAX, 0), |(least, greatest), rank| (rank.min(least), rank.max(greatest)));
+    let mut range = Ranks::NONE;
+    for part in stop.parts(count) {
+        for index in part? {
+            let index = index as u64;
+            range.extend(rank(index));
+            // SAFETY: by the contract of the caller; `index` is below `count`.
+            unsafe { target.add(index as usize).write(index) };
+        }
+    }
+    let Some(last) = count.checked_sub(1) else { return Some(()) };
+    // SAFETY: by the contract of the caller; the loop above has written all integers.
+    let indices = unsafe { written(target, count) };
+    order::<WIDE>(indices, range, u64::BITS - (last as u64).leading_zeros(), &rank, stop)
+}
+
+/// The least and the greatest of some ranks.
+struct Ranks {
+    least: u64,
+    greatest: u64,
+}
+
+impl Ranks {
+    const NONE: Ranks = Ranks { least: u64::MAX, greatest: 0 };
+
+    fn extend(&mut self, rank: u64) {
+        (self.least, self.greatest) = (self.least.min(rank), self.greatest.max(rank));
+    }
+}
+
+/// Brings indices of so many bits into the order of their ranks, which are in a range, and equal ones into their own. Returns
+/// `None` if it was stopped.
+fn order<const WIDE: bool>(
+    indices: &mut [u64],
+    Ranks { least, greatest }: Ranks,
+    index_bits: u32,
+    rank: &impl Fn(u64) -> u64,
+    stop: &Stop<'_>,
+) -> Option<()> {
     // The index takes the lower bits, and the rank minus the least rank takes the rest; low bits of the rank that do not
     // fit are cut off.
-    let index_bits = u64::BITS - (last as u64).leading_zeros();
     let rank_bits = u64::BITS - (greatest - least).leading_zeros();
     let cut = (rank_bits + index_bits).saturating_sub(u64::BITS);
-    let target = target.cast::<u64>();
-    for index in indices {
-        // The index of a single element needs no bits, and indices may leave none for the rank.
-        let rank = ((rank(index) - least).checked_shr(cut).unwrap_or(0)).checked_shl(index_bits).unwrap_or(0);
-        // SAFETY: by the contract of the caller; `index` is below `count`.
-        unsafe { target.add(index as usize).write(rank | index) };
+    for part in stop.parts(indices.len()) {
+        for index in &mut indices[part?] {
+            // The index of a single element needs no bits, and indices may leave none for the rank.
+            let rank = (rank(*index) - least).checked_shr(cut).unwrap_or(0);
+            *index |= rank.checked_shl(index_bits).unwrap_or(0);
+        }
     }
-    // SAFETY: by the contract of the caller; the loop above has written all integers.
-    let pairs = unsafe { written(target, count) };
-    sort_integers::<_, WIDE>(pairs);
+    sort_integers::<_, WIDE>(indices, stop)?;
     let rank_of = |pair: u64| pair.checked_shr(index_bits).unwrap_or(0);
     let index_of = |pair: u64| pair & !u64::MAX.checked_shl(index_bits).unwrap_or(0);
-    for equal in pairs.chunk_by_mut(|left, right| rank_of(*left) == rank_of(*right)) {
+    let mut done = 0;
+    for equal in indices.chunk_by_mut(|left, right| rank_of(*left) == rank_of(*right)) {
+        done += equal.len();
+        if done > PART {
+            done = 0;
+            if stop.is_due() {
+                return None;
+            }
+        }
         equal.iter_mut().for_each(|pair| *pair = index_of(*pair));
         if cut > 0 && equal.len() > 1 {
             // Their ranks are equal only in the bits that were kept.
-            equal.sort_unstable_by_key(|index| (rank(*index), *index));
+            if equal.len() <= PART {
+                equal.sort_unstable_by_key(|index| (rank(*index), *index));
+                continue;
+            }
+            let mut range = Ranks::NONE;
+            for part in stop.parts(equal.len()) {
+                equal[part?].iter().for_each(|index| range.extend(rank(*index)));
+            }
+            order::<WIDE>(equal, range, index_bits, rank, stop)?;
         }
     }
+    Some(())
 }

@@ -78,3 +78,16 @@ def test_numbers_beyond_the_dtype(function):
 def test_a_histogram_names_what_is_not_finite():
     with pytest.raises(bl.Error, match="is nan"):
         bl.jit(lambda x: np.histogram(x, 3)[0])(NANS)
+
+
+@pytest.mark.parametrize("scalar", [np.float16, np.float32, np.float64, np.int8, np.uint64])
+def test_a_histogram_between_numbers_of_numpys_classes(scalar):
+    """NumPy rounds edges to the dtype of such floats."""
+    x = np.linspace(0, 4, 101)
+    first, last = scalar(1), scalar(3)
+    for between in ((first, last), np.array([first, last]), [first, 3]):
+        counts, edges = bl.jit(lambda x: np.histogram(x, 7, between))(x)  # noqa: B023
+        expected = np.histogram(x, 7, (1.0, 3.0))
+        assert edges.dtype == np.float64
+        np.testing.assert_array_equal(edges, expected[1])
+        np.testing.assert_array_equal(counts, expected[0])

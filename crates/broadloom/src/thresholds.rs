@@ -88,33 +88,12 @@ pub(crate) const MAX_CHUNKS_OF_THREAD: i64 = 16;
 /// thread is small.
 pub(crate) const MIN_CHUNK_WORK: f64 = (512 << 10) as f64;
 
-/// The work of the parts into which a call that can be stopped is divided, in the same unit: about 0.3 ms of one thread that reads a cache.
-/// The flag is looked at between them.
-pub(crate) const STOPPED_WORK: f64 = (32 << 20) as f64;
+/// The work from which a call that can be stopped runs code whose loops look whether they should end, in the same unit: about 0.3 ms
+/// of one thread that reads a cache. Less ends soon by itself, and needs no code of its own.
+pub(crate) const STOPPED_WORK: u64 = 32 << 20;
 
-/// The fewest strips of rows of a product of matrices in a part, as long as they have no more than [`MAX_PACKED_WORK`]; otherwise a
-/// part is one strip. Each part packs the other matrix: a product of 1024 x 1024 elements took twice the time in parts of one strip.
-pub(crate) const PACKED_STRIPS: i64 = 4;
-
-/// About 0.1 s of one thread.
-pub(crate) const MAX_PACKED_WORK: f64 = 512.0 * STOPPED_WORK;
-
-/// The most groups of one reduction in a call that can be stopped: as many results as have room, of four bytes each.
-pub(crate) const MAX_STOPPED_GROUPS: i64 = MAX_PARTIAL_BYTES / 4;
-
-/// The most bytes of the results of groups in a call that can be stopped; the groups are longer if that is exceeded.
-pub(crate) const MAX_PARTIAL_BYTES: i64 = 16 << 20;
-
-/// The most results of a reduction whose reduced axes are cut in a call that can be stopped. With more of them, the results
-/// themselves are the parts.
-pub(crate) const MAX_STOPPED_RESULTS: i64 = 4096;
-
-/// The fewest elements of a row whose result is stored in a call that can be stopped, even if a reduction reads it: a group of
-/// results has at least a block of them, so it would take long.
-pub(crate) const MIN_STOPPED_ROW: i64 = 4096;
-
-/// The most such results that are stored.
-pub(crate) const MAX_STOPPED_ROWS: i64 = 1 << 24;
+/// The instructions of such code between two looks: some 0.1 ms. A look takes 50 ns.
+pub(crate) const LOOKS_AFTER: u32 = 1 << 18;
 
 /// The bytes of rows that a thread holds between kernels that run together: they stay in its cache.
 pub(crate) const BAND_BYTES: i64 = 256 << 10;

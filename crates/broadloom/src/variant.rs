@@ -1,7 +1,7 @@
 //! Machine code specialised for a class of calls: certain array layouts or short sizes.
 
 use crate::cache::{Cache, Slots};
-use crate::thresholds::{MAX_LAYOUTS, MAX_SIZED};
+use crate::thresholds::{LOOKS_AFTER, MAX_LAYOUTS, MAX_SIZED};
 use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Diagnostics;
 use broadloom_ir::graph::CheckedGraph;
@@ -10,7 +10,7 @@ use broadloom_jit::{JitOptions, Module};
 use broadloom_loops::kernel::{KernelId, Schedule};
 use broadloom_loops::{Hazard, Layout, LowerError, LowerOptions};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
@@ -24,6 +24,8 @@ pub(crate) struct Variant {
     pub(crate) last_failing: Option<KernelId>,
     pub(crate) schedule: Schedule,
     pub(crate) module: Module,
+    /// The code of the same schedule for runs that can be stopped, once there was one.
+    stoppable: OnceLock<Module>,
     pub(crate) compile_time: Duration,
 }
 
@@ -49,7 +51,21 @@ impl Variant {
             None => None,
         });
         let (asides, facts) = (asides.collect(), facts.clone());
-        Ok(Variant { facts, asides, last_failing, schedule, module, compile_time: start.elapsed() })
+        let stoppable = OnceLock::new();
+        Ok(Variant {
+            facts,
+            asides,
+            last_failing,
+            schedule,
+            module,
+            stoppable,
+            compile_time: start.elapsed(),
+        })
+    }
+
+    /// Returns the code for runs that can be stopped, or for others.
+    pub(crate) fn module(&self, stops: bool) -> &Module {
+        self.stoppable.get().filter(|_| stops).unwrap_or(&self.module)
     }
 }
 
@@ -155,6 +171,16 @@ impl Variants {
         self.prepared.image(expr).map_or(expr, |image| self.prepared.origin(image))
     }
 
+    /// Makes sure that a variant has code for runs that can be stopped.
+    pub(crate) fn make_stoppable(&self, variant: &Variant) -> Result<(), CompileError> {
+        if variant.stoppable.get().is_none() {
+            let options = JitOptions { looks_after: Some(LOOKS_AFTER), ..self.options };
+            // Another thread may have been faster.
+            variant.stoppable.set(broadloom_jit::compile(&variant.schedule, &options)?).ok();
+        }
+        Ok(())
+    }
+
     /// Compiles the same code again with its text.
     pub(crate) fn with_text(&self, variant: &Variant) -> Result<Variant, CompileError> {
         let options = JitOptions { keep_text: true, ..self.options };
@@ -164,13 +190,13 @@ impl Variants {
 
 /// Returns whether code relies on sizes of a call.
 fn is_sized(facts: &LowerOptions) -> bool {
-    let LowerOptions { sizes, shared, apart, by_columns, .. } = facts;
-    !sizes.is_empty() || [shared, apart, by_columns].iter().any(|shapes| !shapes.is_empty())
+    let LowerOptions { sizes, shared, by_columns, .. } = facts;
+    !sizes.is_empty() || [shared, by_columns].iter().any(|shapes| !shapes.is_empty())
 }
 
 /// Returns facts without those of the sizes of a call.
 fn of_all_sizes(facts: LowerOptions) -> LowerOptions {
-    LowerOptions { sizes: Vec::new(), shared: Vec::new(), apart: Vec::new(), by_columns: Vec::new(), ..facts }
+    LowerOptions { sizes: Vec::new(), shared: Vec::new(), by_columns: Vec::new(), ..facts }
 }
 
 /// The reason why an assigned value is not written directly to its array.

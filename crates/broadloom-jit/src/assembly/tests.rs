@@ -4,7 +4,7 @@ use super::{Instruction, of_cranelift};
 use crate::emit::Host;
 use crate::generate::tests::expressions;
 use crate::generate::{generate, signature};
-use crate::module::{flags, target_of};
+use crate::module::{JitOptions, flags, target_of};
 use crate::notes::Notes;
 use crate::wide::{self, Width};
 use broadloom_loops::kernel::Kernel;
@@ -23,7 +23,7 @@ fn code(
     width: Option<Width>,
     locates: bool,
 ) -> Option<(Vec<u8>, Vec<Instruction>)> {
-    let level = CpuLevel::detect();
+    let options = JitOptions { keep_text: locates, ..JitOptions::default() };
     let host = width.map_or(Host::of(isa), |width| Host::of(isa).with_vector_bytes(width.bytes()));
     let config = isa.frontend_config();
     let call_conv = config.default_call_conv;
@@ -31,7 +31,7 @@ fn code(
     context.func = Function::with_name_signature(UserFuncName::default(), signature(call_conv));
     let mut scratch = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut context.func, &mut scratch);
-    generate(builder, kernel, level, host, &mut Notes::default(), locates, config).unwrap();
+    generate(builder, kernel, &options, host, &mut Notes::default(), config).unwrap();
     match width {
         Some(width) => {
             wide::optimise(&mut context, isa).unwrap();

@@ -1,6 +1,7 @@
 //! The best elements along an axis, found by a function that keeps them in rows.
 
 use super::Generator;
+use super::polls::{BEST_AT_ONCE, COMPARED};
 use super::sort::element_type;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::reduce::{BLOCK, NO_INDEX, ReduceOp};
@@ -13,11 +14,11 @@ impl Generator<'_, '_, '_> {
     pub(super) fn best(&mut self, best: &Best) {
         let (start, end) = self.bounds(best.axis);
         self.clear_best(best.rows(), best.places, (start, end), best.largest);
-        if best.body.is_empty() {
+        if best.body.is_empty() && self.polls.is_none() {
             self.push_best(best, start, (start, end));
             return;
         }
-        let length = self.constant(BLOCK as i64);
+        let length = self.constant(if best.body.is_empty() { BEST_AT_ONCE } else { BLOCK as i64 });
         self.blocks(start, end, length, &[], |generator, strip, _| {
             generator.within(best.axis, strip, |generator| {
                 generator.body(&best.body);
@@ -50,6 +51,7 @@ impl Generator<'_, '_, '_> {
         let seen = self.ins().isub(first, start);
         let count = self.ins().isub(last, first);
         self.call_host(function as usize, &[values, indices, k, seen, source, stride, first, count]);
+        self.spend(count, COMPARED);
     }
 
     pub(super) fn best_rows(&mut self, best: &BestRows) {

@@ -1,6 +1,7 @@
 //! Calls of functions of the host: tile functions on strips.
 
 use super::Generator;
+use super::polls::CALL;
 use broadloom_ir::ops::Op;
 use broadloom_loops::kernel::*;
 use broadloom_math::tile_function;
@@ -22,6 +23,7 @@ impl Generator<'_, '_, '_> {
         signature.params.extend(args.iter().map(|_| AbiParam::new(types::I64)));
         signature.returns.extend(results.iter().map(|result| AbiParam::new(*result)));
         let signature = self.emit.builder.import_signature(signature);
+        self.weigh(CALL);
         let address = self.constant(address as i64);
         self.ins().call_indirect(signature, address, args)
     }

@@ -37,18 +37,18 @@ impl Generator<'_, '_, '_> {
         mut test: impl FnMut(&mut Self, &[ir::Value]) -> ir::Value,
         body: impl FnOnce(&mut Self, &[ir::Value], &[Val]) -> (Vec<ir::Value>, Vec<Val>),
     ) -> Looped {
-        let turn = self.block_for(state.len(), carried);
+        let mut around = self.turns(state.len(), carried);
         let exit = self.block_for(state.len(), carried);
         let go = test(self, state);
         let values = flatten(state, carried);
-        self.ins().brif(go, turn, &values, exit, &values);
-        self.emit.builder.switch_to_block(turn);
-        let (inner_state, inner_carried) = self.unflatten(turn, state.len(), carried);
+        self.ins().brif(go, around.begin, &values, exit, &values);
+        self.begin_turns(&mut around);
+        let (inner_state, inner_carried) = self.unflatten(around.turn, state.len(), carried);
         let (next_state, next_carried) =
             self.scoped(|generator| body(generator, &inner_state, &inner_carried));
         let go = test(self, &next_state);
         let values = flatten(&next_state, &next_carried);
-        self.ins().brif(go, turn, &values, exit, &values);
+        self.turn_again(&around, go, &values, (exit, &values));
         self.emit.builder.switch_to_block(exit);
         let (state, carried) = self.unflatten(exit, state.len(), carried);
         Looped { state, carried }
@@ -62,14 +62,14 @@ impl Generator<'_, '_, '_> {
         test: impl FnOnce(&mut Self, &[ir::Value]) -> ir::Value,
         body: impl FnOnce(&mut Self, &[ir::Value], &[Val]) -> (Vec<ir::Value>, Vec<Val>),
     ) -> Looped {
-        let turn = self.block_for(state.len(), carried);
+        let mut around = self.turns(state.len(), carried);
         let exit = self.emit.builder.create_block();
-        self.ins().jump(turn, &flatten(state, carried));
-        self.emit.builder.switch_to_block(turn);
-        let (inner_state, inner_carried) = self.unflatten(turn, state.len(), carried);
+        self.ins().jump(around.begin, &flatten(state, carried));
+        self.begin_turns(&mut around);
+        let (inner_state, inner_carried) = self.unflatten(around.turn, state.len(), carried);
         let (state, carried) = self.scoped(|generator| body(generator, &inner_state, &inner_carried));
         let go = test(self, &state);
-        self.ins().brif(go, turn, &flatten(&state, &carried), exit, &[]);
+        self.turn_again(&around, go, &flatten(&state, &carried), (exit, &[]));
         self.emit.builder.switch_to_block(exit);
         Looped { state, carried }
     }

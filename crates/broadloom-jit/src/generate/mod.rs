@@ -3,6 +3,7 @@
 //! ```text
 //! mod.rs      the function, loops, strips, statements
 //! passes.rs   the loops that run over an axis one after the other, with more or fewer lanes
+//! polls.rs    where loops look whether the run should end
 //! address.rs  where accesses and rows point at the current position
 //! reduce.rs   reductions into values: in vectors, along their axis, by the fixed tree
 //! tree.rs     the parts of the fixed tree: lanes of a block, the counter over blocks
@@ -20,7 +21,7 @@
 //! source.rs   which statement code belongs to, for those who read it
 //! ```
 //!
-//! The generated function is `fn(args, first, last, scratch, failure)`: it runs the steps `first..last` of the
+//! The generated function is `fn(args, first, last, scratch, watch)`: it runs the steps `first..last` of the
 //! kernel's parallel axis, or of that and those counted with it. Statements are emitted in one of two ways, scalar or for several neighbours of the axis of
 //! the surrounding vector loop; a value that does not vary along that axis stays scalar in both. Cranelift hoists address
 //! arithmetic and constants out of loops; loads stay where the schedule has put them.
@@ -33,6 +34,7 @@ mod contract;
 mod control;
 mod fold;
 mod passes;
+mod polls;
 mod reduce;
 mod rows;
 mod scan;
@@ -51,17 +53,18 @@ pub(crate) use source::statement;
 
 use crate::emit::{Emitter, Host, Val};
 use crate::failure::REPORT;
+use crate::module::JitOptions;
 use crate::notes::{Note, Notes};
 use crate::thresholds::MAX_HELD_BASES;
 use broadloom_ir::dtype::{Class, DType};
 use broadloom_ir::ops::Op;
 use broadloom_loops::kernel::*;
-use broadloom_math::CpuLevel;
 use contract::Results;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature, SourceLoc, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
+use polls::Polls;
 use scatter::Place;
 use smallvec::SmallVec;
 use source::Locations;
@@ -74,7 +77,7 @@ pub(crate) fn signature(call_conv: CallConv) -> Signature {
     signature
 }
 
-/// Emits the body of a kernel into an empty function of the [`signature`]. If `locates`, each instruction has the number of its
+/// Emits the body of a kernel into an empty function of the [`signature`]. If its text is kept, each instruction has the number of its
 /// [`statement`] as its source location; the code is the same.
 ///
 /// # Errors
@@ -82,24 +85,24 @@ pub(crate) fn signature(call_conv: CallConv) -> Signature {
 pub(crate) fn generate(
     mut builder: FunctionBuilder<'_>,
     kernel: &Kernel,
-    level: CpuLevel,
+    options: &JitOptions,
     host: Host,
     notes: &mut Notes,
-    locates: bool,
     config: cranelift_codegen::isa::TargetFrontendConfig,
 ) -> Result<(), String> {
     let entry = builder.create_block();
     builder.append_block_params_for_function_params(entry);
     builder.switch_to_block(entry);
-    let [args, first, last, scratch, failure] = builder.block_params(entry) else {
+    let [args, first, last, scratch, watch] = builder.block_params(entry) else {
         return Err("expected five parameters".to_string());
     };
-    let (args, first, last, scratch, failure) = (*args, *first, *last, *scratch, *failure);
-    let locations = locates.then(|| Locations::of(kernel));
+    let (args, first, last, scratch, watch) = (*args, *first, *last, *scratch, *watch);
+    let locations = options.keep_text.then(|| Locations::of(kernel));
     if let Some(locations) = &locations {
         locations.begin(&mut builder);
     }
-    let emit = Emitter::new(&mut builder, host, level, notes);
+    let polls = options.looks_after.map(|all| Polls::new(&mut builder, all));
+    let emit = Emitter::new(&mut builder, host, options.level, notes);
     let mut generator = Generator {
         emit,
         kernel,
@@ -109,7 +112,8 @@ pub(crate) fn generate(
         bases: Vec::new(),
         range: (first, last),
         scratch,
-        failure,
+        watch,
+        polls,
         env: HashMap::new(),
         positions: HashMap::new(),
         strips: HashMap::new(),
@@ -125,6 +129,7 @@ pub(crate) fn generate(
     generator.load_arguments();
     generator.remember_rows();
     generator.body(&kernel.body);
+    generator.end_polls();
     generator.end_streams();
     let refused = generator.refused;
     builder.ins().return_(&[]);
@@ -161,7 +166,10 @@ struct Generator<'a, 'f, 'k> {
     /// The steps to run of the axes that threads share.
     range: (ir::Value, ir::Value),
     scratch: ir::Value,
-    failure: ir::Value,
+    /// The host during this call.
+    watch: ir::Value,
+    /// Where loops look whether the run should end, if they do.
+    polls: Option<Polls>,
     /// The values in scope.
     env: HashMap<ValueId, Val>,
     /// The step of the axis of every surrounding loop; for a vector loop, the step of its first lane.
@@ -592,8 +600,8 @@ impl<'f> Generator<'_, 'f, '_> {
     ) {
         self.rarely(bad, |generator| {
             let origin = generator.constant(value.origin.index() as i64);
-            let failure = generator.failure;
-            generator.call_host(REPORT.address(), &[failure, origin, position, found, size]);
+            let watch = generator.watch;
+            generator.call_host(REPORT.address(), &[watch, origin, position, found, size]);
         });
     }
 }

@@ -1,11 +1,13 @@
 //! Sorts of rows and searches in sorted tables, by function calls.
 
 use super::Generator;
+use super::polls::{SEARCHED, SORTED};
 use crate::emit::{LaneStride, Val};
+use crate::failure::Watch;
 use broadloom_ir::dtype::DType;
 use broadloom_loops::kernel::*;
 use broadloom_math::{ElementType, Sorting, search_function, sort_function};
-use cranelift_codegen::ir::InstBuilder;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, types};
 
 impl Generator<'_, '_, '_> {
     /// Sorts the row at the current position.
@@ -17,7 +19,10 @@ impl Generator<'_, '_, '_> {
         let [target, source] = [sort.target, sort.source]
             .map(|access| self.at(sort.axis, first, 1, |generator| generator.address(access, 0)));
         let count = self.ins().isub(last, first);
-        self.call_host(address, &[target, source, count]);
+        let (watch, flags) = (self.watch, MemFlagsData::trusted().with_readonly());
+        let stop = self.ins().load(types::I64, flags, watch, Watch::STOP);
+        self.call_host(address, &[target, source, count, stop]);
+        self.spend(count, SORTED);
     }
 
     /// Returns the places of values in a sorted table. The function reads the values from the stack, and leaves the places there.
@@ -38,6 +43,7 @@ impl Generator<'_, '_, '_> {
             [dtype, DType::I64].map(|dtype| self.emit.stack_of_lines((wanted.lanes * dtype.size()) as u32));
         self.emit.store(values, 0, wanted, LaneStride::Unit);
         let lanes = self.constant(wanted.lanes as i64);
+        self.weigh(SEARCHED * wanted.lanes);
         self.call_host(address, &[places, table, stride, count, values, lanes]);
         self.emit.load(places, 0, DType::I64, wanted.lanes, LaneStride::Unit)
     }

@@ -9,7 +9,7 @@ use super::{generate, signature};
 use crate::emit::Host;
 use crate::emit::tests::get;
 use crate::emulator::{ALIGNMENT, Job, Program, SKEW, Word, aarch64, is_installed};
-use crate::module::{flags, target_of};
+use crate::module::{JitOptions, flags, target_of};
 use crate::notes::Notes;
 use broadloom_ir::interp::{Array, interpret};
 use broadloom_loops::kernel::{Kernel, Role, Schedule};
@@ -30,7 +30,8 @@ fn define(program: &mut Program<'_>, kernel: &Kernel, level: CpuLevel, isa: &dyn
     let mut scratch = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut context.func, &mut scratch);
     let mut notes = Notes::default();
-    generate(builder, kernel, level, Host::of(isa), &mut notes, false, config).expect("code for it");
+    generate(builder, kernel, &JitOptions::of(level), Host::of(isa), &mut notes, config)
+        .expect("code for it");
     let clif = context.func.to_string();
     program.define(&mut context, isa).unwrap_or_else(|error| panic!("{error}\n{clif}"))
 }

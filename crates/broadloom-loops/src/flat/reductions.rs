@@ -260,9 +260,7 @@ impl Flat {
             for &axis in axes.iter().rev() {
                 let single = if op == ReduceOp::Mean { ReduceOp::Sum } else { op };
                 result = self.reduce_axis(single, result, axis, factors.take(), origin)?;
-                if self.apart.contains(&self.node(result).shape) {
-                    self.store(result);
-                } else if axis != axes[0] && !is_unrolled {
+                if axis != axes[0] && !is_unrolled {
                     self.combined.insert(result, elements);
                 }
             }

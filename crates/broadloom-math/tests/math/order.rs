@@ -1,8 +1,10 @@
 //! Sorts and searches against those of the standard library on the same elements.
 #![allow(unsafe_code, reason = "calls of entry points")]
 
-use broadloom_math::{CpuLevel, ElementType, Sorting, search_function, sort_function};
+use broadloom_math::{CpuLevel, ElementType, Sorting, Stop, search_function, sort_function};
 use std::cmp::Ordering;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 const COUNTS: [usize; 11] = [0, 1, 2, 3, 17, 63, 65, 127, 129, 1000, 5003];
 /// For Miri, which is slow.
@@ -23,14 +25,15 @@ fn sorted<T: Copy>(
     nothing: T,
     descending: bool,
     level: CpuLevel,
+    stop: &Stop<'_>,
 ) -> (Vec<T>, Vec<i64>) {
     let (mut values, mut indices) = (vec![nothing; elements.len()], vec![-1; elements.len()]);
     let [sort, argsort] =
         [false, true].map(|indices| sort_function(of, Sorting { indices, descending }, level));
     // SAFETY: the vectors are as long as the slice.
     unsafe {
-        sort(values.as_mut_ptr().cast(), elements.as_ptr().cast(), elements.len());
-        argsort(indices.as_mut_ptr().cast(), elements.as_ptr().cast(), elements.len());
+        sort(values.as_mut_ptr().cast(), elements.as_ptr().cast(), elements.len(), stop);
+        argsort(indices.as_mut_ptr().cast(), elements.as_ptr().cast(), elements.len(), stop);
     }
     (values, indices)
 }
@@ -51,7 +54,7 @@ fn check<T: Copy>(
         let mut order: Vec<i64> = (0..elements.len() as i64).collect();
         order.sort_by(|left, right| turned(ranks(elements[*left as usize], elements[*right as usize])));
         for level in CpuLevel::ALL {
-            let (found, indices) = sorted(of, elements, first, descending, level);
+            let (found, indices) = sorted(of, elements, first, descending, level, Stop::NEVER);
             let all = |elements: &[T]| elements.iter().copied().map(&bits).collect::<Vec<u64>>();
             assert_eq!(all(&found), all(&in_order), "{of:?} at {level:?}");
             assert_eq!(indices, order, "{of:?} at {level:?}");
@@ -173,7 +176,7 @@ fn floats_of_16_bits_are_sorted_by_their_bits() {
     for (of, infinity) in [(ElementType::F16, 0x7c00_u16), (ElementType::Bf16, 0x7f80)] {
         // Every pattern of bits once, in an order that is none.
         let elements: Vec<u16> = (0..=u16::MAX).map(|index| index.wrapping_mul(40503)).collect();
-        let (values, indices) = sorted(of, &elements, 0, false, CpuLevel::detect());
+        let (values, indices) = sorted(of, &elements, 0, false, CpuLevel::detect(), Stop::NEVER);
         let numbers = 2 * (usize::from(infinity) + 1);
         let is_nan = |bits: &u16| bits & 0x7fff > infinity;
         assert!(values[..numbers].iter().all(|bits| !is_nan(bits)) && values[numbers..].iter().all(is_nan));
@@ -190,31 +193,85 @@ fn floats_of_16_bits_are_sorted_by_their_bits() {
 }
 
 /// Orders that make pivots bad: runs in both directions, equal elements, one that is apart, and the places of samples.
+const PATTERNS: [fn(u32, u32) -> u32; 8] = [
+    |at, _| at,
+    |at, count| count - at,
+    |_, _| 7,
+    |at, count| at.min(count - at),
+    |at, _| at % 2 * (u32::MAX),
+    |at, _| u32::from(at == 40_000),
+    |at, _| at.wrapping_mul(2_654_435_761) >> 30,
+    // Samples are taken at regular distances.
+    |at, count| if at % (count / 64) == count / 128 { at } else { count + at.wrapping_mul(40_503) % 1000 },
+];
+
 #[test]
 fn integers_in_any_pattern_are_sorted() {
     let count = if cfg!(miri) { 200 } else { 70_001_u32 };
-    let patterns: [fn(u32, u32) -> u32; 8] = [
-        |at, _| at,
-        |at, count| count - at,
-        |_, _| 7,
-        |at, count| at.min(count - at),
-        |at, _| at % 2 * (u32::MAX),
-        |at, _| u32::from(at == 40_000),
-        |at, _| at.wrapping_mul(2_654_435_761) >> 30,
-        // Samples are taken at regular distances.
-        |at, count| {
-            if at % (count / 64) == count / 128 { at } else { count + at.wrapping_mul(40_503) % 1000 }
-        },
-    ];
-    for pattern in patterns {
+    for pattern in PATTERNS {
         let words: Vec<u32> = (0..count).map(|at| pattern(at, count)).collect();
         let longs: Vec<u64> = words.iter().map(|word| u64::from(*word) << 31).collect();
         for level in CpuLevel::ALL {
             let (mut in_order, mut wide) = (words.clone(), longs.clone());
             in_order.sort_unstable();
             wide.sort_unstable();
-            assert!(sorted(ElementType::U32, &words, 0, false, level).0 == in_order, "{level:?}");
-            assert!(sorted(ElementType::U64, &longs, 0, false, level).0 == wide, "{level:?}");
+            assert!(
+                sorted(ElementType::U32, &words, 0, false, level, Stop::NEVER).0 == in_order,
+                "{level:?}"
+            );
+            assert!(sorted(ElementType::U64, &longs, 0, false, level, Stop::NEVER).0 == wide, "{level:?}");
         }
+    }
+}
+
+/// Rows that are long enough to be cut, one of them with ranks of which the index leaves no room for the lower bits.
+#[test]
+#[cfg_attr(miri, ignore = "too slow")]
+fn rows_that_can_be_stopped_are_sorted_alike() {
+    let count = 300_007_u32;
+    let flag = AtomicBool::new(false);
+    let later = Some(Instant::now() + Duration::from_secs(3600));
+    let stop = Stop { flag: Some(&flag), deadline: later };
+    let mut draw = Draw(5);
+    let mut rows: Vec<Vec<u64>> = PATTERNS
+        .iter()
+        .map(|pattern| (0..count).map(|at| u64::from(pattern(at, count)) << 20).collect())
+        .collect();
+    rows.push((0..count).map(|_| draw.next()).collect());
+    rows.push((0..count).map(|_| 1 << (draw.next() >> 58)).collect());
+    // All but one are near each other.
+    rows.push((0..count).map(|at| if at == 77 { u64::MAX } else { draw.next() >> 40 }).collect());
+    for row in &rows {
+        let floats: Vec<f64> = row.iter().map(|bits| f64::from_bits(*bits)).collect();
+        let narrow: Vec<i16> = row.iter().map(|bits| (*bits >> 7) as i16).collect();
+        for (descending, level) in [(false, CpuLevel::detect()), (true, CpuLevel::Baseline)] {
+            let both = |of, stop: &Stop<'_>| sorted(of, row, 0, descending, level, stop);
+            assert!(both(ElementType::U64, &stop) == both(ElementType::U64, Stop::NEVER));
+            assert!(both(ElementType::I64, &stop) == both(ElementType::I64, Stop::NEVER));
+            let both = |stop: &Stop<'_>| {
+                let (values, indices) = sorted(ElementType::F64, &floats, 0.0, descending, level, stop);
+                (values.into_iter().map(f64::to_bits).collect::<Vec<u64>>(), indices)
+            };
+            assert!(both(&stop) == both(Stop::NEVER));
+            let both = |stop: &Stop<'_>| sorted(ElementType::I16, &narrow, 0, descending, level, stop);
+            assert!(both(&stop) == both(Stop::NEVER));
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too slow")]
+fn sorts_end_when_they_are_stopped() {
+    let mut draw = Draw(7);
+    let row: Vec<u64> = (0..8_000_000).map(|_| draw.next()).collect();
+    let whole = Instant::now();
+    sorted(ElementType::U64, &row, 0, false, CpuLevel::Baseline, Stop::NEVER);
+    let whole = whole.elapsed();
+    // Both sorts: at the beginning, and somewhere on the way.
+    for after in [0, 10] {
+        let begin = Instant::now();
+        let stop = Stop { flag: None, deadline: Some(begin + Duration::from_millis(after)) };
+        sorted(ElementType::U64, &row, 0, false, CpuLevel::Baseline, &stop);
+        assert!(begin.elapsed() < whole / 2, "{:?} of {whole:?}", begin.elapsed());
     }
 }

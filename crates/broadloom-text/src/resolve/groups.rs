@@ -12,6 +12,7 @@ use crate::source::Span;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{Graph, Node, ValueOf, View};
+use broadloom_ir::ops::Op;
 use broadloom_ir::shape::Shape;
 use std::collections::HashMap;
 
@@ -86,6 +87,32 @@ impl Meeting<'_> {
         axes.map(|(axis, of)| of.filter(|_| own.get(axis) == shape.get(axis + new))).collect()
     }
 
+    /// Checks that groups are chosen by codes of their own column, where numbers are codes of one.
+    fn choose(&self, groups: Option<Meaning>, positions: ExprId) -> Result<(), Clash> {
+        let codes = self.codes(positions).map(Meaning::Groups);
+        match groups {
+            Some(Meaning::Groups(_)) => self.common(groups, codes).map(|_| ()),
+            Some(Meaning::Rows(_)) | None => Ok(()),
+        }
+    }
+
+    /// The column of text of which numbers are codes.
+    fn codes(&self, mut expr: ExprId) -> Option<usize> {
+        loop {
+            if let Some(column) = self.texts.number(expr) {
+                return Some(column);
+            }
+            expr = match self.graph.node(expr) {
+                // `astype(i64)` is the number itself.
+                Node::Elementwise { op: Op::Positive, operands } => operands[0],
+                Node::Cast(operand) | Node::View { operand, .. } | Node::Compress { operand, .. } => *operand,
+                Node::Sort { operand, sort } if !sort.indices => *operand,
+                Node::Take { table, .. } => *table,
+                _ => return None,
+            };
+        }
+    }
+
     fn of_node(&self, expr: ExprId) -> Result<Axes, Clash> {
         let shape = self.graph.shape(expr);
         let rank = shape.rank();
@@ -148,7 +175,9 @@ impl Meeting<'_> {
                 Ok(axes)
             }
             Node::Take { table, indices, axis } => {
-                let (table, indices) = (self.of(*table), self.of(*indices));
+                let table = self.of(*table);
+                self.choose(table.get(*axis).copied().flatten(), *indices)?;
+                let indices = self.of(*indices);
                 let after = table.iter().skip(axis + 1);
                 Ok(table.iter().take(*axis).chain(&indices).chain(after).copied().collect())
             }
@@ -157,6 +186,7 @@ impl Meeting<'_> {
                 Ok(self.of(*base))
             }
             Node::Scatter { base, indices, values, .. } => {
+                self.choose(self.of(*base).first().copied().flatten(), *indices)?;
                 let (indices, values) = (self.of(*indices), self.of(*values));
                 let leading = values.get(..indices.len()).unwrap_or_default().to_vec();
                 let rest = values.get(indices.len()..).unwrap_or_default().to_vec();

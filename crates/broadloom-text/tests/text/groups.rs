@@ -88,6 +88,10 @@ fn groups_of_different_texts_do_not_meet() {
         "isclose(segment_sum(v, k), segment_sum(w, m))",
         "segment_sum(v, k)[segment_sum(w, m) > 10]",
         "segment_sum(v, k).at[:2].set(segment_sum(w, m)[:2])",
+        "segment_sum(v, k)[m.astype(i64)]",
+        "take(segment_sum(v, k), m[::-1].astype(i32))",
+        "segment_sum(v[:, None] * v, k)[m[c].astype(i64)]",
+        "segment_sum(v, k).at[m.astype(i64)].add(w)",
         "segment_sum(v[:, None] * v, k) - segment_sum(w[:, None] * v, m)",
         "segment_sum(v, k[::-1]) + segment_sum(w, m)",
         "for a, b in zip(segment_sum(v, k), segment_sum(w, m)) with s = 0\nnext s = s + a * b\nend\ny = s",
@@ -123,6 +127,8 @@ fn groups_of_one_dictionary_meet() {
         gives(&format!("{first}; segment_sum(v, k) + segment_sum(w, m)"), &[3.0, 31.0, 12.0, 20.0]);
         gives(&format!("{first}; segment_count(k) - segment_count(m)"), &[1.0, 0.0, 0.0, -1.0]);
     }
+    gives("let both = isin(k, m); segment_sum(v, k)[m.astype(i64)]", &[2.0, 0.0, 1.0]);
+    gives("segment_sum(v, k)[(m.astype(i64) + 1) % 3]", &[2.0, 3.0, 1.0]);
     // Groups of one column, and axes that do not meet.
     gives("segment_sum(v, k) / segment_count(k)", &[3.0, 1.0, 2.0]);
     gives("segment_sum(v, k) - segment_sum(v, k).mean()", &[1.0, -1.0, 0.0]);

@@ -4,6 +4,7 @@
 use broadloom_ir::dim::DimError;
 use broadloom_ir::dtype::DType;
 use smallvec::SmallVec;
+use std::convert::Infallible;
 use std::fmt;
 use std::ops::Range;
 use thiserror::Error;
@@ -266,39 +267,60 @@ pub(crate) unsafe fn copy_to_array(source: *const u8, target: *mut u8, geometry:
         unsafe { std::ptr::copy_nonoverlapping(source, target, count * size) };
         return;
     }
-    for_each_position(geometry, |element, position| {
+    let Ok(()) = for_each_position(geometry, |element, position| {
         let to = target.wrapping_offset(position as isize * size as isize);
         // SAFETY: `element` is less than the count, and `position` is the position of the array's element at this
         // index.
         unsafe { std::ptr::copy_nonoverlapping(source.add(element * size), to, size) };
+        Ok::<(), Infallible>(())
     });
 }
 
-/// Copies the elements of an array of some geometry to dense memory, in row-major order.
+/// The elements that are copied between two checks.
+const COPIED_AT_ONCE: usize = 1 << 16;
+
+/// Copies the elements of an array of some geometry to dense memory, in row-major order, as long as `check` finds no error on the
+/// way.
 ///
 /// # Safety
 /// All of the array's elements are readable, `target` is writable for as many elements, and the two do not overlap.
-pub(crate) unsafe fn copy_from_array(source: *const u8, target: *mut u8, geometry: &Geometry) {
+pub(crate) unsafe fn copy_from_array<E>(
+    source: *const u8,
+    target: *mut u8,
+    geometry: &Geometry,
+    check: &dyn Fn() -> Result<(), E>,
+) -> Result<(), E> {
     let (count, size) = (geometry.count(), geometry.dtype.size());
     if geometry.is_dense() {
-        // SAFETY: by the contract of the caller; the array's elements are laid out like those of the target.
-        unsafe { std::ptr::copy_nonoverlapping(source, target, count * size) };
-        return;
+        for first in (0..count).step_by(COPIED_AT_ONCE) {
+            check()?;
+            let (bytes, start) = (COPIED_AT_ONCE.min(count - first) * size, first * size);
+            // SAFETY: by the contract of the caller; the array's elements are laid out like those of the target.
+            unsafe { std::ptr::copy_nonoverlapping(source.add(start), target.add(start), bytes) };
+        }
+        return Ok(());
     }
     for_each_position(geometry, |element, position| {
+        if element.is_multiple_of(COPIED_AT_ONCE) {
+            check()?;
+        }
         let from = source.wrapping_offset(position as isize * size as isize);
         // SAFETY: `element` is less than the count, and `position` is the position of the array's element at this
         // index.
         unsafe { std::ptr::copy_nonoverlapping(from, target.add(element * size), size) };
-    });
+        Ok(())
+    })
 }
 
-/// Calls a function with the number and the position of each element, in row-major order.
-fn for_each_position(geometry: &Geometry, mut visit: impl FnMut(usize, i64)) {
+/// Calls a function with the number and the position of each element, in row-major order, up to its first error.
+fn for_each_position<E>(
+    geometry: &Geometry,
+    mut visit: impl FnMut(usize, i64) -> Result<(), E>,
+) -> Result<(), E> {
     let mut index: SmallVec<[i64; 8]> = SmallVec::from_elem(0, geometry.axes.len());
     let mut position = 0i64;
     for element in 0..geometry.count() {
-        visit(element, position);
+        visit(element, position)?;
         for (index, axis) in index.iter_mut().zip(&geometry.axes).rev() {
             *index += 1;
             position += axis.stride;
@@ -309,6 +331,7 @@ fn for_each_position(geometry: &Geometry, mut visit: impl FnMut(usize, i64)) {
             *index = 0;
         }
     }
+    Ok(())
 }
 
 /// Returns the layout of a dense array with exactly `found` elements.

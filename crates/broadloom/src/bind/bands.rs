@@ -3,7 +3,7 @@
 use super::sizes::{Values, count, evaluate};
 use super::threads::{DivCeil, Division, is_contracted, least_steps, time};
 use crate::thresholds::{
-    BAND_BYTES, CHUNK_ALIGNMENTS, CONTRACTED_BAND_BYTES, MAX_PACKED_ROWS, MAX_REPEATED_SHARE, STOPPED_WORK,
+    BAND_BYTES, CHUNK_ALIGNMENTS, CONTRACTED_BAND_BYTES, MAX_PACKED_ROWS, MAX_REPEATED_SHARE,
 };
 use broadloom_ir::dim::DimError;
 use broadloom_ir::shape::Shape;
@@ -83,9 +83,6 @@ fn turns_of(
     };
     // What is done again for each of these rows must not take most of their time.
     rows = rows.max((repeated / (work * MAX_REPEATED_SHARE)) as i64);
-    if division.stops {
-        rows = rows.min((STOPPED_WORK / work) as i64);
-    }
     rows = rows.max(least);
     // All threads end at the same time.
     let rounds = extent.div_ceil_by(threads.saturating_mul(rows));

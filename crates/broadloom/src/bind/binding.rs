@@ -13,6 +13,7 @@ use super::threads::{Division, Launch, launches_of, set_groups, work_of};
 use crate::array::Geometry;
 use crate::compiled::{Code, Inner, Kernels};
 use crate::limits::Work;
+use crate::thresholds::STOPPED_WORK;
 use crate::variant::{Variant, Variants};
 use broadloom_ir::dim::DimError;
 use broadloom_ir::graph::CheckedGraph;
@@ -47,6 +48,8 @@ pub(crate) enum BoundCode {
 #[derive(Debug)]
 pub(crate) struct BoundKernels {
     pub(crate) variant: Arc<Variant>,
+    /// Whether the run can be stopped within a kernel.
+    pub(crate) stops: bool,
     pub(crate) launches: Vec<Launch>,
     /// The launches after which no data can fail. Only later ones write arrays of the caller that must keep their elements if
     /// data fail.
@@ -184,6 +187,11 @@ fn bind_kernels(
         |launch: &Launch| launch.calls.iter().any(|call| Some(call.kernel) <= variant.last_failing);
     let failing = launches.iter().rposition(can_fail).map_or(0, |last| last + 1);
     let (arena_bytes, work) = (arena.bytes, work_of(schedule, &values)?);
-    let code = BoundCode::Kernels(BoundKernels { variant: variant.clone(), launches, failing });
+    let stops = division.stops && work.total >= STOPPED_WORK;
+    if stops {
+        let made = request.variants.make_stoppable(&variant);
+        made.map_err(|error| BindError::Compile(Arc::new(error)))?;
+    }
+    let code = BoundCode::Kernels(BoundKernels { variant: variant.clone(), stops, launches, failing });
     Ok(Binding { values, outputs, code, copies, arena_bytes, work })
 }

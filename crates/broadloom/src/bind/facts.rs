@@ -7,10 +7,9 @@ use super::sizes::{Values, count, evaluate};
 use super::threads::{Division, is_contracted};
 use crate::array::Geometry;
 use crate::thresholds::{
-    COLUMNS_OF_THREAD, CONTRACTED_ROWS_OF_THREAD, MAX_STOPPED_RESULTS, MAX_STOPPED_ROWS, MAX_VARIANT_EXPRS,
-    MIN_PARTS_ELEMENTS, MIN_STOPPED_ROW, MIN_STREAMED_BYTES, MIN_VARIANT_ELEMENTS, PACKED_COLUMNS_OF_THREAD,
-    PACKED_ROWS_OF_THREAD, RESULTS_OF_THREAD, SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM,
-    SHORT_SUM_OF_PAIRS, SHORT_TRAILING, SINGLE_ROW, STOPPED_WORK,
+    COLUMNS_OF_THREAD, CONTRACTED_ROWS_OF_THREAD, MAX_VARIANT_EXPRS, MIN_PARTS_ELEMENTS, MIN_STREAMED_BYTES,
+    MIN_VARIANT_ELEMENTS, PACKED_COLUMNS_OF_THREAD, PACKED_ROWS_OF_THREAD, RESULTS_OF_THREAD,
+    SHORT_REDUCTION, SHORT_ROW, SHORT_ROW_OF_ARG, SHORT_SUM, SHORT_SUM_OF_PAIRS, SHORT_TRAILING, SINGLE_ROW,
 };
 use crate::variant::Variant;
 use broadloom_ir::dim::{Dim, DimError};
@@ -167,11 +166,7 @@ impl ShortSizes {
 
 /// Reductions with possibly too few results for the threads to share.
 #[derive(Debug, Default)]
-pub(crate) struct SmallResults {
-    results: Vec<SmallResult>,
-    /// The results of rows, with the shapes that have the rows.
-    rows: Vec<[Shape; 2]>,
-}
+pub(crate) struct SmallResults(Vec<SmallResult>);
 
 #[derive(Debug, PartialEq, Eq)]
 struct SmallResult {
@@ -193,29 +188,18 @@ impl SmallResults {
         let mut results = SmallResults::default();
         for expr in graph.exprs() {
             let Node::Reduce { operand, axes, .. } = graph.node(expr) else { continue };
-            let mut whole = graph.shape(*operand).clone();
-            // One axis after the other, from the last one.
-            for axis in axes.iter().rev() {
-                let kept = whole.iter().enumerate().filter(|(of, _)| of != axis);
-                let shape: Shape = kept.map(|(_, dim)| dim.clone()).collect();
-                let rows = [shape.clone(), std::mem::replace(&mut whole, shape)];
-                if !results.rows.contains(&rows) {
-                    results.rows.push(rows);
-                }
-            }
             let (shape, operand) = (graph.shape(expr).clone(), graph.shape(*operand).clone());
             let is_by_columns = !axes.contains(&(operand.rank() - 1));
             let is_contracted = contracted.contains(&&shape);
             let result = SmallResult { shape, operand, is_by_columns, is_contracted };
-            if !broadloom_loops::is_few(&result.shape) && !results.results.contains(&result) {
-                results.results.push(result);
+            if !broadloom_loops::is_few(&result.shape) && !results.0.contains(&result) {
+                results.0.push(result);
             }
         }
         results
     }
 
-    /// Returns the shapes of those whose reduced axes are cut in a call: the threads share the parts, or the call can stop
-    /// between them.
+    /// Returns the shapes of those whose reduced axes are cut in a call: the threads share the parts.
     fn of_call(&self, values: &Values, division: Division, by_columns: &[Shape]) -> Vec<Shape> {
         let threads = division.threads as i64;
         let is_small = |result: &&SmallResult| {
@@ -231,12 +215,9 @@ impl SmallResults {
                 && !shares_rows
                 && (1..least.saturating_mul(threads)).contains(&results)
                 && elements >= division.threshold as i64 / 4;
-            let is_long = division.stops
-                && (1..MAX_STOPPED_RESULTS).contains(&results)
-                && elements / results >= STOPPED_WORK as i64 / 4;
-            (is_shared || is_long) && elements / results >= MIN_PARTS_ELEMENTS
+            is_shared && elements / results >= MIN_PARTS_ELEMENTS
         };
-        let small = self.results.iter().filter(is_small).map(|result| &result.shape);
+        let small = self.0.iter().filter(is_small).map(|result| &result.shape);
         distinct(small.filter(|shape| !by_columns.contains(shape)))
     }
 
@@ -255,17 +236,7 @@ impl SmallResults {
         if threads < 2 {
             return Vec::new();
         }
-        distinct(self.results.iter().filter(is_wide).map(|result| &result.shape))
-    }
-
-    /// Returns the shapes of results of rows that are so long that a call which can stop does so between them.
-    fn apart(&self, values: &Values, division: Division) -> Vec<Shape> {
-        let is_apart = |[results, rows]: &&[Shape; 2]| {
-            let Ok(results) = count(results, values) else { return false };
-            let elements = count(rows, values).unwrap_or(i64::MAX);
-            (2..=MAX_STOPPED_ROWS).contains(&results) && elements / results >= MIN_STOPPED_ROW
-        };
-        distinct(self.rows.iter().filter(|_| division.stops).filter(is_apart).map(|[results, _]| results))
+        distinct(self.0.iter().filter(is_wide).map(|result| &result.shape))
     }
 }
 
@@ -311,7 +282,6 @@ fn facts(
         streamed: destinations.iter().map(|destination| may_stream && streams(destination)).collect(),
         sizes: request.short.of_call(values),
         shared: request.small.of_call(values, request.division, &by_columns),
-        apart: request.small.apart(values, request.division),
         by_columns,
         ..general.clone()
     }

@@ -1,18 +1,16 @@
-//! Divides work among threads, and into parts between which a call can stop: groups of reductions, and chunks of the parallel
-//! axis.
+//! Divides work among threads: groups of reductions, and chunks of the parallel axis.
 
 use super::bands::Turns;
 use super::binding::Base;
 use super::sizes::{Values, count, evaluate};
 use crate::limits::Work as TotalWork;
 use crate::thresholds::{
-    CHUNK_ALIGNMENTS, MAX_CHUNKS_OF_THREAD, MAX_PACKED_WORK, MAX_PARTIAL_BYTES, MAX_STOPPED_GROUPS,
-    MIN_CHUNK_WORK, MIN_COLUMNS, PACKED_COLUMNS_OF_THREAD, PACKED_STRIPS, STOPPED_WORK,
+    CHUNK_ALIGNMENTS, MAX_CHUNKS_OF_THREAD, MIN_CHUNK_WORK, MIN_COLUMNS, PACKED_COLUMNS_OF_THREAD,
 };
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::shape::Shape;
 use broadloom_loops::kernel::{
-    Band, Buffer, CONTRACTED_ROWS, Kernel, KernelId, PACKED_STEPS, Role, Schedule, Stmt, Work,
+    Band, Buffer, CONTRACTED_ROWS, Kernel, KernelId, PACKED_STEPS, Schedule, Stmt, Work,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -23,7 +21,7 @@ pub(crate) struct Division {
     pub(crate) threads: usize,
     /// The least work that threads share.
     pub(crate) threshold: usize,
-    /// Whether the call can be stopped, so that no part of it may take long.
+    /// Whether the call can be stopped.
     pub(crate) stops: bool,
 }
 
@@ -70,34 +68,11 @@ pub(super) fn set_groups(
     for kernel in &schedule.kernels {
         work += total_work(kernel, values)?;
     }
-    let is_shared = division.threads > 1 && work >= division.threshold as f64;
-    let of_threads = if is_shared { MAX_CHUNKS_OF_THREAD * division.threads as i64 } else { 1 };
-    let mut most = match division.stops {
-        true => ((work / STOPPED_WORK) as i64).min(MAX_STOPPED_GROUPS).max(of_threads),
-        false => of_threads,
-    };
-    while most > 1 {
+    if division.threads > 1 && work >= division.threshold as f64 {
+        let most = MAX_CHUNKS_OF_THREAD * division.threads as i64;
         bind_groups(schedule, values, |extent, unit| group_length(extent, unit, most))?;
-        if most <= of_threads || partial_bytes(schedule, values) <= MAX_PARTIAL_BYTES {
-            break;
-        }
-        most = (most / 2).max(of_threads);
     }
     Ok(())
-}
-
-/// Returns the bytes of all results of groups; `i64::MAX` for more than fit.
-fn partial_bytes(schedule: &Schedule, values: &Values) -> i64 {
-    let is_partial = |dim: &Dim| schedule.groups.iter().any(|group| dim.as_symbol() == Some(group.count));
-    let partials = schedule
-        .buffers
-        .iter()
-        .filter(|buffer| buffer.role == Role::Temporary && buffer.shape.iter().any(is_partial));
-    let bytes = partials.map(|buffer| {
-        let elements = count(&buffer.shape, values).unwrap_or(i64::MAX);
-        elements.saturating_mul(buffer.dtype.size() as i64)
-    });
-    bytes.fold(0, i64::saturating_add)
 }
 
 /// Returns the launches of the kernels for a division. `buffers` holds the places of the schedule's buffers, and `turns` how
@@ -265,31 +240,17 @@ fn launch_of(
     let has_shared_strip = has_shared_strip(kernel);
     let most = if by_columns || is_contracted || has_shared_strip { 1 } else { MAX_CHUNKS_OF_THREAD }
         * threads as i64;
-    let of_threads =
-        if threads > 1 { ((work / MIN_CHUNK_WORK) as i64).clamp(threads as i64, most) } else { 1 };
-    let chunks = match division.stops {
-        // What every chunk does again must not take most of its time.
-        true => of_threads.max((work / STOPPED_WORK.max(4.0 * time(&kernel.cost.outside, values))) as i64),
-        false => of_threads,
-    };
+    let chunks = if threads > 1 { ((work / MIN_CHUNK_WORK) as i64).clamp(threads as i64, most) } else { 1 };
     let least = match () {
         () if by_columns => MIN_COLUMNS,
         // Each chunk packs all rows.
         () if has_shared_strip => PACKED_COLUMNS_OF_THREAD,
-        // With few rows, packing takes long beside them.
-        () if is_contracted && division.stops => {
-            let few = PACKED_STRIPS * CONTRACTED_ROWS as i64;
-            let is_little = few as f64 * time(&kernel.cost.step, values) <= MAX_PACKED_WORK;
-            if is_little { few } else { CONTRACTED_ROWS as i64 }
-        }
         () => 1,
     };
     let chunk = extent.div_ceil_by(chunks).max(least);
     let packed_rows = [PACKED_STEPS as i64];
     let alignments = if is_contracted { &packed_rows[..] } else { &CHUNK_ALIGNMENTS };
-    let repetitions = if is_contracted && division.stops { 1 } else { 4 };
-    let alignment =
-        alignments.iter().copied().find(|alignment| chunk >= repetitions * alignment).unwrap_or(1);
+    let alignment = alignments.iter().copied().find(|alignment| chunk >= 4 * alignment).unwrap_or(1);
     Ok(Launch {
         calls: smallvec![call_of(schedule, id, values, buffers)?],
         extent,

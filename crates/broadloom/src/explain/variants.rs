@@ -15,7 +15,6 @@ pub(super) fn facts(inner: &Inner, general: &LowerOptions, variant: &Variant) ->
         index_width,
         sizes,
         shared,
-        apart,
         by_columns,
         keep_rows,
         pack,
@@ -45,9 +44,6 @@ pub(super) fn facts(inner: &Inner, general: &LowerOptions, variant: &Variant) ->
     }
     for shape in shared {
         facts.push(format!("threads share what is reduced to {}", SymbolNames(graph).shape(shape)));
-    }
-    for shape in apart {
-        facts.push(format!("what is reduced to {} is stored", SymbolNames(graph).shape(shape)));
     }
     for shape in by_columns {
         facts.push(format!("{} has few rows", SymbolNames(graph).shape(shape)));

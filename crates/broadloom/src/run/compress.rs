@@ -37,9 +37,13 @@ const BLOCK: usize = 1 << 14;
 const BYTES_OF_BLOCK: usize = 1 << 20;
 
 /// Returns how many elements of a mask are true.
-pub(super) fn count(mask: &ArrayView<'_>) -> Result<i64, RunError> {
-    let dense = Dense::of(mask)?;
-    let total: usize = dense.bytes().chunks(BLOCK).map(count_block).sum();
+pub(super) fn count(mask: &ArrayView<'_>, options: &RunOptions) -> Result<i64, RunError> {
+    let dense = Dense::of(mask, options)?;
+    let mut total = 0;
+    for part in dense.bytes().chunks(BYTES_OF_BLOCK) {
+        options.check()?;
+        total += part.chunks(BLOCK).map(count_block).sum::<usize>();
+    }
     Ok(total as i64)
 }
 
@@ -55,7 +59,7 @@ pub(super) fn compress(
     compiled: &CompileOptions,
     options: &RunOptions,
 ) -> Result<AnyArray, RunError> {
-    let mask = Dense::of(&selected.mask)?;
+    let mask = Dense::of(&selected.mask, options)?;
     let mask = mask.bytes();
     let (dtype, mut shape) = match &selected.operand {
         Some(operand) => (operand.dtype(), operand.shape()),
@@ -77,6 +81,7 @@ pub(super) fn compress(
     let most = if bytes >= compiled.parallel_threshold { threads.available() } else { 1 };
     let counts: Vec<AtomicUsize> = blocks.iter().map(|_| AtomicUsize::new(0)).collect();
     share_work(threads, most, blocks.len(), &|_, block| {
+        options.check()?;
         counts[block].store(count_block(blocks[block]), Ordering::Relaxed);
         Ok(())
     })?;
@@ -88,7 +93,7 @@ pub(super) fn compress(
         total += count;
     }
     let level = compiled.level.unwrap_or_else(CpuLevel::detect);
-    let operand = selected.operand.as_ref().map(Dense::of).transpose()?;
+    let operand = selected.operand.as_ref().map(|operand| Dense::of(operand, options)).transpose()?;
     shape[selected.axis] = total;
     let elements = product(&shape);
     let mut storage = Storage::allocate(dtype, elements)?;
@@ -153,7 +158,7 @@ pub(super) struct Dense<'a> {
 unsafe impl Sync for Dense<'_> {}
 
 impl<'a> Dense<'a> {
-    pub(super) fn of(array: &ArrayView<'a>) -> Result<Dense<'a>, RunError> {
+    pub(super) fn of(array: &ArrayView<'a>, options: &RunOptions) -> Result<Dense<'a>, RunError> {
         let geometry = array.geometry();
         let bytes = geometry.count() * geometry.dtype.size();
         if geometry.is_dense() {
@@ -164,7 +169,9 @@ impl<'a> Dense<'a> {
         copy.try_reserve_exact(bytes.div_ceil(8)).map_err(|_| OutOfMemory { bytes })?;
         copy.resize(bytes.div_ceil(8), 0);
         // SAFETY: the copy has room for the elements, which can be read.
-        unsafe { copy_from_array(array.pointer(), copy.as_mut_ptr().cast(), geometry) };
+        unsafe {
+            copy_from_array(array.pointer(), copy.as_mut_ptr().cast(), geometry, &|| options.check())?;
+        }
         Ok(Dense { start: copy.as_ptr().cast(), bytes, _copy: Some(copy), _array: std::marker::PhantomData })
     }
 

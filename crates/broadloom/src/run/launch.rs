@@ -9,7 +9,7 @@ use crate::cache::lock;
 use crate::compiled::Inner;
 use crate::memory::with_scratch;
 use crate::options::Threads;
-use broadloom_jit::Failure;
+use broadloom_jit::{Failure, Stop};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -102,7 +102,7 @@ pub(super) fn run_bound(
     for copy in binding.copies.iter().filter(|copy| copy.starts_as_target) {
         let (source, target) = (pointer(copy.target), pointer(Base::Arena(copy.start)));
         // SAFETY: the array of the caller can be read; the arena has room for its elements, dense in row-major order.
-        unsafe { copy_from_array(source, target, &copy.geometry) };
+        unsafe { copy_from_array(source, target, &copy.geometry, &|| options.check()) }?;
     }
     match &binding.code {
         BoundCode::Kernels(kernels) => run_kernels(inner, binding, kernels, options, &mut pointer)?,
@@ -275,11 +275,12 @@ fn run_range(
     options: &RunOptions,
     failure: &mut Failure,
 ) -> Result<(), RunError> {
+    let stop = options.as_stop();
     for (call, arguments) in launch.calls.iter().zip(arguments) {
         options.check()?;
         let steps = range.start * call.steps..range.end * call.steps;
         if call.held.is_empty() {
-            run_call(kernels, call, arguments, steps, failure)?;
+            run_call(kernels, call, arguments, steps, &stop, failure)?;
             continue;
         }
         // The first step of the range uses the first row of those that this thread holds.
@@ -289,19 +290,22 @@ fn run_range(
             let distance = rows.wrapping_mul(*bytes).cast_unsigned();
             arguments[*pointer] = arguments[*pointer].wrapping_add(distance);
         }
-        run_call(kernels, call, &arguments, steps, failure)?;
+        run_call(kernels, call, &arguments, steps, &stop, failure)?;
     }
     Ok(())
 }
 
+/// Runs a kernel for some steps. Once `stop` is due it ends early, and whoever looks at the results has to check that before.
 #[inline]
 pub(super) fn run_call(
     kernels: &BoundKernels,
     call: &Call,
     arguments: &[u64],
     range: Range<i64>,
+    stop: &Stop<'_>,
     failure: &mut Failure,
 ) -> Result<(), RunError> {
+    let module = kernels.variant.module(kernels.stops);
     with_scratch(call.scratch_bytes, |scratch| {
         // SAFETY: the arguments are the params and base pointers of this kernel as the schedule lists them. The
         // sizes from which they are computed are those of the arrays (checked when `binding` was made), whose
@@ -311,7 +315,7 @@ pub(super) fn run_call(
         // overlap, but an input and the output that is written in its place, each element of which the schedule reads
         // before it writes it. Ranges of one launch are disjoint, so that threads never write the same element. Scratch
         // is this thread's, aligned to 64.
-        unsafe { kernels.variant.module.run(call.kernel, arguments, range, scratch, failure) }?;
+        unsafe { module.run(call.kernel, arguments, range, scratch, stop, failure) }?;
         Ok(())
     })
 }

@@ -182,7 +182,7 @@ impl Running<'_, '_> {
 
     fn decide(&mut self, decided: &Decided) -> Result<(), RunError> {
         let view = self.view(decided.by)?;
-        let size = if decided.counts { count(&view)? } else { whole_number(&view) };
+        let size = if decided.counts { count(&view, self.options)? } else { whole_number(&view) };
         if size < 0 {
             return Err(RunError::negative_size(&self.inner.graph, decided.expr, size));
         }

@@ -89,7 +89,7 @@ impl<'r> Running<'r> {
 
     fn run(mut self, options: &RunOptions) -> Result<(), RunError> {
         let bound = self.bound;
-        self.begin();
+        self.begin(options)?;
         let limit = match bound.steps {
             BoundTimes::Fixed(steps) => Some(steps),
             // SAFETY: an earlier part has written this number, or the caller's array of one element has it.
@@ -179,6 +179,7 @@ impl<'r> Running<'r> {
             };
             set_pointer(&mut arguments[argument], start);
         }
+        let stop = options.as_stop();
         let strip = |start: i64| -> Result<(), RunError> {
             let range = start..launch.extent.min(start.saturating_add(strips.length));
             let mut counter = 0_i64;
@@ -192,7 +193,7 @@ impl<'r> Running<'r> {
                 }
                 // SAFETY: this is the counter of this thread, which kernels only read.
                 unsafe { (&raw mut counter).write_volatile(number) };
-                run_call(kernels, call, &arguments, range.clone(), &mut Failure::default())?;
+                run_call(kernels, call, &arguments, range.clone(), &stop, &mut Failure::default())?;
                 for (argument, distance) in &moving {
                     arguments[*argument] = arguments[*argument].wrapping_add_signed(*distance as i64);
                 }
@@ -206,7 +207,7 @@ impl<'r> Running<'r> {
     }
 
     /// Sets the carried values to their initial ones.
-    fn begin(&mut self) {
+    fn begin(&mut self, options: &RunOptions) -> Result<(), RunError> {
         for (number, carried) in self.bound.carried.iter().enumerate() {
             let initial = (self.pointer)(carried.initial);
             let array = match (&carried.strided, self.bound.is_in_place) {
@@ -219,7 +220,9 @@ impl<'r> Running<'r> {
                     match strided {
                         // SAFETY: the initial value can be read; the other array has room for its elements, dense in
                         // row-major order, and shares none with it.
-                        Some(geometry) => unsafe { copy_from_array(initial, array, geometry) },
+                        Some(geometry) => unsafe {
+                            copy_from_array(initial, array, geometry, &|| options.check())?;
+                        },
                         // SAFETY: as above; the initial value is dense, too.
                         None => unsafe { std::ptr::copy_nonoverlapping(initial, array, carried.bytes) },
                     }
@@ -228,6 +231,7 @@ impl<'r> Running<'r> {
             };
             self.current.push(array);
         }
+        Ok(())
     }
 
     /// Returns the arrays of the carried values after a step.

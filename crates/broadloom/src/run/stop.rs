@@ -1,6 +1,7 @@
 //! Runs that can be stopped.
 
 use super::RunError;
+use broadloom_jit::Stop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -58,21 +59,12 @@ impl StopFlag {
 
 /// Options of one run: what ends it before its results are complete.
 ///
-/// A run that can be stopped is divided into parts of about a third of a millisecond by the estimate of its
-/// [work](crate::Bound::work), and looks at the flag and the clock between them. Parts never change a bit of the result. To have
-/// parts, such a run may store more between kernels: results of groups, at most about 16 MiB of each reduction, results of long rows that
-/// another reduction reads, and values that are assigned. The first such run of a kernel may compile code for that.
+/// A run that can be stopped does the same as any other, with the same bits, and looks at the flag and the clock about every 0.1 ms:
+/// between kernels, in loops, and while a long row is sorted. If its [work](crate::Bound::work) is more than a millisecond, the first
+/// such run of a kernel compiles code for that. Other runs do not look, and take no longer.
 ///
-/// These parts can take longer, as no smaller ones exist:
-/// * a row that is sorted, one of which the best elements are found, a running result along the only axis, and a median, each as
-///   a whole;
-/// * all changes of an array at positions, and a fifteenth of the elements of which groups are reduced or counted;
-/// * a running result along rows of fewer than some 100,000 columns, by all of these;
-/// * 144 rows of a product of matrices, or 36 where these would take more than about 0.1 s, by all columns;
-/// * 64 columns of a reduction of columns that has 4,096 of them or more, and one row of a reduction of rows that has as many;
-/// * 128 rows of less than 4,096 elements whose results are reduced again;
-/// * one result of a reduction of sums, as of a product of matrices that is summed;
-/// * a two-millionth of any reduction.
+/// What it cannot end, it waits for: code that is compiled, memory that the system hands out, and a copy of results at the end, such as
+/// one to an array with strides, or to one that is [assigned](crate::Tensor::assign) to.
 ///
 /// A stopped run has no result: the contents of arrays that were passed for outputs are unspecified, and inputs that are
 /// [assigned](crate::Tensor::assign) to keep their values.
@@ -154,6 +146,12 @@ impl RunOptions {
     /// Returns whether a run may end before its results are complete.
     pub(crate) fn stops(&self) -> bool {
         self.stop.is_some() || self.deadline.is_some()
+    }
+
+    /// Returns what kernels look at.
+    #[inline]
+    pub(super) fn as_stop(&self) -> Stop<'_> {
+        Stop { flag: self.stop.as_ref().map(|flag| &*flag.0), deadline: self.deadline }
     }
 
     /// Returns an error if the run has to end.

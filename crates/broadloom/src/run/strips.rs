@@ -241,7 +241,7 @@ impl<'s, 'r, 'a> Strip<'s, 'r, 'a> {
         match source {
             Source::Array(input) => {
                 let rows = self.of.input(input.index())?.view.rows(first..first + self.rows);
-                Ok(Dense::of(&rows.ok_or(RunError::MissingArray)?)?)
+                Dense::of(&rows.ok_or(RunError::MissingArray)?, self.of.options)
             }
             Source::Slot(slot) => {
                 let is_it = |destination: &Destination| *destination == Destination::Slot(slot);

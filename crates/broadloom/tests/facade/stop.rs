@@ -84,6 +84,93 @@ fn a_flag_ends_a_run_from_another_thread() {
     assert_eq!(again.unwrap_err().to_string(), "the run was stopped");
 }
 
+/// Loops that are one step of an outer loop or along the only axis, of a trillion elements: running results, groups, changes at
+/// positions, counts and the best elements. None of them stores anything long.
+fn endless_walks(x: Tensor, ids: Tensor) -> Vec<(&'static str, Tensor)> {
+    let zeros = x.slice(slice![0..5]) * 0;
+    vec![
+        ("the best elements", x.topk(5, 0).0),
+        ("positions of the best functions", x.exp().topk_smallest(3, 0).1),
+        ("a position", x.argmax(0)),
+        ("sums of groups", x.segment_sum(ids, 7)),
+        ("extremes of groups", x.exp().segment_max(ids, 7)),
+        ("counts of groups", ids.segment_count(7)),
+        ("added at positions", zeros.at(ids).add(x)),
+        ("greatest at positions", zeros.at(ids).maximum(x)),
+        ("set at positions", zeros.at(ids).set(x)),
+        ("a function of counts", (ids.segment_count(7) * 2).sum(0)),
+    ]
+}
+
+#[test]
+fn a_flag_ends_walks_along_the_only_axis() {
+    let count = 1_000_000_000_000;
+    for threads in threads() {
+        let g = Graph::new();
+        let x = g.input::<f32>("x", shape![count as i64]);
+        let ids = g.input::<i64>("ids", shape![count as i64]);
+        for (name, tensor) in endless_walks(x, ids) {
+            let options = CompileOptions { threads: threads.clone(), ..CompileOptions::default() };
+            let kernel = tensor.compile_with(&options).unwrap();
+            let inputs = || {
+                let ids = ArrayView::strided(&[3i64], 0, &[count], &[0]).unwrap();
+                let inputs = Inputs::new().named("x", repeated(&[0.5], &[count]));
+                if kernel.inputs().len() == 1 && kernel.inputs()[0].name == "ids" {
+                    return Inputs::new().named("ids", ids);
+                }
+                if kernel.inputs().len() == 1 { inputs } else { inputs.named("ids", ids) }
+            };
+            // The first run compiles.
+            let _ = kernel.run_with(inputs(), &RunOptions::new().until(Instant::now()));
+            let flag = StopFlag::new();
+            let set_at = std::thread::scope(|scope| {
+                let stopper = scope.spawn(|| {
+                    std::thread::sleep(Duration::from_millis(30));
+                    flag.stop();
+                    Instant::now()
+                });
+                let stopped = kernel.run_with(inputs(), &RunOptions::new().stopped_by(&flag));
+                assert!(matches!(stopped, Err(CallError::Run(RunError::Stopped))), "{name}: {stopped:?}");
+                stopper.join().unwrap()
+            });
+            assert!(set_at.elapsed() < SOON, "{name}, {threads:?}: {:?}", set_at.elapsed());
+        }
+    }
+}
+
+/// Rows that are in memory: the run that is stopped takes a part of the time of the whole one.
+#[test]
+fn a_deadline_ends_long_rows() {
+    let count = 12_000_000;
+    let data = uneven(count);
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    let few = g.input::<f32>("few", shape![g.symbol("m"), 2]);
+    let rows = [
+        ("sort", x.sort(0)),
+        ("argsort", x.argsort(0).cast::<f32>()),
+        ("median", x.quantile(0.5, 0)),
+        ("running sums of functions", x.exp().sin().pow(0.3).cumsum(0)),
+        ("running sums of few columns", few.exp().sin().pow(0.3).cumsum(0)),
+    ];
+    for (name, tensor) in rows {
+        let options = CompileOptions { threads: Threads::Calling, ..CompileOptions::default() };
+        let kernel = tensor.compile_with(&options).unwrap();
+        let shape: &[usize] = if kernel.inputs()[0].rank == 1 { &[count] } else { &[count / 2, 2] };
+        let input = || ArrayView::new(&data, shape).unwrap();
+        let begin = Instant::now();
+        let first = kernel.run(input()).unwrap();
+        let whole = begin.elapsed();
+        let same = kernel.run_with(input(), &RunOptions::new().within(EVER)).unwrap();
+        assert!(bits(&first) == bits(&same), "{name}");
+        let begin = Instant::now();
+        let late = kernel.run_with(input(), &RunOptions::new().within(whole / 20));
+        let taken = begin.elapsed();
+        assert!(matches!(late, Err(CallError::Run(RunError::DeadlinePassed))), "{name}: {late:?}");
+        assert!(taken < whole / 2, "{name}: {taken:?} of {whole:?}");
+    }
+}
+
 /// Data whose sums round: another order of additions has other bits.
 fn uneven(count: usize) -> Vec<f32> {
     (0..count).map(|index| ((index * 7919 % 10_007) as f32).sqrt() - 50.0).collect()
