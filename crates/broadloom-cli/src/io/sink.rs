@@ -311,10 +311,12 @@ impl<W: Write> Sink for Table<W> {
                 let rank = array.shape().len().min(2);
                 for column in 0..array.shape().get(1).copied().unwrap_or(1) {
                     let index = [row, column];
-                    let cell = print::element(view, index.get(..rank).unwrap_or_default());
+                    let cell = view.scalar_at(index.get(..rank).unwrap_or_default());
                     match (cell, texts) {
                         (Some(code), Some(texts)) => self.field(print::text(code, texts))?,
-                        (cell, _) => self.out.write_field(cell.map_or(String::new(), print::exact))?,
+                        (cell, _) => {
+                            self.out.write_field(cell.map_or(String::new(), broadloom::print::exact))?
+                        }
                     }
                 }
             }
