@@ -2,6 +2,7 @@
 //! text language knows of itself.
 //! `UPDATE_DOCS=1 cargo test --test docs` writes them anew.
 
+mod book;
 mod coming_from;
 mod derivatives;
 mod errors;

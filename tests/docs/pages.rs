@@ -83,20 +83,6 @@ fn commands_name_packages_and_targets_that_exist() {
     assert!(checked > 25, "{checked}");
 }
 
-#[test]
-fn links_lead_to_files() {
-    for page in PAGES {
-        let text = read(page);
-        let folder = root().join(page).parent().map(Path::to_path_buf).unwrap_or_default();
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let file = link.split('#').next().unwrap_or_default();
-            if !link.starts_with("http") && !file.is_empty() {
-                assert!(folder.join(file).exists(), "{page} links to {link}");
-            }
-        }
-    }
-}
-
 /// Sources below a folder.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };

@@ -1,6 +1,7 @@
 //! Answers for functions that do not exist: the name that was probably meant, or the reason why there is no such
 //! function.
 
+use crate::Functions;
 use crate::names::{elsewhere, functions, nearest};
 
 /// Returns what to write in place of a function that does not exist, or why it does not exist; `None` if the name says nothing.
@@ -11,14 +12,19 @@ use crate::names::{elsewhere, functions, nearest};
 /// assert_eq!(broadloom_text::instead("frobnicate"), None);
 /// ```
 pub fn instead(name: &str) -> Option<String> {
-    let near = || meant(name).map(|near| format!("did you mean `{near}`?"));
+    instead_among(name, &Functions::default())
+}
+
+/// Like [`instead`], in a language with further functions.
+pub(crate) fn instead_among(name: &str, own: &Functions) -> Option<String> {
+    let near = || meant(name, own).map(|near| format!("did you mean `{near}`?"));
     elsewhere(name).map(str::to_owned).or_else(near)
 }
 
 /// Returns the function that a name was probably meant to be. Most short names are similar to each other by chance,
 /// so a short name counts as a slip only if its letters differ in order or case, by one letter too many or too few, or
 /// in vowels.
-fn meant(name: &str) -> Option<&'static str> {
+fn meant<'a>(name: &str, own: &'a Functions) -> Option<&'a str> {
     /// The longest name that counts as short.
     const SHORT: usize = 4;
     let (lower, length) = (name.to_lowercase(), name.chars().count());
@@ -38,7 +44,8 @@ fn meant(name: &str) -> Option<&'static str> {
             length > SHORT || length != candidate.chars().count() || sounds_alike(candidate);
         begins_alike && is_no_other_word || sorted(&lower) == sorted(candidate)
     };
-    nearest(name, functions().filter(is_likely))
+    let own = own.names();
+    nearest(name, functions().map(|name| -> &str { name }).chain(own).filter(is_likely))
 }
 
 #[cfg(test)]
@@ -61,7 +68,7 @@ mod tests {
             ("cox", None),
             ("frobnicate", None),
         ] {
-            assert_eq!(meant(name), near, "{name}");
+            assert_eq!(meant(name, &Functions::default()), near, "{name}");
         }
     }
 }

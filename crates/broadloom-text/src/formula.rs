@@ -1,7 +1,7 @@
 //! One expression from a person who is not trusted, over columns that the program has.
 
 use crate::error::Mistakes;
-use crate::{Given, Limits, Program};
+use crate::{Functions, Given, Limits, Program};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::CheckedGraph;
 use std::collections::HashSet;
@@ -40,6 +40,7 @@ const ROWS: &str = "n";
 pub struct Formula<'a> {
     text: &'a str,
     limits: Limits,
+    functions: Functions,
     columns: Vec<(Given<'a>, &'a str)>,
 }
 
@@ -52,7 +53,7 @@ impl<'a> Formula<'a> {
     /// # Ok::<(), broadloom_text::Mistakes>(())
     /// ```
     pub fn new(text: &'a str) -> Self {
-        Formula { text, limits: Limits::default(), columns: Vec::new() }
+        Formula { text, limits: Limits::default(), functions: Functions::default(), columns: Vec::new() }
     }
 
     /// Sets limits other than the default ones. Columns do not count.
@@ -66,6 +67,22 @@ impl<'a> Formula<'a> {
     #[must_use]
     pub fn within(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Adds functions to the language, for this formula.
+    ///
+    /// ```
+    /// use broadloom::{DType, function};
+    /// use broadloom_text::{Formula, Functions};
+    /// let functions = Functions::new().add("rms", ["x"], function(|[x]| (x * x).mean(..).sqrt()))?;
+    /// let formula = Formula::new("rms(speed)").with_functions(&functions).column("speed", "Speed [m/s]", DType::F32);
+    /// assert_eq!(broadloom_text::signature(&formula.resolve()?), "result: f32[]\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_functions(mut self, functions: &Functions) -> Self {
+        self.functions = functions.clone();
         self
     }
 
@@ -121,7 +138,7 @@ impl<'a> Formula<'a> {
     /// Returns every mistake in the text, or the limit that it exceeds.
     pub fn resolve(&self) -> Result<CheckedGraph, Mistakes> {
         let program = Program::parse_within("formula", self.text, &self.limits)?;
-        let mut program = program.refuse_statements(0)?;
+        let mut program = program.refuse_statements(0)?.with_functions(&self.functions);
         let columns = self.columns.iter().map(|(given, _)| *given);
         let used: HashSet<&str> = program.missing_inputs().into_iter().chain(program.constants()).collect();
         let used: Vec<Given<'_>> = columns.clone().filter(|given| used.contains(given.name)).collect();

@@ -85,6 +85,7 @@
 mod absent;
 mod error;
 mod formula;
+mod functions;
 mod names;
 mod parse;
 mod print;
@@ -98,6 +99,7 @@ mod token;
 pub use absent::instead;
 pub use error::{Limit, Mistake, Mistakes, NameOf, Problem};
 pub use formula::Formula;
+pub use functions::{FunctionError, Functions};
 pub use names::{absent_keywords, dtype, elsewhere, keywords, nearest, other_names, own_name};
 pub use print::{inputs, print, signature};
 pub use reference::{Explanation, explanation, functions, usage};
@@ -246,6 +248,7 @@ pub struct Program {
     /// Mistakes in parts of the text that are not in the tree.
     mistakes: Vec<Mistake>,
     limits: Limits,
+    functions: Functions,
 }
 
 impl Program {
@@ -292,13 +295,29 @@ impl Program {
             written: BTreeMap::new(),
         };
         Program::read(declarations, &limits)?.refuse_all_but_inputs(inputs.len())?;
+        Program::parse_after(name, &preamble, text)
+    }
+
+    /// Parses a text after definitions that are not the user's, each on a line of its own, such as `let n = 3`. Messages count the
+    /// lines of the text without them.
+    ///
+    /// ```
+    /// use broadloom_text::Program;
+    /// let program = Program::parse_after("formula", "let low = 2\nlet high = 5\n", "input x: f32[n]; clip(x, low, hihg)")?;
+    /// assert!(program.resolve().unwrap_err().to_string().starts_with("formula:1:31: "));
+    /// # Ok::<(), broadloom_text::Mistakes>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`Program::parse`].
+    pub fn parse_after(name: &str, definitions: &str, text: &str) -> Result<Program, Mistakes> {
         let source = Source {
             name: name.into(),
-            preamble: preamble.len(),
-            text: preamble + text,
+            preamble: definitions.len(),
+            text: definitions.to_owned() + text,
             written: BTreeMap::new(),
         };
-        Program::read(source, &limits)
+        Program::read(source, &Limits::default())
     }
 
     /// Refuses declarations that are not exactly one input each, so that no declaration can reach into the text
@@ -339,7 +358,7 @@ impl Program {
         let span = other.map_or(Span { start: end, end }, |statement| statement.span);
         let mistake =
             Mistake::new(Problem::Program { what: "only a single expression is allowed here" }, span)
-                .help("to read a program of several statements, use `Program::parse`");
+                .help("write one expression, without `let`, `input`, `output`, `=` and `;`");
         self.mistakes.push(mistake);
         Err(Mistakes::new(TextPlaces { source: self.source, sites: Sites::default() }, self.mistakes))
     }
@@ -347,9 +366,27 @@ impl Program {
     fn read(source: Source, limits: &Limits) -> Result<Program, Mistakes> {
         let source = Arc::new(source);
         match parse::parse(&source, 0, 0, limits) {
-            Ok((tree, mistakes)) => Ok(Program { source, tree: Arc::new(tree), mistakes, limits: *limits }),
+            Ok((tree, mistakes)) => {
+                let functions = Functions::default();
+                Ok(Program { source, tree: Arc::new(tree), mistakes, limits: *limits, functions })
+            }
             Err(mistake) => Err(Mistakes::new(TextPlaces { source, sites: Sites::default() }, vec![mistake])),
         }
+    }
+
+    /// Adds functions to the language, for this program.
+    ///
+    /// ```
+    /// use broadloom_text::{Functions, Program};
+    /// let functions = Functions::new().add("cube", ["x"], broadloom::function(|[x]| x * x * x))?;
+    /// let program = Program::parse("example", "input x: f32[n]; cube(x) + 1")?.with_functions(&functions);
+    /// assert_eq!(broadloom_text::print(&program.resolve()?).matches('*').count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_functions(mut self, functions: &Functions) -> Program {
+        self.functions = functions.clone();
+        self
     }
 
     /// Checks the syntax of all statements, before anything is known about the inputs.

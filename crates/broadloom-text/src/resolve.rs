@@ -18,6 +18,7 @@ mod make;
 mod operand;
 mod operator;
 mod order;
+mod own;
 mod product;
 mod recurrences;
 mod reduce;
@@ -36,7 +37,7 @@ use crate::names;
 use crate::sites::{Sites, TextPlaces};
 use crate::source::{Source, Span};
 use crate::syntax::{Action, Broken, Id, Kind, Name, Statement, Tree};
-use crate::{Given, Limits, MAX_MISTAKES, Program, TextColumns, TextList};
+use crate::{Functions, Given, Limits, MAX_MISTAKES, Program, TextColumns, TextList};
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem as GraphProblem};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
@@ -66,6 +67,9 @@ struct Resolver<'a> {
     source: Arc<Source>,
     tree: Arc<Tree>,
     limits: Limits,
+    functions: Functions,
+    /// The parts of the text that call them.
+    calls_of_own: HashMap<Span, Box<str>>,
     graph: Graph,
     /// The values by expression; poison until evaluated.
     values: Vec<Value>,
@@ -100,7 +104,7 @@ struct Resolver<'a> {
 pub(crate) fn resolve(program: &Program, given: &[Given<'_>], in_full: bool) -> Result<Resolved, Mistakes> {
     let joined = if in_full { joined_texts(program, given) } else { Vec::new() };
     let given = text::with_joined(given, &joined);
-    let mut resolver = Resolver::new(program.source.clone(), program.tree.clone(), program.limits);
+    let mut resolver = Resolver::of(program);
     if in_full {
         resolver.graph.warn_of_pointwise();
     }
@@ -124,13 +128,18 @@ fn joined_texts(program: &Program, given: &[Given<'_>]) -> Vec<(Box<str>, TextLi
         return Vec::new();
     }
     // Its mistakes may come from texts that are not joined yet.
-    let mut resolver = Resolver::new(program.source.clone(), program.tree.clone(), program.limits);
+    let mut resolver = Resolver::of(program);
     resolver.texts = Texts::first_pass();
     resolver.run(program, given);
     resolver.texts.joined()
 }
 
 impl<'a> Resolver<'a> {
+    fn of(program: &Program) -> Self {
+        let functions = program.functions.clone();
+        Resolver { functions, ..Resolver::new(program.source.clone(), program.tree.clone(), program.limits) }
+    }
+
     fn new(source: Arc<Source>, tree: Arc<Tree>, limits: Limits) -> Self {
         let declares = |statement: &Statement| {
             matches!(statement.action, Action::Symbols(_) | Action::Broken { of: Broken::Symbols, .. })
@@ -143,6 +152,8 @@ impl<'a> Resolver<'a> {
             source,
             tree,
             limits,
+            functions: Functions::default(),
+            calls_of_own: HashMap::new(),
             graph,
             names: HashMap::new(),
             in_place: HashSet::new(),
@@ -492,7 +503,7 @@ impl<'a> Resolver<'a> {
         if text == "newaxis" {
             return Ok(Value::None);
         }
-        if names::function(text).is_some() {
+        if self.is_function(text) {
             let problem = Problem::Unknown { of: NameOf::Value, name: text.into() };
             let help = format!("to call the function, write `{text}(..)`");
             return Err(Box::new(Mistake::new(problem, name.span).help(help)));
@@ -547,6 +558,7 @@ impl<'a> Resolver<'a> {
             }
             _ => self.sites.span(diagnostic.site),
         };
+        let diagnostic = self.of_own(diagnostic, span);
         let span = span.unwrap_or(end);
         match diagnostic.problem {
             GraphProblem::TooLarge => Mistake::limit(Limit::Nodes, self.limits.nodes, span),

@@ -1,6 +1,6 @@
 //! Compiled kernels.
 
-use crate::bind::{BindError, IntoInputs, SymbolNames, type_text};
+use crate::bind::{BindError, IntoInputs, SymbolNames, named_symbols, type_text};
 use crate::compiled::Inner;
 use crate::explain::Explanation;
 use crate::options::CompileOptions;
@@ -41,6 +41,7 @@ pub struct Executable {
 /// let kernel = x.sum(1).compile()?;
 /// let info = &kernel.inputs()[0];
 /// assert_eq!((info.name.as_str(), info.dtype, info.rank), ("x", DType::F32, 2));
+/// assert_eq!(info.sizes, ["n", "3"]);
 /// assert_eq!(info.to_string(), "x: f32[n, 3]");
 /// # Ok::<(), broadloom::CompileError>(())
 /// ```
@@ -52,6 +53,8 @@ pub struct ArrayInfo {
     pub dtype: DType,
     /// The number of axes.
     pub rank: usize,
+    /// The size of each axis, as text: a number, the name of a symbol, or an expression such as `2*n+1`.
+    pub sizes: Vec<String>,
     /// Whether this is an input that a run [writes to](crate::Tensor::assign).
     pub is_assigned: bool,
     text: String,
@@ -303,6 +306,24 @@ impl Executable {
         parameters.map(|symbol| symbols[symbol.index()].name.to_string()).collect()
     }
 
+    /// Returns the names of all symbols, in the order in which they were made: those that [`in_chunks`](Executable::in_chunks)
+    /// and [`Inputs::with_size`](crate::Inputs::with_size) take. Sizes that are inferred or that the data decide have none.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let [n, k] = g.symbols(["n", "k"]);
+    /// let (x, w) = (g.input::<f32>("x", shape![n, k]), g.input::<f32>("w", shape![k]));
+    /// let kernel = (x * w).sum(1).compile()?;
+    /// assert_eq!(kernel.symbols(), ["n", "k"]);
+    /// let chunked = kernel.in_chunks(&kernel.inputs()[0].sizes[0])?;
+    /// assert_eq!(chunked.streamed()[0].name, "x");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn symbols(&self) -> Vec<String> {
+        named_symbols(&self.inner.graph).map(|(_, symbol)| symbol.name.to_string()).collect()
+    }
+
     /// Returns what the compiler made of the graph: loops, vector widths, stored temporaries and code.
     ///
     /// ```
@@ -343,13 +364,13 @@ impl Executable {
 
 pub(crate) fn input_info(graph: &CheckedGraph, input: &InputInfo) -> ArrayInfo {
     let text = format!("{}{}", input.dtype, SymbolNames(graph).input(input));
-    let (name, rank) = (input.name.to_string(), input.shape.rank());
-    ArrayInfo { name, dtype: input.dtype, rank, is_assigned: false, text }
+    ArrayInfo { text, ..info(graph, &input.name, input.dtype, &input.shape) }
 }
 
 pub(crate) fn info(graph: &CheckedGraph, name: &str, dtype: DType, shape: &Shape) -> ArrayInfo {
+    let sizes = shape.iter().map(|dim| SymbolNames(graph).dim(dim)).collect();
     let text = type_text(graph, dtype, shape);
-    ArrayInfo { name: name.to_string(), dtype, rank: shape.rank(), is_assigned: false, text }
+    ArrayInfo { name: name.to_string(), dtype, rank: shape.rank(), sizes, is_assigned: false, text }
 }
 
 impl fmt::Debug for Executable {

@@ -46,6 +46,7 @@ mod memory;
 mod options;
 mod phased;
 pub mod prelude;
+pub mod print;
 mod reexports;
 mod run;
 mod staged;
@@ -64,7 +65,7 @@ pub use chunks::{ChunkError, ChunkRun, Chunked};
 pub use dsl::{
     At, Chosen, Dim, Ewm, Filtered, Graph, IntoAxes, IntoAxis, IntoFractions, IntoNewShape, IntoPairs,
     NewSize, Operand, Padding, RangeNumber, Shape, SliceItem, Spacing, Symbol, Tensor, Times, concat, einsum,
-    meshgrid, repeat, repeat_while, scan, select, stack,
+    function, meshgrid, repeat, repeat_while, scan, select, stack,
 };
 #[doc(inline)]
 pub use eval::{EvalError, eval};

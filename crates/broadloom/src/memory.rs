@@ -108,6 +108,11 @@ macro_rules! define_storage {
                 Ok(())
             }
 
+            /// Returns the elements as another type, by the rule of `cast`.
+            pub(crate) fn cast<T: Element>(&self) -> Result<Vec<T>, OutOfMemory> {
+                match self { $(Storage::$variant(vec) => converted(vec),)* }
+            }
+
             fn as_any(&self) -> &dyn Any {
                 match self { $(Storage::$variant(vec) => vec,)* }
             }
@@ -143,6 +148,12 @@ impl Storage {
             None => Err(self),
         }
     }
+}
+
+fn converted<S: Element, T: Element>(elements: &[S]) -> Result<Vec<T>, OutOfMemory> {
+    let mut vec = reserve(elements.len())?;
+    vec.extend(elements.iter().filter_map(|element| T::from_scalar(element.into_scalar().cast(T::DTYPE))));
+    Ok(vec)
 }
 
 fn reserve<T>(count: usize) -> Result<Vec<T>, OutOfMemory> {

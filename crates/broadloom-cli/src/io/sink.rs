@@ -359,10 +359,10 @@ impl Column<'_> {
     fn write(&self, row: usize, lines: &mut Lines) -> io::Result<()> {
         for column in 0..self.width() {
             let index = [row, column];
-            let cell = print::element(&self.view, index.get(..self.rank).unwrap_or_default());
+            let cell = self.view.scalar_at(index.get(..self.rank).unwrap_or_default());
             match (cell, self.texts) {
                 (Some(code), Some(texts)) => lines.text(print::text(code, texts))?,
-                (cell, _) => lines.number(&cell.map_or(String::new(), print::exact))?,
+                (cell, _) => lines.number(&cell.map_or(String::new(), broadloom::print::exact))?,
             }
         }
         Ok(())

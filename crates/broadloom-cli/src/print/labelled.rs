@@ -1,8 +1,7 @@
 //! Prints results of groups as tables: one row for each name.
 
-use super::{Format, element};
 use crate::labels::{Label, Labels};
-use broadloom::{AnyArray, IntoArrayView, Scalar};
+use broadloom::{AnyArray, IntoArrayView, Scalar, print};
 use unicode_width::UnicodeWidthStr;
 
 /// A table of texts; the first column is aligned left, the others right.
@@ -32,14 +31,13 @@ fn cells(array: &AnyArray) -> Vec<Vec<String>> {
     let (rows, columns) = (array.shape().first().copied().unwrap_or(1), array.shape().get(1).copied());
     let at = |row, column: Option<usize>| -> Option<Scalar> {
         match column {
-            Some(column) => element(&view, &[row, column]),
-            None => element(&view, &[row]),
+            Some(column) => view.scalar_at(&[row, column]),
+            None => view.scalar_at(&[row]),
         }
     };
     let column = |column: Option<usize>| -> Vec<String> {
         let values: Vec<Scalar> = (0..rows).filter_map(|row| at(row, column)).collect();
-        let format = Format::of(array.dtype(), &mut |visit| values.iter().copied().for_each(visit));
-        values.iter().map(|value| format.write(*value).trim_start().to_owned()).collect()
+        print::column(&values).iter().map(|cell| cell.trim_start().to_owned()).collect()
     };
     match columns {
         Some(count) => (0..count).map(|at| column(Some(at))).collect(),

@@ -78,6 +78,20 @@ fn convert(
                 let code = format!("{} ^ {}", left.name, right.name);
                 helps.push(certain("to find where they differ:", Some(code)));
             }
+            if let Some(sign) = sign_of_truths(op)
+                && dtypes.iter().any(|dtype| dtype.is_float())
+            {
+                let truths = described.iter().zip(&dtypes).map(|(operand, dtype)| match dtype.is_float() {
+                    true => format!("{}.cast::<bool>()", operand.name),
+                    false => operand.name.to_string(),
+                });
+                let truths: Vec<String> = truths.collect();
+                let code = match truths.as_slice() {
+                    [only] => format!("{sign}{only}"),
+                    several => several.join(&format!(" {sign} ")),
+                };
+                helps.push(certain("to combine conditions, such as whether values are not 0:", Some(code)));
+            }
             if let ("negative", [DType::Bool], [operand]) = (op, &*dtypes, described) {
                 helps.push(certain("to swap true and false:", Some(format!("!{}", operand.name))));
             }
@@ -98,6 +112,16 @@ fn convert(
         }
         _ => {}
     }
+}
+
+/// Returns the operator of an op that combines conditions, and that people try on numbers.
+fn sign_of_truths(op: &str) -> Option<&'static str> {
+    Some(match op {
+        "bitwise_and" => "&",
+        "bitwise_or" => "|",
+        "bitwise_invert" => "!",
+        _ => return None,
+    })
 }
 
 /// Suggests a fact about a symbol, or another place for it.

@@ -4,6 +4,7 @@ use super::{Graph, Operands, POISON};
 use crate::ids::ExprId;
 use crate::problem::{Code, Problem, Size};
 use crate::site::Site;
+use std::sync::Arc;
 
 /// A mistake or a warning. Its diagnostic uses only what was known when it was made.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,6 +85,31 @@ impl Graph {
         if let Some(entry) = self.entries.get_mut(expr.index()) {
             entry.call = Some(name.into());
         }
+    }
+
+    /// Runs `action`, and attributes everything that it makes, mistakes included, to one call of a function: of `name`, at `site`.
+    /// It is for functions that a front end adds to those of the graph, whose callers do not see what they are composed of.
+    pub fn within_call(
+        &mut self,
+        name: &str,
+        site: Site,
+        action: impl FnOnce(&mut Graph) -> ExprId,
+    ) -> ExprId {
+        let [entries, obligations] = [self.entries.len(), self.obligations.len()];
+        let [mistakes, warnings] = [self.mistakes.len(), self.warnings.len()];
+        let expr = action(self);
+        let call: Arc<str> = name.into();
+        for entry in self.entries.get_mut(entries..).unwrap_or_default() {
+            (entry.site, entry.call) = (site, Some(call.clone()));
+        }
+        for obligation in self.obligations.get_mut(obligations..).unwrap_or_default() {
+            (obligation.site, obligation.call) = (site, Some(call.clone()));
+            obligation.requirement = obligation.requirement.of_call(name);
+        }
+        let mistakes = self.mistakes.get_mut(mistakes..).unwrap_or_default();
+        let warnings = self.warnings.get_mut(warnings..).unwrap_or_default();
+        mistakes.iter_mut().chain(warnings).for_each(|mistake| mistake.site = site);
+        expr
     }
 
     /// Returns the function to which an expression is attributed.

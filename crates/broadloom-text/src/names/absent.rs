@@ -101,7 +101,7 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
             "result_type",
             "typename",
         ],
-        "dtypes are known when a program is checked: `broadloom check` prints them",
+        "dtypes are known when a program is checked, before it runs",
     ),
     (
         &["isfortran", "isscalar", "may_share_memory", "shares_memory"],
@@ -120,11 +120,11 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
             "fromiter",
             "from_dlpack",
         ],
-        "pass arrays as inputs: `broadloom eval '..' x=file.npy`, or `x=file.csv`",
+        "files are not read here: pass arrays as inputs",
     ),
     (
         &["save", "savez", "savez_compressed", "savetxt"],
-        "write results with `broadloom eval '..' -o file.npy`",
+        "files are not written here: what runs the program takes its results",
     ),
     (
         &[

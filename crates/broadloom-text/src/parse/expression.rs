@@ -86,11 +86,38 @@ impl Parser<'_> {
             let span = self.tree.span(left).to(self.tree.span(right));
             left = self.push(Kind::Infix(operator, left, right), span);
             if binds == COMPARISON && self.peek().and_then(comparison).is_some() {
-                return Err(self.chained(span));
+                return Err(self.combined(left).unwrap_or_else(|| self.chained(span)));
             }
         }
         self.depth -= 1;
         Ok(left)
+    }
+
+    /// The mistake `a < b & c < d` of people in whose language `&` binds less tightly; its second comparison comes next. `None` for
+    /// other chains.
+    fn combined(&mut self, first: Id) -> Option<Box<Mistake>> {
+        let written = |parser: &Self, id: Id| parser.source.slice(parser.tree.span(id)).to_owned();
+        let Kind::Infix(_, left, middle) = self.tree.expr(first).kind else { return None };
+        let Kind::Infix(combines, a, b) = self.tree.expr(middle).kind else { return None };
+        let sign = match combines {
+            Infix::And => "&",
+            Infix::Or => "|",
+            _ => return None,
+        };
+        // In parentheses, it is meant as it stands.
+        if self.source.slice(self.tree.span(middle)).starts_with('(') {
+            return None;
+        }
+        let (start, between) = (self.tree.span(left).start, self.tree.span(a).end);
+        let first = self.source.slice(Span { start, end: between }).to_owned();
+        let relation = self.source.slice(self.span()).to_owned();
+        self.next += 1;
+        let right = self.climb(COMPARISON + 1).ok()?;
+        let span = Span { start, end: start }.to(self.tree.span(right));
+        let what = format!("`{sign}` binds more tightly than comparisons, as in Python").into();
+        let (second, last) = (written(self, b), written(self, right));
+        let help = format!("put both in parentheses: `({first}) {sign} ({second} {relation} {last})`");
+        Some(Box::new(Mistake::new(Problem::Habit { what }, span).help(help)))
     }
 
     /// The mistake `a < b < c`; its second comparison comes next.

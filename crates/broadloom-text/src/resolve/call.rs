@@ -1,7 +1,6 @@
 //! Calls: assigns arguments to parameters, and turns functions into calls of the graph builder.
 
 use super::{Outcome, Resolver, Value, change, mistake, refused};
-use crate::absent;
 use crate::error::{Mistake, NameOf, Problem};
 use crate::names::{self, Function, OUT, Sampled, bare};
 use crate::source::Span;
@@ -12,6 +11,7 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{Class, DType};
 use broadloom_ir::graph::{Graph, Literal, Site};
 use broadloom_ir::ops::Op;
+use broadloom_ir::reduce::ReduceOp;
 
 /// A call with its arguments by parameter.
 pub(super) struct Call {
@@ -19,13 +19,13 @@ pub(super) struct Call {
     pub(super) function: Box<str>,
     pub(super) span: Span,
     /// The names of the parameters without marks, and the arguments for each.
-    given: Vec<(&'static str, Vec<Id>)>,
+    pub(super) given: Vec<(Box<str>, Vec<Id>)>,
 }
 
 impl Call {
     /// Returns the arguments for a parameter; none if it was left out.
     pub(super) fn all(&self, parameter: &str) -> &[Id] {
-        self.given.iter().find(|(name, _)| *name == parameter).map_or(&[], |(_, ids)| ids)
+        self.given.iter().find(|(name, _)| **name == *parameter).map_or(&[], |(_, ids)| ids)
     }
 
     pub(super) fn get(&self, parameter: &str) -> Option<Id> {
@@ -35,13 +35,6 @@ impl Call {
     pub(super) fn refuse<T>(&self, what: impl Into<Box<str>>) -> Outcome<T> {
         mistake(Problem::Argument { function: self.function.clone(), what: what.into() }, self.span)
     }
-}
-
-/// Returns the mistake for an unknown function, with what to write instead, or why the function is missing.
-fn missing(of: NameOf, name: &Name) -> Box<Mistake> {
-    let problem = Problem::Unknown { of, name: name.text.clone() };
-    let help = absent::instead(&name.text).unwrap_or_else(|| "docs/ops.md lists all functions".to_owned());
-    Box::new(Mistake::new(problem, name.span).help(help))
 }
 
 /// Returns whether a function that is not a row of the op table computes with the numbers of all its operands.
@@ -95,12 +88,12 @@ impl Resolver<'_> {
                 let operand = self.tensor(base, DType::Bool)?;
                 Ok(operand.map_or(Value::Poison, |operand| Value::DType(self.graph.dtype(operand))))
             }
-            text if names::function(text).is_some() => {
+            text if self.is_function(text) => {
                 let problem = Problem::Unknown { of: NameOf::Method, name: text.into() };
                 let help = format!("to call the method, write `.{text}()`");
                 Err(Box::new(Mistake::new(problem, name.span).help(help)))
             }
-            _ => Err(missing(NameOf::Method, name)),
+            _ => Err(self.missing(NameOf::Method, name)),
         }
     }
 
@@ -122,6 +115,9 @@ impl Resolver<'_> {
                 false => self.change(region, name, receiver, arguments, span),
             };
         }
+        if let Some(own) = self.functions.get(&name.text).cloned() {
+            return if is_poisoned { Ok(Value::Poison) } else { self.own(&own, receiver, arguments, span) };
+        }
         let Some((function, own_name, parameters)) = names::function(&name.text) else {
             if let (None, Some(dtype)) = (receiver, names::dtype(&name.text)) {
                 return if is_poisoned { Ok(Value::Poison) } else { self.convert(dtype, arguments, span) };
@@ -135,10 +131,15 @@ impl Resolver<'_> {
             if receiver.is_some_and(|receiver| self.is_poisoned(receiver)) && change::method(name).is_some() {
                 return Ok(Value::Poison);
             }
-            return Err(missing(if receiver.is_some() { NameOf::Method } else { NameOf::Function }, name));
+            return Err(
+                self.missing(if receiver.is_some() { NameOf::Method } else { NameOf::Function }, name)
+            );
         };
         if is_poisoned {
             return Ok(Value::Poison);
+        }
+        if receiver.is_none() {
+            self.refuse_choice(function, name, arguments, span)?;
         }
         let parameters = match names::of_method(function, &parameters) {
             _ if receiver.is_none() => parameters,
@@ -185,6 +186,37 @@ impl Resolver<'_> {
         self.apply(function, &call).map(|expr| expr.map_or(Value::Poison, made))
     }
 
+    /// Refuses Python's `max(x, y)`, which chooses between its arguments: here, the second one is an axis.
+    fn refuse_choice(
+        &self,
+        function: Function,
+        name: &Name,
+        arguments: &[Argument],
+        span: Span,
+    ) -> Outcome<()> {
+        let chooses = match function {
+            Function::Reduce(ReduceOp::Max) => "maximum",
+            Function::Reduce(ReduceOp::Min) => "minimum",
+            _ => return Ok(()),
+        };
+        let [first, second, ..] = arguments else { return Ok(()) };
+        let is_number = |value: &Value| {
+            matches!(value, Value::Literal(_) | Value::Size(_) | Value::Number(_) | Value::Tensor(_))
+        };
+        let (first, axis) = (self.value(first.value), self.value(second.value));
+        let is_axis = matches!(axis, Value::Literal(Literal::Int(_)))
+            && matches!(first, Value::Tensor(_) | Value::List(_));
+        if is_axis || !is_number(axis) || arguments.iter().any(|argument| argument.keyword.is_some()) {
+            return Ok(());
+        }
+        let mut operands = arguments.iter().map(|argument| self.source.slice(self.tree.span(argument.value)));
+        let begin = operands.next().unwrap_or_default().to_owned();
+        let code = operands.fold(begin, |code, operand| format!("{chooses}({code}, {operand})"));
+        let what = "reduces one tensor, along the axes that follow it".into();
+        let problem = Problem::Argument { function: name.text.clone(), what };
+        Err(Box::new(Mistake::new(problem, span).help(format!("to choose between values, write `{code}`"))))
+    }
+
     /// Resolves `f32(1.5)`: a number with its own dtype, or a conversion.
     fn convert(&mut self, dtype: DType, arguments: &[Argument], span: Span) -> Outcome<Value> {
         let call = self.bind(dtype.name(), &["x"], None, None, arguments, span)?;
@@ -212,23 +244,23 @@ impl Resolver<'_> {
     pub(super) fn bind(
         &self,
         function: &str,
-        parameters: &[&'static str],
-        order: Option<Vec<&'static str>>,
+        parameters: &[&str],
+        order: Option<Vec<&str>>,
         receiver: Option<Id>,
         arguments: &[Argument],
         span: Span,
     ) -> Outcome<Call> {
-        let mut known: Vec<&'static str> = parameters.iter().copied().map(bare).collect();
+        let mut known: Vec<&str> = parameters.iter().copied().map(bare).collect();
         // What only NumPy has changes no result.
         for other in order.iter().flatten().copied().chain([OUT]) {
             if !known.contains(&other) {
                 known.push(other);
             }
         }
-        let given = known.into_iter().map(|name| (name, Vec::new())).collect();
+        let given = known.into_iter().map(|name| (Box::from(name), Vec::new())).collect();
         let mut call = Call { function: function.into(), span, given };
         let by_position = parameters.iter().copied().filter(|parameter| !parameter.contains('='));
-        let own: Vec<&'static str> = by_position.map(bare).collect();
+        let own: Vec<&str> = by_position.map(bare).collect();
         let positional = arguments.iter().filter(|argument| argument.keyword.is_none());
         let positional: Vec<Id> =
             receiver.into_iter().chain(positional.map(|argument| argument.value)).collect();
@@ -236,8 +268,8 @@ impl Resolver<'_> {
         for (position, &id) in positional.iter().enumerate() {
             let takes_rest = parameters.iter().position(|parameter| parameter.contains('*'));
             let slot = takes_rest.map_or(position, |rest| position.min(rest));
-            let name = order.get(slot);
-            match call.given.iter_mut().find(|(own, _)| Some(own) == name) {
+            let name = order.get(slot).copied();
+            match call.given.iter_mut().find(|(own, _)| Some(&**own) == name) {
                 Some((_, ids)) => ids.push(id),
                 None => return call.refuse(count(parameters, |most| format!("takes at most {most}"))),
             }
@@ -247,7 +279,7 @@ impl Resolver<'_> {
             let own = names::keyword(&keyword.text);
             let exact = parameters.iter().any(|parameter| bare(parameter) == &*keyword.text);
             let own = if exact { &*keyword.text } else { own };
-            match call.given.iter_mut().find(|(name, _)| *name == own) {
+            match call.given.iter_mut().find(|(name, _)| **name == *own) {
                 Some((_, ids)) if ids.is_empty() => ids.push(argument.value),
                 Some(_) => {
                     let what = format!("got `{own}` twice").into();
@@ -279,7 +311,7 @@ impl Resolver<'_> {
 
     /// Returns whether positional arguments are in NumPy's order: the first one that has another parameter there is `None`, a
     /// dtype, or a tensor for the result.
-    fn is_numpys(&self, order: &[&'static str], own: &[&'static str], positional: &[Id]) -> bool {
+    fn is_numpys(&self, order: &[&str], own: &[&str], positional: &[Id]) -> bool {
         let differs = |(position, _): &(usize, &Id)| order.get(*position) != own.get(*position);
         let Some((position, id)) = positional.iter().enumerate().find(differs) else { return false };
         match (self.value(*id), order.get(position).copied()) {

@@ -6,7 +6,7 @@ use crate::error::Mistakes;
 use crate::sites::TextPlaces;
 use crate::source::{Source, Span};
 use crate::syntax::Tree;
-use crate::{Limits, Resolved, TextColumns, TextList, parse};
+use crate::{Functions, Limits, Resolved, TextColumns, TextList, parse};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::Literal;
@@ -62,6 +62,22 @@ impl Session {
     pub fn new(name: &str, limits: Limits) -> Session {
         let source = Source { name: name.into(), text: String::new(), preamble: 0, written: BTreeMap::new() };
         Session { resolver: Resolver::new(Arc::new(source), Arc::new(Tree::default()), limits), lines: 0 }
+    }
+
+    /// Adds functions to the language, for the texts that follow.
+    ///
+    /// ```
+    /// use broadloom_text::{Functions, Limits, Session};
+    /// let functions = Functions::new().add("cube", ["x"], broadloom::function(|[x]| x * x * x))?;
+    /// let mut session = Session::new("example", Limits::default()).with_functions(&functions);
+    /// session.run("input x: f32[n]; output y = cube(x)")?;
+    /// assert_eq!(broadloom_text::signature(&session.finish()?.graph), "y: f32[n]\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_functions(mut self, functions: &Functions) -> Session {
+        self.resolver.functions = functions.clone();
+        self
     }
 
     /// Adds a text, which becomes the next lines of the program.

@@ -11,6 +11,7 @@ mod loops;
 mod numpy;
 mod one_liners;
 mod ops;
+mod own;
 mod precedence;
 mod recurrences;
 mod round_trip;

@@ -4,6 +4,7 @@ use super::geometry::LayoutError;
 use super::view::ArrayView;
 use crate::memory::{OutOfMemory, Storage};
 use broadloom_ir::dtype::{DType, Element};
+use broadloom_ir::for_each_dtype;
 use smallvec::SmallVec;
 use std::fmt;
 use thiserror::Error;
@@ -296,6 +297,45 @@ impl AnyArray {
             Ok(data) => Ok(Array::from_parts(data, self.shape)),
             Err(storage) => Err(OutputError::DType { found: storage.dtype(), wanted: T::DTYPE }),
         }
+    }
+
+    /// Converts the elements to another type, by the rule of [`Tensor::cast`](crate::Tensor::cast): floats saturate to integers
+    /// and NaN becomes 0, integers wrap, and a conversion to bool is `!= 0`.
+    ///
+    /// ```
+    /// use broadloom::{AnyArray, prelude::*};
+    /// let rounded: AnyArray = eval(&[0.5f32, -1.5, 300.0, f32::NAN], |x| x.round())?;
+    /// assert_eq!(rounded.cast::<i64>()?.as_slice(), [0, -2, 300, 0]);
+    /// assert_eq!(rounded.cast::<u8>()?.as_slice(), [0, 0, 255, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if there is not enough memory.
+    pub fn cast<T: Element>(&self) -> Result<Array<T>, OutOfMemory> {
+        Ok(Array::from_parts(self.storage.cast()?, self.shape.clone()))
+    }
+
+    /// Like [`AnyArray::cast`], to a dtype known only at run time.
+    ///
+    /// ```
+    /// use broadloom::{AnyArray, prelude::*};
+    /// let counts: AnyArray = eval(&[0, 1, 2], |x| x * x)?;
+    /// assert_eq!(counts.cast_to(DType::F16)?.as_slice::<f16>(), Some([0, 1, 4].map(|x| f16::from_f32(x as f32)).as_slice()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if there is not enough memory.
+    pub fn cast_to(&self, dtype: DType) -> Result<AnyArray, OutOfMemory> {
+        macro_rules! typed {
+            ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
+                match dtype {
+                    $(DType::$variant => self.cast::<$rust>().map(AnyArray::from),)*
+                }
+            };
+        }
+        for_each_dtype!(typed)
     }
 
     /// Appends the elements of another array of the same dtype along the leading axis. The other sizes must be

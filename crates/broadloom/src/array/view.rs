@@ -6,7 +6,8 @@
 
 use super::geometry::{Geometry, LayoutError, checked, counted, describe, injective, strided};
 use crate::memory::Storage;
-use broadloom_ir::dtype::{DType, Element};
+use broadloom_ir::dtype::{DType, Element, Scalar};
+use broadloom_ir::for_each_dtype;
 use smallvec::SmallVec;
 use std::fmt;
 use std::marker::PhantomData;
@@ -252,6 +253,25 @@ impl<'a> ArrayView<'a> {
         // SAFETY: the index is within the shape and `T` is the dtype, so the element can be read; an inline scalar
         // has only position 0. An inline base is not aligned for `T`.
         Some(unsafe { self.pointer().cast::<T>().wrapping_offset(position).read_unaligned() })
+    }
+
+    /// Returns the element at an index with its dtype; `None` if the index is out of range.
+    ///
+    /// ```
+    /// use broadloom::{ArrayView, Scalar};
+    /// let view = ArrayView::new(&[1u8, 2], &[2])?;
+    /// assert_eq!((view.scalar_at(&[1]), view.scalar_at(&[2])), (Some(Scalar::U8(2)), None));
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
+    pub fn scalar_at(&self, index: &[usize]) -> Option<Scalar> {
+        macro_rules! typed {
+            ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
+                match self.dtype() {
+                    $(DType::$variant => self.get::<$rust>(index).map(Scalar::$variant),)*
+                }
+            };
+        }
+        for_each_dtype!(typed)
     }
 
     /// Copies the elements in row-major order; `None` if `T` is not the dtype, or if there is not enough memory.

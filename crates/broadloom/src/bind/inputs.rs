@@ -1,13 +1,13 @@
 //! Arrays for the inputs of a kernel, by name or by position.
 
 use super::error::{ArrayName, BindError, Role};
-use super::names::{nearest, stated, type_text};
+use super::names::{named_symbols, nearest, stated, type_text};
 use super::passed::Passed;
 use super::sizes::Given;
 use crate::array::{Argument, ArrayView, Geometry, Input, IntoInput};
+use broadloom_ir::InputId;
 use broadloom_ir::dim::Facts;
-use broadloom_ir::graph::{CheckedGraph, InputInfo, SymbolInfo, SymbolKind};
-use broadloom_ir::{InputId, SymbolId};
+use broadloom_ir::graph::{CheckedGraph, InputInfo};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -339,25 +339,21 @@ impl Names<'_> {
 pub(crate) fn given(graph: &CheckedGraph, inputs: &Inputs<'_>) -> Result<Given, BindError> {
     let mut given = Given::new();
     for (name, size) in &inputs.sizes {
-        let named =
-            |info: &&SymbolInfo| info.kind != SymbolKind::Flexible && info.kind.decided_by().is_none();
-        let is_it = |info: &SymbolInfo| named(&info) && *info.name == **name;
-        let Some(position) = graph.symbols().iter().position(is_it) else {
-            let known = || graph.symbols().iter().filter(named).map(|info| &*info.name);
+        let Some((symbol, info)) = named_symbols(graph).find(|(_, info)| *info.name == **name) else {
+            let known = || named_symbols(graph).map(|(_, info)| &*info.name);
             return Err(BindError::UnknownSize {
                 suggestion: nearest(name, known()).map(str::to_string),
                 name: name.to_string(),
                 known: known().map(str::to_string).collect(),
             });
         };
-        let info = &graph.symbols()[position];
         let Facts { lower, upper } = info.facts;
         let value = size / info.unit;
         if size % info.unit != 0 || value < lower || upper.is_some_and(|upper| value > upper) {
             let stated = stated(info).unwrap_or_else(|| "0 or more".to_owned());
             return Err(BindError::ImpossibleSize { symbol: info.name.to_string(), given: *size, stated });
         }
-        given.push((SymbolId::new(position), value));
+        given.push((symbol, value));
     }
     Ok(given)
 }

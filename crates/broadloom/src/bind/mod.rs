@@ -35,7 +35,7 @@ pub(crate) use facts::{ShortSizes, SmallResults};
 pub use inputs::{Inputs, IntoInputs};
 pub(crate) use inputs::{Ordered, given};
 pub(crate) use message::did_you_mean;
-pub(crate) use names::{SymbolNames, nearest, type_text};
+pub(crate) use names::{SymbolNames, named_symbols, nearest, type_text};
 pub(crate) use outputs::{BoundOutput, Fit, check_decided_output, check_known_outputs, check_output_type};
 pub(crate) use passed::Passed;
 pub(crate) use rules::SizeRules;

@@ -1,9 +1,10 @@
 //! Prints sizes and types.
 
 use super::sizes::evaluate;
+use broadloom_ir::SymbolId;
 use broadloom_ir::dim::{Dim, Facts};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, Demand, InputInfo, SymbolInfo};
+use broadloom_ir::graph::{CheckedGraph, Demand, InputInfo, SymbolInfo, SymbolKind};
 use broadloom_ir::shape::Shape;
 
 /// The names of a graph's symbols, followed by the host symbols of a schedule.
@@ -65,6 +66,12 @@ impl SymbolNames<'_> {
 /// Returns text such as `f32[n, 3]`.
 pub(crate) fn type_text(graph: &CheckedGraph, dtype: DType, shape: &Shape) -> String {
     format!("{dtype}{}", SymbolNames(graph).shape(shape))
+}
+
+/// Returns the symbols that users know by name, of which each call may give the sizes.
+pub(crate) fn named_symbols(graph: &CheckedGraph) -> impl Iterator<Item = (SymbolId, &SymbolInfo)> {
+    let symbols = graph.symbols().iter().enumerate().map(|(at, info)| (SymbolId::new(at), info));
+    symbols.filter(|(_, info)| info.kind != SymbolKind::Flexible && info.kind.decided_by().is_none())
 }
 
 /// Returns what was declared of a symbol, in terms of its name; `None` if nothing was.

@@ -233,6 +233,22 @@ impl Dim {
 /// Facts about a symbol, which each call checks. State them before the symbol is used, so that they hold for the
 /// whole graph.
 impl Symbol {
+    /// Returns the name, also of a symbol that was declared equal to another size. It is empty if the graph no longer exists.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let [n, m] = g.symbols(["n", "m"]);
+    /// g.declare_equal(m, n + 1);
+    /// assert_eq!((m.name().as_str(), m.to_string().as_str()), ("m", "n+1"));
+    /// ```
+    pub fn name(self) -> String {
+        let name = registry::with(self.graph, |state| {
+            state.graph.symbols().get(self.id.index()).map(|symbol| symbol.name.to_string())
+        });
+        name.flatten().unwrap_or_default()
+    }
+
     /// Bounds the size: `n.range(1..)`, `n.range(..=4096)`.
     ///
     /// ```

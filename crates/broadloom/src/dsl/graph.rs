@@ -38,7 +38,7 @@ impl Graph {
     #[track_caller]
     #[allow(clippy::new_without_default, reason = "a default graph would have no place where it was made")]
     pub fn new() -> Graph {
-        Graph { key: registry::insert(Site::caller()) }
+        Graph { key: registry::insert(broadloom_ir::graph::Graph::new(), Site::caller()) }
     }
 
     /// Creates a graph with inputs. It costs almost nothing as long as the calls repeat one of the scripts.

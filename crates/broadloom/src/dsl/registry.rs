@@ -69,9 +69,9 @@ type Entries = HashMap<GraphKey, Arc<Entry>, BuildHasherDefault<KeyHasher>>;
 static GRAPHS: LazyLock<RwLock<Entries>> = LazyLock::new(RwLock::default);
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Registers an empty graph.
-pub(crate) fn insert(made_at: Site) -> GraphKey {
-    enter(made_at, Content { replay: None, state: Some(Box::new(State::new(Graph::new(), None))) })
+/// Registers a graph.
+pub(crate) fn insert(graph: Graph, made_at: Site) -> GraphKey {
+    enter(made_at, Content { replay: None, state: Some(Box::new(State::new(graph, None))) })
 }
 
 /// Registers a graph with inputs, and records its calls as a script if possible. If scripts with these inputs are

@@ -21,6 +21,7 @@ mod ndarrays;
 mod order;
 mod plan;
 mod positions;
+mod print;
 mod products;
 mod regressions;
 mod run;

@@ -83,8 +83,8 @@ impl<W: Write + Send> Columns<W> {
                 let view = array.into_array_view();
                 let count = rows(&array);
                 let index = |row: usize| if view.shape().is_empty() { Vec::new() } else { vec![row] };
-                let cells = (0..count)
-                    .filter_map(|row| Some(print::text(print::element(&view, &index(row))?, texts)));
+                let cells =
+                    (0..count).filter_map(|row| Some(print::text(view.scalar_at(&index(row))?, texts)));
                 columns.push((
                     Field::new(name, DataType::Utf8, false),
                     Arc::new(StringArray::from_iter_values(cells)),

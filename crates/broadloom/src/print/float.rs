@@ -1,8 +1,8 @@
 //! Prints floats as NumPy does: the shortest digits that distinguish a value from its neighbours in its dtype, and
 //! at most eight after the point in a column of several.
 
-use broadloom::{DType, Scalar, bf16, f16};
-use broadloom_ir::dtype::AnyNumber;
+use broadloom_ir::dtype::{AnyNumber, DType, Scalar};
+use half::{bf16, f16};
 
 /// The maximum number of digits after the point.
 const PRECISION: usize = 8;
