@@ -189,6 +189,10 @@ fn ways() -> [CompileOptions; 3] {
 #[test]
 fn chunks_of_what_is_reduced_give_the_bits_of_the_whole() {
     check::<f32>(&[0, 1, 9, 10, 64, 65, 1024, 1090, 2100], 3, &ways());
+}
+
+#[test]
+fn chunks_of_long_types_give_the_bits_of_the_whole() {
     check::<f64>(&[12, 1089, 2100], 2, &ways());
     check::<i32>(&[11, 1100], 3, &ways()[1..]);
 }
