@@ -19,7 +19,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tonic::transport::Endpoint;
 use tonic::{Code, Status};
 
@@ -229,6 +229,19 @@ fn certificates_keep_the_network_from_reading() {
     let groups = "SELECT k, count(*) AS c FROM t GROUP BY k ORDER BY k";
     assert_eq!(printed(&cluster.query(groups, &[&table])), printed(&query(&[groups, &table])));
 
+    // The executor has one thread: it serves again only because the scheduler's order to cancel has reached it.
+    let endless = "SELECT sum(broadloom('sum(arange(10**12) * x[:, None], axis=1)', x)) AS s FROM t";
+    let running = cluster.start_query(endless, &[&table]);
+    let before = cluster.executors[0].processor_time().unwrap_or_default();
+    let start = Instant::now();
+    while cluster.executors[0].processor_time().is_some_and(|now| now < before + Duration::from_millis(500)) {
+        assert!(start.elapsed() < Duration::from_secs(100), "the query does not start");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    running.signal("INT");
+    message(&ended_within(running, 20), 130);
+    cluster.assert_serves();
+
     let (between, heard) = listening_in(cluster.address.clone());
     assert!(printed(&query(&[&["--cluster", &between, SQL], client].concat())).contains("42"));
     let encrypted = std::mem::take(&mut *heard.lock().unwrap());
@@ -250,6 +263,10 @@ fn certificates_keep_the_network_from_reading() {
         raw(place, &[0xff; 4096]);
         raw(place, b"\x16\x03\x01\xff\xff\x01");
     }
+    // One that begins to agree on keys and stops is closed, before this side has waited for 20 s.
+    let start = Instant::now();
+    raw(&cluster.address, b"\x16\x03\x01\x01\x00\x01");
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
     // A server without a certificate of its own is a mistake, and so is a client with TLS at a server without.
     let nothing = message(&query(&[&["scheduler", "--port", "0"], &authority.option as &[&str]].concat()), 2);
     assert!(nothing.contains("--tls-cert"), "{nothing}");
