@@ -13,12 +13,12 @@ use crate::stop::{PART, Stop};
 const DIGIT_BITS: u32 = 8;
 const DIGITS: usize = 1 << DIGIT_BITS;
 
-/// Sorts integers, by `sort` where they are few. Returns `None` if it was stopped.
+/// Sorts integers, by `sort_few` where they are few or nothing can stop it. Returns `None` if it was stopped.
 pub(crate) fn sort<B: Bits>(integers: &mut [B], stop: &Stop<'_>, sort_few: &impl Fn(&mut [B])) -> Option<()> {
     if stop.is_due() {
         return None;
     }
-    if integers.len() <= PART {
+    if integers.len() <= PART || stop.is_never() {
         sort_few(integers);
         return Some(());
     }

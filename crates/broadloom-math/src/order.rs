@@ -103,12 +103,12 @@ pub(crate) trait Bits: Copy + Ord + 'static {
     fn wide(self) -> u64;
     /// Returns the lower bits of a wide integer.
     fn narrow(wide: u64) -> Self;
-    /// Sorts integers, by vectors of AVX-512 where there are some for them.
+    /// Sorts integers, by vectors of AVX-512 where there are some for them. Returns `None` if it was stopped.
     ///
     /// # Safety
     ///
     /// The CPU must support it.
-    unsafe fn sort_by_vectors(integers: &mut [Self]);
+    unsafe fn sort_by_vectors(integers: &mut [Self], stop: &Stop<'_>) -> Option<()>;
 }
 
 macro_rules! bits {
@@ -133,39 +133,37 @@ macro_rules! bits {
                 wide as $type
             }
 
-            unsafe fn sort_by_vectors(integers: &mut [$type]) {
+            unsafe fn sort_by_vectors(integers: &mut [$type], stop: &Stop<'_>) -> Option<()> {
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: by the contract of the caller.
                 #[allow(unused_unsafe, reason = "some integers have no sort of their own")]
-                unsafe {
-                    $by_vectors(integers);
-                }
+                return unsafe { $by_vectors(integers, stop) };
                 #[cfg(not(target_arch = "x86_64"))]
-                integers.sort_unstable();
+                by_digits(integers, stop)
             }
         })*
     };
 }
 
 bits! {
-    u8: <[u8]>::sort_unstable;
-    u16: <[u16]>::sort_unstable;
+    u8: by_digits;
+    u16: by_digits;
     u32: of_words::sort;
     u64: of_longs::sort;
 }
 
 /// Sorts integers. Returns `None` if it was stopped.
 fn sort_integers<B: Bits, const WIDE: bool>(integers: &mut [B], stop: &Stop<'_>) -> Option<()> {
-    let sort = |integers: &mut [B]| match WIDE {
+    match WIDE {
         // SAFETY: `sort_function` returns what calls this only where the CPU supports it.
-        true => unsafe { B::sort_by_vectors(integers) },
-        false => integers.sort_unstable(),
-    };
-    if stop.is_never() {
-        sort(integers);
-        return Some(());
+        true => unsafe { B::sort_by_vectors(integers, stop) },
+        false => by_digits(integers, stop),
     }
-    digits::sort(integers, stop, &sort)
+}
+
+/// Sorts integers by the sort of the standard library, which cannot be stopped: in short rows if that is needed.
+fn by_digits<B: Bits>(integers: &mut [B], stop: &Stop<'_>) -> Option<()> {
+    digits::sort(integers, stop, &|integers: &mut [B]| integers.sort_unstable())
 }
 
 /// The kind of numbers that the bits of an element are.

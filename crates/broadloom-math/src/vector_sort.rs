@@ -8,7 +8,9 @@
 //! the network is K. E. Batcher's bitonic one, "Sorting networks and their applications" (1968).
 #![allow(unsafe_code, reason = "vectors are loaded and stored by pointers into a slice")]
 
+use crate::digits;
 use crate::level::CpuLevel;
+use crate::stop::{PART, Stop};
 use std::arch::x86_64::*;
 
 /// Returns whether this CPU has the instructions of the sorts: those of its level, and a count of bits.
@@ -57,35 +59,36 @@ macro_rules! vector_sort {
                 partners
             }
 
-            /// Sorts a slice.
+            /// Sorts a slice. Returns `None` if it was stopped.
             #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,popcnt")]
-            pub(crate) fn sort(keys: &mut [$int]) {
+            pub(crate) fn sort(keys: &mut [$int], stop: &Stop<'_>) -> Option<()> {
                 // Bad pivots are so rare that a deeper stack means keys made for it.
-                sort_part(keys, 2 * (usize::BITS - keys.len().leading_zeros()));
+                sort_part(keys, 2 * (usize::BITS - keys.len().leading_zeros()), stop)
             }
 
             #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,popcnt")]
-            fn sort_part(mut keys: &mut [$int], mut depth: u32) {
+            fn sort_part(mut keys: &mut [$int], mut depth: u32, stop: &Stop<'_>) -> Option<()> {
                 loop {
                     if keys.len() <= LANES * REGISTERS {
-                        return sort_few(keys);
+                        sort_few(keys);
+                        return Some(());
                     }
                     if depth == 0 {
-                        return keys.sort_unstable();
+                        return digits::sort(keys, stop, &|keys: &mut [$int]| keys.sort_unstable());
                     }
                     depth -= 1;
                     let pivot = pivot(keys);
-                    let Parted { less, has_greater } = part(keys, pivot);
+                    let Parted { less, has_greater } = part(keys, pivot, stop)?;
                     if !has_greater {
                         // What is not less than the pivot is equal to it.
                         keys = &mut keys[..less];
                     } else if less == 0 {
                         // Neither are the keys that are equal to the pivot sorted again.
-                        let Parted { less, .. } = part(keys, pivot + 1);
+                        let Parted { less, .. } = part(keys, pivot + 1, stop)?;
                         keys = &mut keys[less..];
                     } else {
                         let (left, right) = keys.split_at_mut(less);
-                        sort_part(right, depth);
+                        sort_part(right, depth, stop)?;
                         keys = left;
                     }
                 }
@@ -105,9 +108,10 @@ macro_rules! vector_sort {
                 has_greater: bool,
             }
 
-            /// Moves the keys that are less than the pivot to the front. Returns how many they are, and whether any is greater.
+            /// Moves the keys that are less than the pivot to the front. Returns how many they are, and whether any is greater; `None`
+            /// if it was stopped, which leaves other keys.
             #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,popcnt")]
-            fn part(keys: &mut [$int], pivot: $int) -> Parted {
+            fn part(keys: &mut [$int], pivot: $int, stop: &Stop<'_>) -> Option<Parted> {
                 const BLOCK: usize = LANES * UNROLLED;
                 let start = keys.as_mut_ptr();
                 // SAFETY: each is of keys between `from` and `to`, of which there are whole blocks.
@@ -146,6 +150,9 @@ macro_rules! vector_sort {
                         let is_left = from - first <= end - to;
                         let vectors = block(if is_left { from } else { to - BLOCK });
                         (from, to) = if is_left { (from + BLOCK, to) } else { (from, to - BLOCK) };
+                        if to - from >= PART && (to - from) % PART < BLOCK && stop.is_due() {
+                            return None;
+                        }
                         (vectors, all)
                     } else if waiting > 0 {
                         waiting -= 1;
@@ -168,7 +175,7 @@ macro_rules! vector_sort {
                         first += less;
                     }
                 }
-                Parted { less: first, has_greater: greater != 0 }
+                Some(Parted { less: first, has_greater: greater != 0 })
             }
 
             /// Sorts as many keys as the registers of the network hold.

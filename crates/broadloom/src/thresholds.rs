@@ -88,9 +88,9 @@ pub(crate) const MAX_CHUNKS_OF_THREAD: i64 = 16;
 /// thread is small.
 pub(crate) const MIN_CHUNK_WORK: f64 = (512 << 10) as f64;
 
-/// The work from which a call that can be stopped runs code whose loops look whether they should end, in the same unit: about 0.3 ms
-/// of one thread that reads a cache. Less ends soon by itself, and needs no code of its own.
-pub(crate) const STOPPED_WORK: u64 = 32 << 20;
+/// The work from which a call that can be stopped runs code whose loops look whether they should end, in the same unit. Less ends soon by
+/// itself, also where the estimate is much too small, and needs no code of its own.
+pub(crate) const STOPPED_WORK: u64 = 4 << 20;
 
 /// The instructions of such code between two looks: some 0.1 ms. A look takes 50 ns.
 pub(crate) const LOOKS_AFTER: u32 = 1 << 18;

@@ -29,6 +29,7 @@ pub(super) use results::Results;
 
 use super::Generator;
 use super::TreeLanes;
+use super::polls::TILES;
 use super::reduce::State;
 use super::stream::ByBlocks;
 use crate::emit::{LaneStride, Val};
@@ -136,7 +137,9 @@ impl Generator<'_, '_, '_> {
         let over_block = |generator: &mut Self, block: (ir::Value, ir::Value)| {
             generator.within(contract.axis, block, |generator| {
                 generator.fill_rows(&tile, block);
-                generator.parts_of_rows(&tile, |generator| generator.tiles(&tile, block, results));
+                generator.parts_of_rows(&tile, |generator| {
+                    generator.without_looks(TILES, |generator| generator.tiles(&tile, block, results));
+                });
             });
         };
         if is_whole(self.kernel, contract) {

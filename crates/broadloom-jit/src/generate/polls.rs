@@ -6,18 +6,31 @@
 //!   └──────────────────────────────────────────────────────────────────────────┴──due──▶ the end of the kernel
 //! ```
 //!
-//! A call leaves no vector register as it was. So it is in a loop around the one with the body, which keeps its values in registers.
-//! Every loop has this form, whatever it is for: what one iteration does is all that a run waits for.
+//! A call leaves no vector register as it was. So it is in a loop around the one with the body, and what that carries is stored before
+//! the call and loaded after it: the allocator of registers would move it to the stack in each iteration. Every loop has this form,
+//! whatever it is for, but those that are short by their nature and hot: loops in tiles of contractions, in blocks of the fixed tree and
+//! along strips. What one iteration does is all that a run waits for.
 
 use super::Generator;
 use crate::emit::Val;
 use crate::failure::LOOK;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, Block, BlockArg, InstBuilder, types};
+use cranelift_codegen::ir::{
+    self, Block, BlockArg, InstBuilder, StackSlot, StackSlotData, StackSlotKind, types,
+};
 use cranelift_frontend::{FunctionBuilder, Variable};
+
+/// The alignment of what loops carry, during a call.
+const ALIGNMENT: u32 = 16;
 
 /// The instructions for which a call of the host counts, besides what it does for each element.
 pub(super) const CALL: usize = 1 << 11;
+
+/// Those of all tiles of the strips of a contraction over a block: up to a millisecond.
+pub(super) const TILES: usize = 1 << 16;
+
+/// Those of a strip of running results, and of a few blocks of the fixed tree.
+pub(super) const STRIP: usize = 1 << 12;
 
 /// Those of a search for one element.
 pub(super) const SEARCHED: usize = 1 << 8;
@@ -37,6 +50,8 @@ pub(super) struct Polls {
     all: i64,
     /// The end of the kernel.
     end: Block,
+    /// Room for what any loop carries, during a call.
+    carried: StackSlot,
     /// The instructions for which calls count.
     called: usize,
     /// The instructions of all loops that have been emitted.
@@ -48,7 +63,10 @@ impl Polls {
         let left = builder.declare_var(types::I64);
         let at_first = builder.ins().iconst(types::I64, i64::from(all));
         builder.def_var(left, at_first);
-        Polls { left, all: all.into(), end: builder.create_block(), called: 0, counted: 0 }
+        // As long as the longest needs, which is known at the end.
+        let carried = StackSlotData::new(StackSlotKind::ExplicitSlot, 0, 4);
+        let carried = builder.create_sized_stack_slot(carried);
+        Polls { left, all: all.into(), end: builder.create_block(), carried, called: 0, counted: 0 }
     }
 }
 
@@ -74,7 +92,8 @@ impl Generator<'_, '_, '_> {
     pub(super) fn begin_turns(&mut self, turns: &mut Turns) {
         if self.polls.is_some() {
             self.emit.builder.switch_to_block(turns.begin);
-            let passed = self.passed(turns.begin);
+            let params = self.emit.builder.block_params(turns.begin).iter();
+            let passed: Vec<BlockArg> = params.map(|param| BlockArg::Value(*param)).collect();
             self.ins().jump(turns.turn, &passed);
         }
         self.emit.builder.switch_to_block(turns.turn);
@@ -89,7 +108,7 @@ impl Generator<'_, '_, '_> {
         again: &[BlockArg],
         (exit, passed): (Block, &[BlockArg]),
     ) {
-        let Some(Polls { left, all, end, .. }) = self.polls else {
+        let Some(Polls { left, all, end, carried, .. }) = self.polls else {
             self.ins().brif(go, turns.turn, again, exit, passed);
             return;
         };
@@ -101,17 +120,27 @@ impl Generator<'_, '_, '_> {
         let after = self.ins().iadd_imm_s(before, -cost);
         self.emit.builder.def_var(left, after);
         let is_left = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, after, 0);
-        let look = self.block_like(turns.begin);
+        let look = self.emit.builder.create_block();
         self.emit.builder.set_cold_block(look);
-        self.ins().brif(is_left, turns.turn, again, look, again);
+        self.ins().brif(is_left, turns.turn, again, look, &[]);
         self.emit.builder.switch_to_block(look);
+        let (offsets, flags) = (self.offsets(again), self.emit.flags);
+        for (value, offset) in &offsets {
+            let room = self.ins().stack_addr(types::I64, carried, *offset);
+            self.ins().store(flags, *value, room, 0);
+        }
         let watch = self.watch;
         let call = self.call_host_for(LOOK.address(), &[watch], &[types::I64]);
         let is_due = self.emit.builder.inst_results(call)[0];
         let all = self.constant(all);
         self.emit.builder.def_var(left, all);
-        let passed = self.passed(look);
-        self.ins().brif(is_due, end, &[], turns.begin, &passed);
+        let loaded = offsets.into_iter().map(|(value, offset)| {
+            let ty = self.emit.builder.func.dfg.value_type(value);
+            let room = self.ins().stack_addr(types::I64, carried, offset);
+            BlockArg::Value(self.ins().load(ty, flags, room, 0))
+        });
+        let loaded: Vec<BlockArg> = loaded.collect();
+        self.ins().brif(is_due, end, &[], turns.begin, &loaded);
         let of_loop = self.uncounted() - turns.before;
         if let Some(polls) = &mut self.polls {
             polls.counted += of_loop;
@@ -133,6 +162,20 @@ impl Generator<'_, '_, '_> {
         }
     }
 
+    /// Emits loops that do not look, because all of them together are short, and counts them as so many instructions.
+    pub(super) fn without_looks<T>(&mut self, instructions: usize, emit: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.uncounted();
+        let polls = self.polls.take();
+        let result = emit(self);
+        self.polls = polls;
+        let emitted = self.uncounted() - before;
+        if let Some(polls) = &mut self.polls {
+            polls.counted += emitted;
+            polls.called += instructions;
+        }
+        result
+    }
+
     /// Counts what a call has done for each of some elements: a power of two of instructions.
     pub(super) fn spend(&mut self, elements: ir::Value, of_element: u32) {
         if let Some(Polls { left, .. }) = self.polls {
@@ -149,20 +192,21 @@ impl Generator<'_, '_, '_> {
         self.polls.as_ref().map_or(0, |polls| instructions + polls.called - polls.counted)
     }
 
-    /// Returns the parameters of a block as arguments.
-    fn passed(&self, block: Block) -> Vec<BlockArg> {
-        self.emit.builder.block_params(block).iter().map(|param| BlockArg::Value(*param)).collect()
-    }
-
-    /// Creates a block with the parameters of another.
-    fn block_like(&mut self, block: Block) -> Block {
-        let builder = &mut *self.emit.builder;
-        let types: Vec<ir::Type> =
-            builder.block_params(block).iter().map(|param| builder.func.dfg.value_type(*param)).collect();
-        let like = builder.create_block();
-        for ty in types {
-            builder.append_block_param(like, ty);
+    /// Returns where values are during a call, for which it makes room.
+    fn offsets(&mut self, values: &[BlockArg]) -> Vec<(ir::Value, i32)> {
+        let func = &mut self.emit.builder.func;
+        let mut end = 0;
+        let values = values.iter().filter_map(BlockArg::as_value);
+        let offsets = values.map(|value| {
+            let start = end;
+            end += func.dfg.value_type(value).bytes().next_multiple_of(ALIGNMENT);
+            (value, start as i32)
+        });
+        let offsets: Vec<(ir::Value, i32)> = offsets.collect();
+        if let Some(polls) = &self.polls {
+            let size = &mut func.sized_stack_slots[polls.carried].size;
+            *size = end.max(*size);
         }
-        like
+        offsets
     }
 }

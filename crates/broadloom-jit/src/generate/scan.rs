@@ -1,6 +1,7 @@
 //! Scans along a strip.
 
 use super::Generator;
+use super::polls::STRIP;
 use crate::emit::{LaneStride, Val};
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_loops::kernel::*;
@@ -62,7 +63,7 @@ impl Generator<'_, '_, '_> {
         let before: Vec<Val> = rows.iter().map(|row| load(self, row.address)).collect();
         let length = self.ins().isub(end, start);
         let first = self.constant(0);
-        let (_, carried) = self.repeat(first, length, 1, &before, |generator, position, carried| {
+        let step = |generator: &mut Self, position: ir::Value, carried: &[Val]| {
             let offset = generator.scaled(position, dtype.size() as i64);
             let mut next = Vec::with_capacity(rows.len());
             for (row, before) in rows.iter().zip(carried) {
@@ -73,7 +74,9 @@ impl Generator<'_, '_, '_> {
                 next.push(result);
             }
             next
-        });
+        };
+        let (_, carried) =
+            self.without_looks(STRIP, |generator| generator.repeat(first, length, 1, &before, step));
         for (row, last) in rows.iter().zip(&carried) {
             self.emit.store(row.address, 0, last, LaneStride::Unit);
         }

@@ -1,6 +1,7 @@
 //! The parts of the fixed tree: the lanes of a block, and the binary counter over blocks.
 
 use super::Generator;
+use super::polls::STRIP;
 use super::reduce::State;
 use crate::emit::{LaneStride, Val};
 use broadloom_ir::reduce::{BLOCK, LANES};
@@ -166,14 +167,15 @@ impl Generator<'_, '_, '_> {
                 let part = generator.begin(accumulators, reduce.lanes, start);
                 let parts = together as usize * LANES / reduce.lanes;
                 let begin: Vec<Val> = (0..parts).flat_map(|_| part.clone()).collect();
-                let (_, state) =
+                let (_, state) = generator.without_looks(STRIP, |generator| {
                     generator.repeat(first, stop, LANES as i64, &begin, |generator, at, state| {
                         let blocks = (0..together).map(|block| block * BLOCK as i64);
                         let offsets = blocks.flat_map(|block| {
                             (0..LANES).step_by(reduce.lanes).map(move |lane| block + lane as i64)
                         });
                         generator.parts(reduce, at, offsets, part.len(), state)
-                    });
+                    })
+                });
                 let mut results: Vec<State> = state
                     .chunks(LANES / reduce.lanes * part.len())
                     .map(|block| generator.fold_block(accumulators, block, part.len()))
@@ -299,11 +301,12 @@ impl Generator<'_, '_, '_> {
         let parts = LANES / reduce.lanes;
         let part = self.begin(accumulators, reduce.lanes, first);
         let begin: Vec<Val> = (0..parts).flat_map(|_| part.clone()).collect();
-        let (next, state) =
-            self.repeat(block.0, block.1, LANES as i64, &begin, |generator, position, state| {
-                let offsets = (0..LANES as i64).step_by(reduce.lanes);
-                generator.parts(reduce, position, offsets, part.len(), state)
-            });
+        let step = |generator: &mut Self, position: ir::Value, state: &[Val]| {
+            let offsets = (0..LANES as i64).step_by(reduce.lanes);
+            generator.parts(reduce, position, offsets, part.len(), state)
+        };
+        let (next, state) = self
+            .without_looks(STRIP, |generator| generator.repeat(block.0, block.1, LANES as i64, &begin, step));
         let left = self.ins().icmp(IntCC::SignedLessThan, next, block.1);
         let state = self.branch(
             left,

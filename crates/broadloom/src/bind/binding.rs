@@ -66,6 +66,15 @@ pub(crate) struct CopyBack {
     pub(crate) starts_as_target: bool,
 }
 
+impl CopyBack {
+    /// Returns the bytes that its copies load and store.
+    fn bytes(&self) -> u64 {
+        let Geometry { dtype, .. } = self.geometry;
+        let once = (self.geometry.count() as u64).saturating_mul(2 * dtype.size() as u64);
+        if self.starts_as_target { once.saturating_mul(2) } else { once }
+    }
+}
+
 /// The place of an array that kernels read or write.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Base {
@@ -104,7 +113,7 @@ pub(crate) fn bind(
     options.limits.check_outputs(&outputs[..graph.results().len()])?;
     let inputs: SmallVec<[Option<&Geometry>; 4]> =
         stretched.iter().zip(inputs).map(|(stretched, input)| stretched.as_ref().or(*input)).collect();
-    let binding = match &inner.code {
+    let mut binding = match &inner.code {
         Code::Kernels(kernels) => {
             let Kernels { short, small, variants } = &**kernels;
             let request = Request { graph, short, small, variants, division };
@@ -113,6 +122,9 @@ pub(crate) fn bind(
         Code::Stages(staged) => bind_stages(staged, &inputs, &destinations, outputs, values, division)?,
         Code::Phases(_) => return Err(BindError::Arithmetic(DimError::TooLarge)),
     };
+    let copied = binding.copies.iter().map(CopyBack::bytes).fold(0, u64::saturating_add);
+    binding.work.bytes = binding.work.bytes.saturating_add(copied);
+    binding.work.total = binding.work.total.saturating_add(copied);
     options.limits.check_call(binding.arena_bytes, binding.work)?;
     Ok(binding)
 }

@@ -208,7 +208,7 @@ impl<'a> Bound<'a> {
     }
 
     /// Returns the most bytes that a run stores between kernels at one time, without the outputs and scratch
-    /// memory.
+    /// memory. A run that can be [stopped](RunOptions) also stores the values that it assigns to arrays in place.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -243,7 +243,8 @@ impl<'a> Bound<'a> {
         results.iter().map(size).collect()
     }
 
-    /// Returns the estimated work of a run. Where the data decide sizes, it is that of their largest: a mask selects all elements.
+    /// Returns the estimated work of a run, also of one that can be [stopped](RunOptions): that only copies, besides, the values that it
+    /// assigns to arrays in place. Where the data decide sizes, it is that of their largest: a mask selects all elements.
     /// Computed numbers, which have no bound, count as 0 there, and so do loops. The [limit](crate::CallLimits::work) holds for
     /// the work of each phase as soon as its sizes are known.
     ///

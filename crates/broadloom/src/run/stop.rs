@@ -60,8 +60,8 @@ impl StopFlag {
 /// Options of one run: what ends it before its results are complete.
 ///
 /// A run that can be stopped does the same as any other, with the same bits, and looks at the flag and the clock about every 0.1 ms:
-/// between kernels, in loops, and while a long row is sorted. If its [work](crate::Bound::work) is more than a millisecond, the first
-/// such run of a kernel compiles code for that. Other runs do not look, and take no longer.
+/// between kernels, in loops, and while a long row is sorted. If its [work](crate::Bound::work) is not little, the first such run of a
+/// kernel compiles code for that. Other runs do not look, and take no longer.
 ///
 /// What it cannot end, it waits for: code that is compiled, memory that the system hands out, and a copy of results at the end, such as
 /// one to an array with strides, or to one that is [assigned](crate::Tensor::assign) to.
