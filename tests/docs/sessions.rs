@@ -17,6 +17,10 @@ const RUN_BY: &[(&str, &str)] = &[
         "cargo test -p broadloom-arrow -p broadloom-datafusion -p broadloom-sql",
         "rust=(--workspace --exclude broadloom-python)",
     ),
+    (
+        "cargo test -p broadloom-cli --features zarr --test cli zarr::",
+        "cargo test --locked -p broadloom-cli --features zarr --test cli zarr::",
+    ),
     ("cargo fmt --all", "cargo fmt --all"),
     (
         "cargo clippy --all-targets -- -D warnings",

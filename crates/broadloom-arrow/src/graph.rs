@@ -109,6 +109,12 @@ impl RowGraph {
         self.graph.outputs().iter().any(|of| *of.name == *output && self.has_rows(of.expr))
     }
 
+    /// Returns whether an output has a value for each row, each computed for this row in its place: an expression that sorts rows has
+    /// a value for each place, and none for a row.
+    pub fn keeps_rows(&self, output: &str) -> bool {
+        self.split.is_ok() && self.makes_rows(output)
+    }
+
     /// Checks columns, by the names of the inputs, and constants for these inputs: dtypes, numbers of axes and sizes.
     ///
     /// # Errors

@@ -20,6 +20,7 @@ mod figures;
 mod function;
 mod interrupt;
 mod kernel;
+mod labels;
 mod program;
 mod state;
 mod structure;

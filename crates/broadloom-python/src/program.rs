@@ -3,7 +3,8 @@
 use crate::error::{Class, of_mistakes};
 use crate::function::{options, size_text};
 use crate::kernel::{Changes, Failure, Kernel};
-use crate::structure::{Call, KnownValues, Leaf, Tree};
+use crate::labels;
+use crate::structure::{Call, KnownValues, Leaf, Size, Tree};
 use crate::texts::{TextColumn, decoded};
 use crate::trace::Trace;
 use broadloom::CompileOptions;
@@ -13,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBool, PyDict, PyInt, PyMapping, PyString};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The most kernels that a program keeps.
 const CAPACITY: usize = 64;
@@ -42,13 +43,33 @@ pub struct Program {
     kernels: Mutex<HashMap<Key, Compiled>>,
 }
 
-/// The numbers of results that are text, with their texts.
-type TextResults = Arc<[(usize, TextList)]>;
+/// What results are beside arrays.
+#[derive(Clone)]
+struct Results {
+    /// The numbers of those that are text, with their texts.
+    texts: Arc<[(usize, TextList)]>,
+    /// For each, whether it has the rows of the arguments: known once an argument has labels.
+    in_rows: Arc<OnceLock<Vec<bool>>>,
+}
 
-/// A kernel, and which of its results are text.
+/// How the sizes of arguments are declared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sizes {
+    /// Equal sizes share a symbol, and short trailing ones are numbers.
+    Shared,
+    /// All are numbers.
+    Concrete,
+    /// As `Shared`, but leading sizes of this number are a symbol.
+    AnyRows(usize),
+}
+
+/// The number of the symbol for any number of rows, which no other size has.
+const ANY_ROWS: usize = 1 << 20;
+
+/// A kernel and its results.
 struct Compiled {
     kernel: Py<Kernel>,
-    texts: TextResults,
+    results: Results,
 }
 
 /// The names of the arrays, their structure, and their sizes if the kernel is for them alone.
@@ -61,6 +82,8 @@ struct Given<'py> {
     call: Call<'py>,
     /// The arrays of the inputs that the program declares.
     declared: Vec<Option<Bound<'py, PyAny>>>,
+    /// The index of pandas' objects among the arguments.
+    index: Option<Bound<'py, PyAny>>,
 }
 
 /// The argument for a name that the program does not declare.
@@ -101,10 +124,10 @@ impl Program {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut given = self.given(py, arrays, named)?;
-        let (kernel, texts) = self.kernel_for(py, &given.names, &mut given.call, false)?;
+        let (kernel, told) = self.kernel_for(py, &given.names, &mut given.call, false)?;
         self.add_declared(py, kernel.get(), &mut given)?;
         let error = match kernel.get().run(py, &given.call.leaves, out) {
-            Ok(results) => return with_texts(results, &texts, out.is_some()),
+            Ok(results) => return self.with_labels(told, results, &mut given, out.is_some()),
             Err(Failure::Raised(error)) => return Err(error),
             Err(Failure::Sizes(error)) => error,
         };
@@ -113,13 +136,13 @@ impl Program {
         }
         // As in a traced function: these sizes may need a kernel of their own.
         given.call.leaves.truncate(given.call.leaves.len() - self.declared.len());
-        let (kernel, texts) = self.kernel_for(py, &given.names, &mut given.call, true)?;
+        let (kernel, told) = self.kernel_for(py, &given.names, &mut given.call, true)?;
         self.add_declared(py, kernel.get(), &mut given)?;
         let results = kernel.get().run(py, &given.call.leaves, out).map_err(|failure| match failure {
             Failure::Raised(error) => error,
             Failure::Sizes(_) => kernel.get().explain(py, &error),
         })?;
-        with_texts(results, &texts, out.is_some())
+        self.with_labels(told, results, &mut given, out.is_some())
     }
 
     /// The kernel that a call with these arrays runs.
@@ -236,7 +259,7 @@ impl Program {
                 _ => Ok(None),
             }
         };
-        let mut given = Given { names: Vec::new(), call: Call::default(), declared: Vec::new() };
+        let mut given = Given { names: Vec::new(), call: Call::default(), declared: Vec::new(), index: None };
         let mut found = Vec::new();
         for name in &self.needed {
             match find(name)? {
@@ -248,6 +271,14 @@ impl Program {
         for name in &self.constants {
             found.extend(find(name)?.map(|array| (name, array)));
         }
+        for name in &self.declared {
+            given.declared.push(find(name)?);
+        }
+        let of_declared = given.declared.iter().flatten();
+        let mut passed = found.iter().map(|(_, array)| array).chain(of_declared).cloned().collect();
+        given.index = labels::take(py, arrays, &mut passed)?;
+        let places = found.iter_mut().map(|(_, array)| array).chain(given.declared.iter_mut().flatten());
+        places.zip(passed).for_each(|(place, array)| *place = array);
         let mut columns = Vec::new();
         for (name, array) in &found {
             columns.push(TextColumn::of(name, array)?);
@@ -257,9 +288,6 @@ impl Program {
             let array = column.as_ref().map_or(array, |column| &column.codes);
             let declared = self.add(&mut given.call, name, array)?;
             given.names.push(Declared { texts: column.map(|column| column.texts), ..declared });
-        }
-        for name in &self.declared {
-            given.declared.push(find(name)?);
         }
         let reads: Vec<&String> = self.needed.iter().chain(&self.declared).chain(&self.constants).collect();
         for name in named.into_iter().flat_map(|named| named.keys()) {
@@ -299,7 +327,7 @@ impl Program {
         }
         let trace = Trace::of_text("program");
         trace.only_join_texts(py)?;
-        self.declare(py, &trace, &names, &mut call, true)?;
+        self.declare(py, &trace, &names, &mut call, Sizes::Concrete)?;
         trace.run(py, &self.text).ok();
         for (name, joined) in trace.joined_texts(py)? {
             let of_name = found.iter().zip(&mut *columns).find(|((own, _), _)| ***own == *name);
@@ -345,17 +373,17 @@ impl Program {
         names: &[Declared],
         call: &mut Call<'py>,
         is_concrete: bool,
-    ) -> PyResult<(Bound<'py, Kernel>, TextResults)> {
+    ) -> PyResult<(Bound<'py, Kernel>, Results)> {
         let mut key: Key =
             (names.to_vec(), call.key.to_vec(), is_concrete.then(|| call.values(KnownValues::SIZES)));
         let find = |key: &Key| {
             let kernels = self.kernels.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-            kernels.get(key).map(|found| (found.kernel.bind(py).clone(), found.texts.clone()))
+            kernels.get(key).map(|found| (found.kernel.bind(py).clone(), found.results.clone()))
         };
         if let Some(kernel) = find(&key) {
             return Ok(kernel);
         }
-        let (kernel, texts) = match self.make(py, names, call, is_concrete) {
+        let (kernel, results) = match self.make(py, names, call, is_concrete) {
             Ok(kernel) => kernel,
             Err(error) if !is_concrete && Class::is_any(py, &error)? => {
                 key.2 = Some(call.values(KnownValues::SIZES));
@@ -373,10 +401,10 @@ impl Program {
             if kernels.len() >= CAPACITY {
                 removed = std::mem::take(&mut *kernels);
             }
-            kernels.insert(key, Compiled { kernel: kernel.clone().unbind(), texts: texts.clone() });
+            kernels.insert(key, Compiled { kernel: kernel.clone().unbind(), results: results.clone() });
         }
         drop(removed);
-        Ok((kernel, texts))
+        Ok((kernel, results))
     }
 
     /// Resolves the program for these inputs and compiles it.
@@ -386,15 +414,16 @@ impl Program {
         names: &[Declared],
         call: &mut Call<'py>,
         is_concrete: bool,
-    ) -> PyResult<(Kernel, TextResults)> {
+    ) -> PyResult<(Kernel, Results)> {
         let trace = Trace::of_text("program");
-        let mut inputs = self.declare(py, &trace, names, call, is_concrete)?;
+        let of = if is_concrete { Sizes::Concrete } else { Sizes::Shared };
+        let mut inputs = self.declare(py, &trace, names, call, of)?;
         inputs.extend(self.declared.iter().cloned());
         trace.begin(py)?;
         trace.run(py, &self.text)?;
         let traced = trace.finish(py)?;
         let outputs = traced.resolved.graph.results();
-        let results = match outputs {
+        let tree = match outputs {
             [_] => Tree::Output(0),
             several => {
                 let named = several.iter().enumerate().map(|(number, output)| {
@@ -409,9 +438,40 @@ impl Program {
             let texts = names.iter().find(|declared| *declared.name == **column)?.texts.clone()?;
             Some((number, texts))
         });
-        let texts = texts.collect();
-        let kernel = Kernel::compile(py, traced, &inputs, (results, Changes::default()), &self.options)?;
-        Ok((kernel, texts))
+        let results = Results { texts: texts.collect(), in_rows: Arc::default() };
+        let kernel = Kernel::compile(py, traced, &inputs, (tree, Changes::default()), &self.options)?;
+        Ok((kernel, results))
+    }
+
+    /// Returns the results of a call as people pass arrays to it: text, and with the index of its rows.
+    fn with_labels<'py>(
+        &self,
+        told: Results,
+        arrays: Bound<'py, PyAny>,
+        given: &mut Given<'py>,
+        is_out: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let results = with_texts(arrays, &told.texts, is_out)?;
+        let Some(index) = given.index.clone().filter(|_| !is_out) else { return Ok(results) };
+        let in_rows = match told.in_rows.get() {
+            Some(known) => known.clone(),
+            None => {
+                let found = self.in_rows(results.py(), given, index.len()?)?;
+                told.in_rows.get_or_init(|| found).clone()
+            }
+        };
+        labels::give(results, &index, in_rows)
+    }
+
+    /// Returns for each result whether its rows are those of the arguments, of which there are so many. A kernel may be for these
+    /// sizes alone, so the program is resolved once more, for any number of rows.
+    fn in_rows(&self, py: Python<'_>, given: &mut Given<'_>, rows: usize) -> PyResult<Vec<bool>> {
+        let trace = Trace::of_text("program");
+        self.declare(py, &trace, &given.names, &mut given.call, Sizes::AnyRows(rows))?;
+        trace.begin(py)?;
+        let traced = trace.run(py, &self.text).and_then(|()| trace.finish(py));
+        // One that is right for this number of rows alone says nothing of rows.
+        Ok(traced.map_or(Vec::new(), |traced| labels::in_rows(&traced.resolved.graph)))
     }
 
     /// Declares the arguments, and returns the names of those that the kernel gets.
@@ -421,9 +481,9 @@ impl Program {
         trace: &Trace,
         names: &[Declared],
         call: &mut Call<'_>,
-        is_concrete: bool,
+        of: Sizes,
     ) -> PyResult<Vec<String>> {
-        let sizes = call.declared(is_concrete);
+        let sizes = call.declared(of == Sizes::Concrete);
         let mut leaves = call.leaves.iter().zip(&sizes);
         let mut inputs = Vec::new();
         for Declared { name, value, texts } in names {
@@ -433,7 +493,12 @@ impl Program {
             }
             match leaves.next() {
                 Some((Leaf::Array(array), sizes)) => {
-                    let sizes: Vec<String> = sizes.iter().map(|size| size_text(*size)).collect();
+                    let mut sizes: Vec<String> = sizes.iter().map(|size| size_text(*size)).collect();
+                    if let (Sizes::AnyRows(rows), Some(leading)) = (of, sizes.first_mut())
+                        && array.shape.first() == Some(&rows)
+                    {
+                        *leading = size_text(Size::Symbol(ANY_ROWS));
+                    }
                     match texts {
                         Some(texts) => trace.text_column(py, name, &sizes, texts.clone())?,
                         None => trace.input(py, &quoted(name), array.dtype, &sizes)?,

@@ -56,7 +56,7 @@ def column(page, name):
 
 
 # What a page needs beside this package.
-NEEDED = {"dataframes.md": ["polars", "duckdb", "pyarrow"]}
+NEEDED = {"dataframes.md": ["polars", "duckdb", "pyarrow", "pandas"]}
 
 
 @pytest.mark.parametrize("name", PAGES)

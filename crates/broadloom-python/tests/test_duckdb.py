@@ -78,6 +78,12 @@ def test_mistakes(con, arguments, fragments):
         assert fragment in str(error.value), str(error.value)
 
 
+def test_lines_are_those_of_the_text(con):
+    with pytest.raises(bl.Error) as error:
+        bld.register(con, "wrong", "low + x\n+ table[x, high]", ["BIGINT"], low=2, high=5.5, table=np.zeros((2, 2)))
+    assert "expression:2:" in str(error.value) and " 2 | + table[x, high]" in str(error.value), str(error.value)
+
+
 def test_an_error_of_the_data_names_the_expression(con):
     bld.register(con, "looked_up", "table[i]", ["BIGINT"], table=np.zeros(2))
     with pytest.raises(duckdb.Error, match=r"the index at \[2\] is 2, but the axis has 2 elements"):

@@ -230,6 +230,9 @@ def test_mistakes_while_writing(make, fragments):
         (lambda: pl.col("x").bl.agg("x + 1"), ["makes a value for each row", ".bl.eval(..)"]),
         (lambda: pl.col("x").bl.eval("x - mean(x)"), ["`mean` combines rows", "mixes_rows=True"]),
         (lambda: pl.col("v").bl.eval("v + w", w=np.zeros(2)), ["3", "2", "v + w"]),
+        # Lines are those of the text, whatever numbers it gets.
+        (lambda: pl.col("v").bl.eval("k * v + w", k=2, w=np.zeros(2)), ["expression:1:1\n", "1 | k * v + w"]),
+        (lambda: pl.col("x").bl.eval("x - k * mean(x)", k=2), ["`mean` combines rows, and `x - k * mean(x)` gets them"]),
         (lambda: pl.col("t").bl.eval("t + 1"), ["column `t`", "not a tensor of numbers", ".cast(pl.Float64)"]),
         (lambda: pl.col("l").bl.eval("l + 1"), ["column `l`", ".list.to_array(3)"]),
         (lambda: pl.col("d").bl.eval("d + 1"), ["column `d`", ".to_physical()"]),

@@ -1,6 +1,7 @@
 //! The bytes of inputs: those of a file, or those of a pipe, copied to an unnamed file.
 
 use super::memory::{Memory, Owned};
+use super::zarr;
 use crate::failure::Failure;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -30,7 +31,7 @@ impl Content {
     /// because some pipes never end.
     ///
     /// # Errors
-    /// Returns an error if it cannot be read, gives more, or is a folder.
+    /// Returns an error if it cannot be read, or gives more.
     pub fn open(path: &Path, needed: Option<u64>) -> Result<Content, Failure> {
         let failed = |error: io::Error| unreadable(path, &error);
         if path == Path::new(STDIO) {
@@ -38,10 +39,6 @@ impl Content {
         }
         let file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
-        if metadata.is_dir() {
-            return Err(Failure::data(format!("{} is a folder", path.display()))
-                .help("give a file in it; in a shell, FOLDER/*.npz gives several"));
-        }
         if !metadata.is_file() {
             return Content::copy(path, file, needed);
         }
@@ -166,7 +163,10 @@ fn shown(path: &Path) -> String {
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
     let failure = Failure::data(format!("{} cannot be read: {error}", shown(path)));
     match error.kind() {
-        io::ErrorKind::NotFound => failure.help("check the path; it is relative to the current folder"),
+        io::ErrorKind::NotFound => match zarr::nearest(path) {
+            Some(help) => failure.help(help),
+            None => failure.help("check the path; it is relative to the current folder"),
+        },
         _ => failure,
     }
 }

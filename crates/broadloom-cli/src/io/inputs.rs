@@ -9,6 +9,7 @@ use super::npy::{Fix, Header, Unreadable};
 use super::picture::{PictureFile, PictureFormat};
 use super::source::{Elements, Layout, Opened, Source};
 use super::table::{Table, TableOptions};
+use super::zarr;
 use crate::failure::Failure;
 use broadloom::{DType, Scalar};
 use std::collections::HashMap;
@@ -51,6 +52,10 @@ impl Files {
     }
 
     fn one(&mut self, name: &str, path: &Path, part: Option<&str>) -> Result<Opened, Failure> {
+        if path.is_dir() {
+            is_store(path)?;
+            return Ok(opened(name, zarr::open(name, path)?, true));
+        }
         let content = self.content(path, part)?;
         let source: Box<dyn Source> = match kind(&content, part)? {
             Format::Npy => Box::new(npy(&content, part)?),
@@ -78,6 +83,17 @@ impl Files {
         part: Option<&str>,
         is_wanted: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<Opened>, Failure> {
+        if path.is_dir() {
+            is_store(path)?;
+            return match zarr::keys(path) {
+                none if none.is_empty() => {
+                    zarr::open("x", path).and(Err(unnamed(&path.display().to_string())))
+                }
+                keys => (keys.iter().filter(|key| is_wanted(key)))
+                    .map(|key| Ok(opened(key, zarr::open(key, &path.join(key))?, false)))
+                    .collect(),
+            };
+        }
         let content = self.content(path, part)?;
         match (kind(&content, part)?, part) {
             (Format::Npz, None) => {
@@ -95,10 +111,7 @@ impl Files {
             }
             _ => {
                 let part = part.map_or(String::new(), |part| format!(":{part}"));
-                let file = format!("{}{part}", path.display());
-                Err(Failure::usage(format!("the input {file} has no name"))
-                    .help_code("give it the name that the expression uses:", format!("x={file}"))
-                    .help("only .npz and tables contain names: .csv, .tsv, .parquet and .arrow"))
+                Err(unnamed(&format!("{}{part}", path.display())))
             }
         }
     }
@@ -121,6 +134,23 @@ impl Files {
         self.tables.insert(content.path().to_owned(), table.clone());
         Ok(table)
     }
+}
+
+/// Refuses folders that are neither arrays nor groups of Zarr.
+fn is_store(folder: &Path) -> Result<(), Failure> {
+    let metadata = ["zarr.json", ".zarray", ".zgroup"];
+    match metadata.iter().any(|name| folder.join(name).is_file()) {
+        true => Ok(()),
+        false => Err(Failure::data(format!("{} is a folder", folder.display()))
+            .help("give a file in it; in a shell, FOLDER/*.npz gives several")),
+    }
+}
+
+/// The mistake of a file that is one array, and that the arguments do not name.
+fn unnamed(file: &str) -> Failure {
+    Failure::usage(format!("the input {file} has no name"))
+        .help_code("give it the name that the expression uses:", format!("x={file}"))
+        .help("only .npz and tables contain names: .csv, .tsv, .parquet and .arrow")
 }
 
 fn opened(name: &str, source: Box<dyn Source>, is_named: bool) -> Opened {

@@ -24,3 +24,5 @@ pub mod source;
 pub mod table;
 #[cfg(test)]
 mod tests;
+#[cfg_attr(not(feature = "zarr"), path = "without_zarr.rs")]
+mod zarr;

@@ -14,6 +14,8 @@ mod pictures;
 mod pipes;
 mod strangers;
 mod tables;
+#[cfg(feature = "zarr")]
+mod zarr;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

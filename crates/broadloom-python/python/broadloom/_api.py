@@ -30,7 +30,8 @@ def eval(
     """Compute a program in the text language on arrays by name.
 
     Names are looked up in ``named``, then in ``arrays``, a mapping such as ``locals()`` or a DataFrame, and nowhere else. Kernels are
-    kept, so that the same text on arrays of other sizes compiles nothing. Several outputs are returned as a dict.
+    kept, so that the same text on arrays of other sizes compiles nothing. Several outputs are returned as a dict. Results with the rows of a
+    DataFrame or Series of pandas have its index.
 
     >>> import numpy as np
     >>> import broadloom as bl

@@ -154,7 +154,13 @@ class Columns:
     """An expression over columns, with its kernel for the types of the last call."""
 
     def __new__(
-        cls, text: str, names: list[str], constants: list[tuple[str, str, list[int], bytes]], makes: str, caller: str
+        cls,
+        numbers: str,
+        text: str,
+        names: list[str],
+        constants: list[tuple[str, str, list[int], bytes]],
+        makes: str,
+        caller: str,
     ) -> Columns: ...
     def result(self, fields: list[Any]) -> Passed: ...
     def run(self, columns: list[Any]) -> Passed: ...

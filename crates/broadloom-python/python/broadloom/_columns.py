@@ -12,8 +12,8 @@ from ._broadloom import Program
 from ._errors import ArgumentError
 
 
-def split(text: str, values: dict[str, Any], is_column) -> tuple[str, dict[str, Any], list[tuple[str, str, list[int], bytes]]]:
-    """Return the text with the numbers among the values, the columns, and the constant arrays."""
+def split(values: dict[str, Any], is_column) -> tuple[str, dict[str, Any], list[tuple[str, str, list[int], bytes]]]:
+    """Return the numbers among the values as definitions of the text language, the columns, and the constant arrays."""
     columns: dict[str, Any] = {}
     constants: list[tuple[str, str, list[int], bytes]] = []
     numbers = ""
@@ -25,7 +25,7 @@ def split(text: str, values: dict[str, Any], is_column) -> tuple[str, dict[str, 
             numbers += f"let {name} = {_written(value)}\n"
         else:
             constants.append(_constant(name, value))
-    return numbers + text, columns, constants
+    return numbers, columns, constants
 
 
 def _written(number):

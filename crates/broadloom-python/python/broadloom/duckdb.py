@@ -50,8 +50,8 @@ def register(
             )
         types = dict(zip(names, types, strict=True))
     check_names(text, {**types, **constants})
-    program, _, arrays = split(text, constants, lambda value: False)
-    columns = Columns(program, list(types), arrays, "rows", "duckdb")
+    numbers, _, arrays = split(constants, lambda value: False)
+    columns = Columns(numbers, text, list(types), arrays, "rows", "duckdb")
     result = pa.field(columns.result([_field(connection, column, kind) for column, kind in types.items()]))
 
     def run(*arguments):

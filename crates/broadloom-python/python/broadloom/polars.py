@@ -80,11 +80,11 @@ class Namespace:
 
 def _made(text: str, makes: str, values: dict[str, Any]) -> pl.Expr:
     check_names(text, values)
-    program, columns, constants = split(text, values, lambda value: isinstance(value, (pl.Expr, str)))
+    numbers, columns, constants = split(values, lambda value: isinstance(value, (pl.Expr, str)))
     if not columns:
         raise ArgumentError('the expression has no column: write `x=pl.col("name")` or `x="name"`')
     arguments: Iterable[Any] = [pl.col(column) if isinstance(column, str) else column for column in columns.values()]
-    definition = {"text": program, "names": list(columns), "constants": constants, "makes": makes}
+    definition = {"numbers": numbers, "text": text, "names": list(columns), "constants": constants, "makes": makes}
     return register_plugin_function(
         plugin_path=_broadloom.__file__,
         function_name="broadloom",

@@ -35,13 +35,14 @@ impl Columns {
     #[new]
     fn new(
         py: Python<'_>,
+        numbers: String,
         text: String,
         names: Vec<String>,
         constants: Vec<Constant>,
         makes: &str,
         caller: &str,
     ) -> PyResult<Columns> {
-        let definition = Definition::new(text, names, constants, makes, caller);
+        let definition = Definition::new([numbers, text], names, constants, makes, caller);
         let definition = definition.map_err(|message| Class::Value.error(py, message))?;
         Ok(Columns { definition: Arc::new(definition), plan: Mutex::default() })
     }

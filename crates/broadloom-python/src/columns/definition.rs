@@ -50,6 +50,8 @@ pub type Constant = (String, String, Vec<usize>, Vec<u8>);
 /// What is computed.
 #[derive(Debug)]
 pub struct Definition {
+    /// Definitions of numbers, one in each line, which the text may use.
+    pub numbers: String,
     pub text: String,
     /// The names that the columns stand for, in order.
     pub names: Vec<String>,
@@ -59,12 +61,12 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Takes the parts as Python has them.
+    /// Takes the parts as Python has them; the numbers and the text come first.
     ///
     /// # Errors
     /// Returns an error if they do not fit each other, which only a defect or damaged bytes cause.
     pub fn new(
-        text: String,
+        [numbers, text]: [String; 2],
         names: Vec<String>,
         constants: Vec<Constant>,
         makes: &str,
@@ -77,6 +79,7 @@ impl Definition {
             array.map(|array| (name, array)).ok_or_else(|| damaged("a constant"))
         };
         Ok(Definition {
+            numbers,
             text,
             names,
             constants: constants.into_iter().map(array).collect::<Result<_, _>>()?,
@@ -90,7 +93,7 @@ impl Definition {
         let array = |(_, array): &(String, AnyArray)| {
             array.shape().iter().fold(array.dtype().size(), |bytes, size| bytes.saturating_mul(*size))
         };
-        self.text.len() + self.constants.iter().map(array).sum::<usize>()
+        self.numbers.len() + self.text.len() + self.constants.iter().map(array).sum::<usize>()
     }
 
     /// Reads the arguments that polars has pickled.
@@ -102,13 +105,14 @@ impl Definition {
             let Value::Dict(mut dict) = serde_pickle::value_from_slice(bytes, DeOptions::new()).ok()? else {
                 return None;
             };
+            let numbers = text(take(&mut dict, "numbers")?)?;
             let text = text(take(&mut dict, "text")?)?;
             let names =
                 list(take(&mut dict, "names")?)?.into_iter().map(self::text).collect::<Option<_>>()?;
             let constants = list(take(&mut dict, "constants")?)?.into_iter().map(constant);
             let constants = constants.collect::<Option<Vec<_>>>()?;
             let makes = self::text(take(&mut dict, "makes")?)?;
-            Some(Definition::new(text, names, constants, &makes, "polars"))
+            Some(Definition::new([numbers, text], names, constants, &makes, "polars"))
         };
         read().ok_or_else(|| {
             "the definition of an expression is damaged: use the same version of broadloom everywhere"

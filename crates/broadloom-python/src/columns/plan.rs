@@ -83,7 +83,7 @@ impl Plan {
             names: None,
         });
         let given: Vec<Given<'_>> = columns.chain(constants).collect();
-        let resolved = Program::parse("expression", &definition.text)
+        let resolved = Program::parse_after("expression", &definition.numbers, &definition.text)
             .and_then(|program| program.resolve_in_full(&given))
             .map_err(|mistakes| format!("\n{mistakes:#}"))?;
         let graph = RowGraph::new(&resolved.graph, ROWS).map_err(|error| error.to_string())?;
