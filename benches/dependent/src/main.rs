@@ -4,30 +4,41 @@
 //! cargo run --manifest-path benches/dependent/Cargo.toml
 //! cargo run --manifest-path benches/dependent/Cargo.toml --release
 //! ```
+//!
+//! Options of Cargo stand for lines in its Cargo.toml, such as `--config 'profile.dev.package."*".debug=false'`.
 
 use broadloom::prelude::*;
-use broadloom::Threads;
+use broadloom::{CpuLevel, Threads};
 use std::error::Error;
 use std::time::{Duration, Instant};
 
 /// Elements of the arrays.
-const COUNT: usize = 1 << 16;
+const COUNT: usize = 1 << 20;
+
+/// An expression of one array.
+type Expression = fn(Tensor) -> Tensor;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let rows: [(&str, fn(Tensor) -> Tensor); 3] =
-        [("x * 2.5 + 1", |x| x * 2.5 + 1), ("sin(x)", |x| x.sin()), ("exp(-x * x)", |x| (-x * x).exp())];
+    let rows: [(&str, Expression); 4] = [
+        ("x * 2.5 + 1", |x| x * 2.5 + 1),
+        ("sin(x)", |x| x.sin()),
+        ("exp(-x * x)", |x| (-x * x).exp()),
+        ("x ** 1.7", |x| x.pow(1.7)),
+    ];
     for (name, expression) in rows {
-        println!("{name}: {:?}", run(&kernel(expression)?, COUNT)?);
+        println!("{name}: {:?}", run(&kernel(expression, None)?, COUNT)?);
     }
-    println!("compiling sin(x): {:?}", median(|| kernel(|x| x.sin()).map(drop))?);
-    println!("run_into of 8 elements: {:?}", run(&kernel(|x| x * 2.5 + 1)?, 8)?);
+    let baseline = kernel(|x| x.sin(), Some(CpuLevel::Baseline))?;
+    println!("sin(x) without AVX2: {:?}", run(&baseline, COUNT)?);
+    println!("compiling sin(x): {:?}", median(|| kernel(|x| x.sin(), None).map(drop))?);
+    println!("run_into of 8 elements: {:?}", run(&kernel(|x| x * 2.5 + 1, None)?, 8)?);
     Ok(())
 }
 
-fn kernel(expression: fn(Tensor) -> Tensor) -> Result<Executable, Box<dyn Error>> {
+fn kernel(expression: Expression, level: Option<CpuLevel>) -> Result<Executable, Box<dyn Error>> {
     let g = Graph::new();
     let x = g.input::<f32>("x", shape![g.symbol("n")]);
-    let options = CompileOptions { threads: Threads::Calling, ..CompileOptions::default() };
+    let options = CompileOptions { threads: Threads::Calling, level, ..CompileOptions::default() };
     Ok(expression(x).compile_with(&options)?)
 }
 
@@ -38,11 +49,11 @@ fn run(kernel: &Executable, count: usize) -> Result<Duration, Box<dyn Error>> {
     median(|| Ok(kernel.run_into(&x, &mut y)?))
 }
 
-/// The median of single calls over half a second, but of a hundred at least.
+/// The median of single calls over half a second, but of ten at least.
 fn median(mut action: impl FnMut() -> Result<(), Box<dyn Error>>) -> Result<Duration, Box<dyn Error>> {
     let start = Instant::now();
     let mut times = Vec::new();
-    while times.len() < 100 || start.elapsed() < Duration::from_millis(500) {
+    while times.len() < 10 || start.elapsed() < Duration::from_millis(500) {
         let before = Instant::now();
         action()?;
         times.push(before.elapsed());

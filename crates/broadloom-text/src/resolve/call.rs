@@ -11,7 +11,6 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{Class, DType};
 use broadloom_ir::graph::{Graph, Literal, Site};
 use broadloom_ir::ops::Op;
-use broadloom_ir::reduce::ReduceOp;
 
 /// A call with its arguments by parameter.
 pub(super) struct Call {
@@ -184,37 +183,6 @@ impl Resolver<'_> {
             && call.given.iter().flat_map(|(_, ids)| ids).all(is_number);
         let made = if stays { Value::Number } else { Value::Tensor };
         self.apply(function, &call).map(|expr| expr.map_or(Value::Poison, made))
-    }
-
-    /// Refuses Python's `max(x, y)`, which chooses between its arguments: here, the second one is an axis.
-    fn refuse_choice(
-        &self,
-        function: Function,
-        name: &Name,
-        arguments: &[Argument],
-        span: Span,
-    ) -> Outcome<()> {
-        let chooses = match function {
-            Function::Reduce(ReduceOp::Max) => "maximum",
-            Function::Reduce(ReduceOp::Min) => "minimum",
-            _ => return Ok(()),
-        };
-        let [first, second, ..] = arguments else { return Ok(()) };
-        let is_number = |value: &Value| {
-            matches!(value, Value::Literal(_) | Value::Size(_) | Value::Number(_) | Value::Tensor(_))
-        };
-        let (first, axis) = (self.value(first.value), self.value(second.value));
-        let is_axis = matches!(axis, Value::Literal(Literal::Int(_)))
-            && matches!(first, Value::Tensor(_) | Value::List(_));
-        if is_axis || !is_number(axis) || arguments.iter().any(|argument| argument.keyword.is_some()) {
-            return Ok(());
-        }
-        let mut operands = arguments.iter().map(|argument| self.source.slice(self.tree.span(argument.value)));
-        let begin = operands.next().unwrap_or_default().to_owned();
-        let code = operands.fold(begin, |code, operand| format!("{chooses}({code}, {operand})"));
-        let what = "reduces one tensor, along the axes that follow it".into();
-        let problem = Problem::Argument { function: name.text.clone(), what };
-        Err(Box::new(Mistake::new(problem, span).help(format!("to choose between values, write `{code}`"))))
     }
 
     /// Resolves `f32(1.5)`: a number with its own dtype, or a conversion.

@@ -2,7 +2,10 @@
 
 use super::call::Call;
 use super::{Outcome, Resolver, Value};
+use crate::error::{Mistake, Problem};
 use crate::names::{Function, Statistic};
+use crate::source::Span;
+use crate::syntax::{Argument, Name};
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Filter, Literal, Norm, Running, Spread, Terms, Tolerance};
@@ -12,6 +15,37 @@ use broadloom_ir::reduce::ReduceOp;
 const EPSILON: f64 = 1e-5;
 
 impl Resolver<'_> {
+    /// Refuses Python's `max(x, y)`, which chooses between its arguments: here, the second one is an axis.
+    pub(super) fn refuse_choice(
+        &self,
+        function: Function,
+        name: &Name,
+        arguments: &[Argument],
+        span: Span,
+    ) -> Outcome<()> {
+        let chooses = match function {
+            Function::Reduce(ReduceOp::Max) => "maximum",
+            Function::Reduce(ReduceOp::Min) => "minimum",
+            _ => return Ok(()),
+        };
+        let [first, second, ..] = arguments else { return Ok(()) };
+        let is_number = |value: &Value| {
+            matches!(value, Value::Literal(_) | Value::Size(_) | Value::Number(_) | Value::Tensor(_))
+        };
+        let (first, axis) = (self.value(first.value), self.value(second.value));
+        let is_axis = matches!(axis, Value::Literal(Literal::Int(_)))
+            && matches!(first, Value::Tensor(_) | Value::List(_));
+        if is_axis || !is_number(axis) || arguments.iter().any(|argument| argument.keyword.is_some()) {
+            return Ok(());
+        }
+        let mut operands = arguments.iter().map(|argument| self.source.slice(self.tree.span(argument.value)));
+        let begin = operands.next().unwrap_or_default().to_owned();
+        let code = operands.fold(begin, |code, operand| format!("{chooses}({code}, {operand})"));
+        let what = "reduces one tensor, along the axes that follow it".into();
+        let problem = Problem::Argument { function: name.text.clone(), what };
+        Err(Box::new(Mistake::new(problem, span).help(format!("to choose between values, write `{code}`"))))
+    }
+
     /// Casts to the given dtype, if there is one.
     pub(super) fn reduction(
         &mut self,

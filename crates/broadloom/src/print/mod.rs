@@ -1,6 +1,6 @@
 //! Prints arrays as NumPy does.
 //!
-//! [`ArrayView`], [`Array`](crate::Array) and [`AnyArray`](crate::AnyArray) implement `Display`: `{}` prints most elements of an
+//! [`ArrayView`], [`Array`] and [`AnyArray`] implement `Display`: `{}` prints most elements of an
 //! array of more than 1,000 as `...`, and `{:#}` prints all of them. The rules are those of `numpy.array2string` with its default
 //! options (8 digits, 75 columns, three elements at each end), as of NumPy 2.4.
 //!
