@@ -445,6 +445,28 @@ def fixed(x, m, n):
     return y
 
 
+def test_ranges_of_selected_elements_end_where_these_do():
+    x = np.arange(10.0)
+    for part in (
+        np.s_[:5], np.s_[-3:], np.s_[2:], np.s_[2:4], np.s_[-4:-1], np.s_[1:-1], np.s_[:-2], np.s_[5:2], np.s_[..., :3], np.s_[:3, None],
+        np.s_[:0],
+    ):  # fmt: skip
+        function = bl.jit(lambda x, m, part=part: x[m][part] * 2)
+        for count in range(11):
+            np.testing.assert_array_equal(function(x, x < count), (x[x < count][part]) * 2)
+
+    def changed(x, m):
+        y = x[m]
+        y[:3] = 0
+        return y
+
+    table = np.arange(12.0).reshape(4, 3)
+    for count in (4, 3, 1, 0):
+        rows = np.arange(4) < count
+        compare(changed, bl.jit(changed), x, x < count)
+        compare(lambda t, m: t[m, :2][:3, 1:], bl.jit(lambda t, m: t[m, :2][:3, 1:]), table, rows)
+
+
 def test_masks_in_loops():
     c = np.array([-1.0, 0.5, 2, 0, -4])
     for steps in (0, 1, 5, 30):

@@ -9,6 +9,10 @@ from ._special import lazy
 from ._weak import check_fits, is_weak
 
 
+# What marks sizes that the data decide in the text of a type.
+DECIDED = "@"
+
+
 def check_cast(source, target, shown, casting="same_kind"):
     """Refuses what NumPy's operations in place refuse: floats in an array of integers, and integers in one of bools."""
     if not np.can_cast(source, target, casting):
@@ -69,15 +73,18 @@ def is_computed(item):
 
 
 def with_ends(array, index):
-    """An index whose ranges have ends within their axes, as NumPy understands them, where one is an integer that is computed."""
+    """An index whose ranges have ends within their axes, as NumPy understands them, where one is an integer that is computed, or the
+    data decide how long the axis is."""
     items = list(index) if isinstance(index, tuple) else [index]
     has_end = [isinstance(item, slice) and (is_computed(item.start) or is_computed(item.stop)) for item in items]
-    if not any(has_end):
+    may_end = any(isinstance(item, slice) and _has_known_end(item) for item in items) and DECIDED in array._type
+    if not any(has_end) and not may_end:
         return index
     used = sum(item.ndim if is_mask(item) else item is not None and item is not Ellipsis for item in items)
     axis = 0
     for number, item in enumerate(items):
-        if has_end[number]:
+        is_short = isinstance(item, slice) and _has_known_end(item) and getattr(array.shape[axis], "_is_decided", False)
+        if has_end[number] or is_short:
             if item.step not in (None, 1):
                 raise ProgramError("the ends of a range with a step are not known: write `x[:k][::2]`")
             size = array.shape[axis]
@@ -86,6 +93,11 @@ def with_ends(array, index):
             items[number] = slice(start, stop)
         axis += array.ndim - used if item is Ellipsis else item.ndim if is_mask(item) else item is not None
     return tuple(items) if isinstance(index, tuple) else items[0]
+
+
+def _has_known_end(item):
+    """Whether a range of neighbours begins or ends at a known place that a short axis does not have."""
+    return item.step in (None, 1) and any(isinstance(end, (int, np.integer)) and end != 0 for end in (item.start, item.stop))
 
 
 def _end(trace, end, size):
