@@ -19,7 +19,7 @@ const RUN_BY: &[(&str, &str)] = &[
     ),
     (
         "cargo test -p broadloom-cli --features zarr --test cli zarr::",
-        "cargo test --locked -p broadloom-cli --features zarr --test cli zarr::",
+        "rust+=(--features broadloom-cli/zarr)",
     ),
     ("cargo fmt --all", "cargo fmt --all"),
     (

@@ -46,8 +46,8 @@ pub struct Found {
 }
 
 impl Table {
-    /// Returns the static values of a slot that may serve a call, and what it has for it: a kernel, and what such a kernel knows,
-    /// which is at least `least`.
+    /// Returns the static values of a slot that may serve a call, and what it has for it: a kernel that knows `least`, or more, or what
+    /// a trace for one has to know at least.
     pub fn find(
         &mut self,
         py: Python<'_>,
@@ -58,14 +58,19 @@ impl Table {
         self.clock += 1;
         let slot = self.slots.get_mut(&call.key[..])?.get_mut(position)?;
         let statics = slot.statics.iter().map(|kept| kept.get(py)).collect();
-        let has = |known: &KnownValues| {
-            known.includes(least) && slot.kernels.keys().any(|(other, _)| other == known)
-        };
-        let known = KnownValues::ALL.into_iter().find(has).unwrap_or(least);
-        let kernel = slot.kernels.get_mut(&(known, call.values(known))).map(|entry| {
+        let mut may_serve = KnownValues::ALL.into_iter().filter(|known| known.includes(least));
+        let kernel = may_serve.find_map(|known| {
+            let entry = slot.kernels.get_mut(&(known, call.values(known)))?;
             entry.used = self.clock;
-            entry.kernel.clone_ref(py)
+            Some(entry.kernel.clone_ref(py))
         });
+        // A trace that knows nothing is the same for all calls: if it has made no kernel, it makes none.
+        let mut known = least;
+        if slot.kernels.keys().all(|(known, _)| *known != KnownValues::NOTHING) {
+            let has_integers = slot.kernels.keys().any(|(known, _)| known.integers);
+            known.integers |= has_integers;
+            known.sizes |= !has_integers;
+        }
         Some(Found { statics, kernel, known })
     }
 

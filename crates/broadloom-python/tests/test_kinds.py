@@ -184,6 +184,22 @@ def test_integers_of_numpys_are_parts_of_kernels_only_where_they_have_to_be():
     with pytest.raises(bl.Error, match="axis"):
         total(large, np.int64(2))
 
+    def mixed(x, k):
+        if k == 1:
+            return x * 2
+        return x + k if len(x) > 300 else x - k
+
+    for order in ((1, 2), (2, 1)):
+        function = bl.jit(mixed)
+        for round in range(3):
+            for k in order:
+                for n in (1000, 1001) if k == 1 or not round else (1000,):
+                    x = np.arange(float(n))
+                    np.testing.assert_array_equal(function(x, np.int64(k)), mixed(x, k))
+            counted = counted if round else function.traces
+        # What was compiled in the first round serves the others, whichever value came first.
+        assert function.traces == counted
+
     # In containers too, and beside floats, which stay arguments.
     both = bl.jit(lambda x, p: (x * p["scale"]).sum(axis=p["axis"]))
     for axis, scale in ((np.int64(0), 2.0), (np.int64(1), 3.0), (np.int64(0), 4.0)):
@@ -193,7 +209,7 @@ def test_integers_of_numpys_are_parts_of_kernels_only_where_they_have_to_be():
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "i8"])
 def test_numbers_of_numpys_in_the_place_of_pythons(dtype):
     x = X.astype(dtype)
-    for q in (np.float64(0.25), np.float32(0.25), np.array(0.5), np.array([0.25, 1]), [np.float64(0.5), 1], np.array([[0, 0.5], [0.75, 1]])):
+    for q in (np.float64(0.25), np.float32(0.25), np.array(0.5), np.array([0.25, 1]), np.array([0.25, 1], "f4"), [np.float64(0.5), 1], np.array([[0, 0.5], [0.75, 1]])):
         same(lambda x, q=q: np.quantile(x, q, axis=1), x)
         same(lambda x, q=q: np.nanquantile(x, q), x)
         same(lambda x, q=q: np.percentile(x, q * 100 if isinstance(q, (np.generic, np.ndarray)) else q, axis=0, keepdims=True), x)

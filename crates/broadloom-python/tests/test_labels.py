@@ -1,5 +1,6 @@
 """Series and DataFrames of pandas in `bl.eval`: what has the rows of the arguments has their index, against pandas itself."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -87,3 +88,16 @@ def test_a_program_that_is_kept():
     for rows in (3, 2, 3):
         frame = FRAME.iloc[:rows]
         pandas.testing.assert_series_equal(program(frame, factor=2.5), frame.x * 2.5, check_names=False)
+
+
+def test_columns_that_are_not_supported_are_named():
+    table = FRAME.assign(t=pandas.to_datetime(["2020-01-01"] * 3))[["x", "t"]]
+    warnings.simplefilter("ignore")
+    with pytest.raises(bl.DTypeError, match=r"`table\['t'\]`: arrays of dtype datetime64"):
+        bl.eval("table[:, 0] * 2", table=table)
+
+
+def test_without_pandas(monkeypatch):
+    for blocked in (None, type("Begun", (), {})()):
+        monkeypatch.setitem(sys.modules, "pandas", blocked)
+        np.testing.assert_array_equal(bl.eval("x * 2", x=np.arange(3.0)), [0, 2, 4])

@@ -28,8 +28,12 @@ pub(crate) struct Received {
 
 impl AsLogicalPlan for Received {
     fn try_decode(bytes: &[u8]) -> Result<Self> {
-        depth::check_bytes(bytes)?;
-        Ok(Received { plan: LogicalPlanNode::try_decode(bytes)?, bytes: bytes.len() })
+        let plan = LogicalPlanNode::try_decode(bytes)?;
+        // Written again, each field stands once: a message may be cut into several that are merged.
+        let mut whole = Vec::with_capacity(bytes.len());
+        plan.try_encode(&mut whole)?;
+        depth::check_bytes(&whole)?;
+        Ok(Received { plan, bytes: bytes.len() })
     }
 
     fn try_encode<B: BufMut>(&self, buffer: &mut B) -> Result<()> {
@@ -111,6 +115,37 @@ mod tests {
         }
         // Built, the longer one takes hours.
         assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    }
+
+    /// The operator and its operands come in two messages, which are merged.
+    #[test]
+    fn deep_plans_in_pieces_are_refused() {
+        let plan = LogicalPlanBuilder::empty(true).filter(lit(1).eq(lit(2))).unwrap().build().unwrap();
+        let plan = LogicalPlanNode::try_from_logical_plan(&plan, &LogicalCodec::default()).unwrap();
+        let piece = |change: &dyn Fn(&mut BinaryExprNode)| {
+            let mut plan = plan.clone();
+            let Some(LogicalPlanType::Selection(selection)) = &mut plan.logical_plan_type else {
+                panic!("{plan:?}")
+            };
+            let Some(ExprType::BinaryExpr(binary)) =
+                selection.expr.as_mut().and_then(|expr| expr.expr_type.as_mut())
+            else {
+                panic!("{selection:?}")
+            };
+            change(binary);
+            let mut bytes = Vec::new();
+            plan.try_encode(&mut bytes).unwrap();
+            bytes
+        };
+        let operator = piece(&|binary| binary.operands.clear());
+        let operands = piece(&|binary| {
+            binary.op.clear();
+            binary.operands = vec![binary.operands[0].clone(); 1100];
+        });
+        let read = |pieces: &[&[u8]]| Received::try_decode(&pieces.concat()).map(drop);
+        assert!(read(&[&operator, &operands]).is_ok());
+        let error = read(&[&operator, &operands, &operands]).unwrap_err().strip_backtrace();
+        assert!(error.contains("2200 levels deep"), "{error}");
     }
 
     #[test]

@@ -111,6 +111,19 @@ impl Zarr {
         }
     }
 
+    /// Refuses elements that no memory holds, twice: as they are decoded, and as an array. Chunks that do not exist take no space in a
+    /// store.
+    fn check_memory(&self, ranges: &[Range<u64>]) -> Result<(), Failure> {
+        let shape: Vec<usize> = ranges.iter().map(|range| (range.end - range.start) as usize).collect();
+        let bytes = bytes_of(self.layout.dtype, &shape).map_or(u64::MAX, |bytes| bytes as u64);
+        match bytes.saturating_mul(2) > memory_of_machine() {
+            true => Err(self
+                .wrong(format!("{} of its elements do not fit into the memory of this machine", sizes(&shape)))
+                .help("compute it in chunks with fewer rows, --chunk 1000, or write it again with smaller chunks")),
+            false => Ok(()),
+        }
+    }
+
     /// The elements of rows, or all elements of an array without axes.
     fn read(&self, rows: Range<usize>) -> Result<Owned, Failure> {
         let mut ranges: Vec<Range<u64>> = self.array.shape().iter().map(|size| 0..*size).collect();
@@ -120,6 +133,7 @@ impl Zarr {
         if ranges.iter().any(Range::is_empty) {
             return Ok(Owned::default());
         }
+        self.check_memory(&ranges)?;
         let subset = ArraySubset::new_with_ranges(&ranges);
         let failed = |error: &dyn fmt::Display| self.wrong(error).help(DAMAGED);
         let bytes: ArrayBytes<'static> =

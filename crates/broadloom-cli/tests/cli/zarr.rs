@@ -148,6 +148,12 @@ fn damaged_stores() {
     let words = |text: &str| text.split_whitespace().collect::<String>();
     for (from, to, fragments) in [
         ("\"shape\":[7,5]", "\"shape\":[9000000000000000000,5]", &["v3/zstd: "][..]),
+        // Chunks that do not exist hold fill values, and take no space.
+        (
+            "\"shape\":[7,5]",
+            "\"shape\":[1000000000000,5]",
+            &["v3/zstd: [1000000000000, 5] of its elements do not fit", "--chunk"],
+        ),
         (
             "\"chunk_shape\":[4,3]",
             "\"chunk_shape\":[4000000000000,3]",

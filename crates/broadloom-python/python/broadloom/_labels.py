@@ -4,10 +4,15 @@ import sys
 
 import numpy as np
 
+from ._unsupported import is_supported
+
 
 def unlabelled(frame, arrays):
     """The arrays of pandas' objects, and their index; the objects themselves and None if their indices differ."""
-    pandas = sys.modules["pandas"]
+    pandas = sys.modules.get("pandas")
+    # It may be kept from being imported, or another thread may just import it.
+    if not hasattr(pandas, "DataFrame"):
+        return arrays, None
     classes = pandas.Series, pandas.DataFrame
     labelled = [array for array in arrays if isinstance(array, classes)]
     if isinstance(frame, pandas.DataFrame):
@@ -18,7 +23,8 @@ def unlabelled(frame, arrays):
         return arrays, None
     if not all(array.index is index or array.index.equals(index) for array in labelled):
         return arrays, None
-    return [array.to_numpy() if isinstance(array, classes) else array for array in arrays], index
+    # What is not supported is refused as it is, so that messages name the column.
+    return [array.to_numpy() if isinstance(array, classes) and is_supported(array) else array for array in arrays], index
 
 
 def labelled(results, index, in_rows):

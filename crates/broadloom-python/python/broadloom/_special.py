@@ -377,11 +377,14 @@ def _with_scalars(operand, *numbers):
 
 def _quantiles(function):
     def made(a, q, *args, **kwargs):
-        if isinstance(q, np.ndarray) and q.ndim > 1:
-            found = function(a, q.ravel(), *args, **kwargs)
+        if isinstance(q, np.ndarray) and q.ndim in (1, 2) and isinstance(a, Value):
+            found = function(a, q.ravel().tolist(), *args, **kwargs)
+            found = found.astype(np.result_type(a.dtype, q.dtype if q.dtype.kind == "f" else np.float64))
             return found.reshape(q.shape + found.shape[1:])
         if not isinstance(q, (np.number, np.ndarray)) or q.ndim:
             return NotImplemented
+        if q.dtype.kind != "f" and function in (np.quantile, np.nanquantile):
+            return function(a, q.item(), *args, **kwargs)
         a, (q,) = _with_scalars(a, q)
         return function(a, q, *args, **kwargs)
 

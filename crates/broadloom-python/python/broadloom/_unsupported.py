@@ -26,6 +26,11 @@ def named(name, value, text):
     return f"`{place}`: {text if dtype is None else says(dtype, place)}"
 
 
+def is_supported(value):
+    """Whether no part of a value has a dtype that is not supported."""
+    return next(_parts("", value), None) is None
+
+
 def _parts(place, value):
     """The parts of an argument whose dtypes are not supported, as one writes them."""
     if isinstance(value, dict):
@@ -44,11 +49,12 @@ def _parts(place, value):
         # A table of pandas': extension dtypes name the one of NumPy's that their elements have.
         for column, dtype in value.dtypes.items():
             dtype = getattr(dtype, "numpy_dtype", dtype)
-            if not _is_supported(dtype):
+            if not _has_elements(dtype):
                 yield f"{place}[{column!r}]", dtype if isinstance(dtype, np.dtype) else np.dtype(object)
-    elif isinstance(dtype := getattr(value, "dtype", None), np.dtype) and not _is_supported(dtype):
+    elif isinstance(dtype := getattr(value, "dtype", None), np.dtype) and not _has_elements(dtype):
         yield place, dtype
 
 
-def _is_supported(dtype):
+def _has_elements(dtype):
+    """Whether there are kernels for a dtype."""
     return isinstance(dtype, np.dtype) and (dtype.kind in "biuf" and dtype.itemsize <= 8 or dtype.name == "bfloat16")

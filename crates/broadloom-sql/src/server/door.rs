@@ -14,6 +14,8 @@ use futures::stream;
 use std::error::Error as _;
 use std::io::{self, Error, ErrorKind};
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -22,11 +24,13 @@ use tokio::time::{Instant, Sleep};
 use tonic::Status;
 use tonic::service::Routes;
 use tonic::transport::Server;
-use tonic::transport::server::{Connected, TcpConnectInfo};
+use tonic::transport::server::{Connected, TlsConnectInfo};
 
 /// The time in which a new connection has to say something, and to agree on keys.
 const SILENT: Duration = Duration::from_secs(5);
-/// The time in which one has to say something again. Those of Ballista send a sign of life every five minutes.
+/// The time in which one that has said something has to send a request that is let in.
+const STRANGE: Duration = Duration::from_secs(30);
+/// The time in which one of them has to say something again. Those of Ballista send a sign of life every five minutes.
 const IDLE: Duration = Duration::from_secs(15 * 60);
 /// The time between two attempts to take a connection, after one that failed.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -72,7 +76,14 @@ impl Door {
                 Ok((stream, _)) => {
                     // Small messages go at once. A connection that does not take the option works without it.
                     let _ = stream.set_nodelay(true);
-                    return Guest { stream, silence: Box::pin(tokio::time::sleep(SILENT)) };
+                    let silence = Box::pin(tokio::time::sleep(SILENT));
+                    return Guest {
+                        stream,
+                        since: Instant::now(),
+                        heard: None,
+                        admission: Admission::default(),
+                        silence,
+                    };
                 }
                 Err(error) => error,
             };
@@ -92,7 +103,15 @@ impl Door {
 /// Refuses requests without the token, before anything of them is read.
 async fn check(State(access): State<Access>, request: Request, next: Next) -> Response {
     match access.check(request.headers()) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            let own = request.extensions().get::<Admission>();
+            let own =
+                own.or_else(|| Some(request.extensions().get::<TlsConnectInfo<Admission>>()?.get_ref()));
+            if let Some(admission) = own {
+                admission.0.store(true, Ordering::Relaxed);
+            }
+            next.run(request).await
+        }
         Err(reason) => {
             let mut refused = Status::unauthenticated(reason).into_http::<Body>();
             *refused.status_mut() = StatusCode::UNAUTHORIZED;
@@ -101,18 +120,37 @@ async fn check(State(access): State<Access>, request: Request, next: Next) -> Re
     }
 }
 
+/// Whether a request of a connection was let in.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Admission(Arc<AtomicBool>);
+
 /// A connection.
 pub(super) struct Guest {
     stream: TcpStream,
+    since: Instant,
+    /// When it has last said something.
+    heard: Option<Instant>,
+    admission: Admission,
     /// Ends when it has been silent for too long.
     silence: Pin<Box<Sleep>>,
 }
 
-impl Connected for Guest {
-    type ConnectInfo = TcpConnectInfo;
+impl Guest {
+    /// When it is closed if it says nothing more.
+    fn end(&self) -> Instant {
+        match self.heard {
+            None => self.since + SILENT,
+            Some(heard) if self.admission.0.load(Ordering::Relaxed) => heard + IDLE,
+            Some(_) => self.since + STRANGE,
+        }
+    }
+}
 
-    fn connect_info(&self) -> TcpConnectInfo {
-        self.stream.connect_info()
+impl Connected for Guest {
+    type ConnectInfo = Admission;
+
+    fn connect_info(&self) -> Admission {
+        self.admission.clone()
     }
 }
 
@@ -123,11 +161,18 @@ impl AsyncRead for Guest {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let guest = self.get_mut();
-        if guest.silence.as_mut().poll(context).is_ready() {
-            return Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "the connection said nothing")));
+        while guest.silence.as_mut().poll(context).is_ready() {
+            // It may have been let in since the time was set.
+            let end = guest.end();
+            if end <= Instant::now() {
+                return Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "the connection said nothing")));
+            }
+            guest.silence.as_mut().reset(end);
         }
         ready!(Pin::new(&mut guest.stream).poll_read(context, buffer))?;
-        guest.silence.as_mut().reset(Instant::now() + IDLE);
+        guest.heard = Some(Instant::now());
+        let end = guest.end();
+        guest.silence.as_mut().reset(end);
         Poll::Ready(Ok(()))
     }
 }

@@ -45,9 +45,8 @@ impl Lent<'_> {
 
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
-        if let Some(graph) = registry::with(self.key, |state| std::mem::take(&mut state.graph)) {
+        if let Some(graph) = registry::take(self.key) {
             *self.graph = graph;
         }
-        registry::remove(self.key);
     }
 }

@@ -109,6 +109,12 @@ pub(crate) fn remove(key: GraphKey) {
     drop(entry);
 }
 
+/// Removes a graph and returns it. A thread that is just building in it does so before; later it finds none.
+pub(crate) fn take(key: GraphKey) -> Option<Graph> {
+    let entry = GRAPHS.write().unwrap_or_else(PoisonError::into_inner).remove(&key)?;
+    Some(std::mem::take(&mut entry.lock().state().graph))
+}
+
 /// Returns the graph of a key, if it still exists.
 pub(crate) fn find(key: GraphKey) -> Option<Arc<Entry>> {
     GRAPHS.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()

@@ -198,7 +198,8 @@ impl<'r> Running<'r> {
                     arguments[*argument] = arguments[*argument].wrapping_add_signed(*distance as i64);
                 }
             }
-            Ok(())
+            // Kernels that were stopped in the last steps have ended early.
+            options.check()
         };
         let count = launch.extent.unsigned_abs().div_ceil(strips.length.unsigned_abs()) as usize;
         let threads = &step.inner.options.threads;

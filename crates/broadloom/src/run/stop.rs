@@ -59,7 +59,7 @@ impl StopFlag {
 
 /// Options of one run: what ends it before its results are complete.
 ///
-/// A run that can be stopped does the same as any other, with the same bits, and looks at the flag and the clock about every 0.1 ms:
+/// A run that can be stopped does the same as any other, with the same bits, and looks at the flag and the clock every 0.1 ms to some milliseconds:
 /// between kernels, in loops, and while a long row is sorted. If its [work](crate::Bound::work) is not little, the first such run of a
 /// kernel compiles code for that. Other runs do not look, and take no longer.
 ///

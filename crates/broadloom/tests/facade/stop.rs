@@ -256,6 +256,37 @@ fn assigned_inputs_keep_their_values_when_a_run_is_stopped() {
     assert!(data.iter().zip(&before).all(|(now, before)| *now == 2.0 * before));
 }
 
+/// A loop whose steps are one kernel in place takes strips through all steps. One that is stopped in the last of them is stopped.
+#[test]
+fn inputs_keep_their_values_when_a_loop_is_stopped() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n"), 60_000]);
+    let [u] = repeat(3, [x], |_, [u]| [u * 0.999 + u.sin() * u.cos()]);
+    x.assign(u);
+    let kernel = g.compile([]).unwrap();
+    let before: Vec<f64> = (0..64 * 60_000).map(|at| f64::from(at % 1000) / 500.0 - 1.0).collect();
+    let run = |data: &mut Vec<f64>, options: &RunOptions| {
+        kernel.run_with(ArrayViewMut::new(&mut data[..], &[64, 60_000]).unwrap(), options)
+    };
+    let mut whole = before.clone();
+    let start = Instant::now();
+    run(&mut whole, &RunOptions::new().within(EVER)).unwrap();
+    let took = start.elapsed();
+    let mut stopped = 0;
+    for part in 1..=24 {
+        let mut data = before.clone();
+        match run(&mut data, &RunOptions::new().within(took * part / 20)) {
+            Ok(_) => assert!(data == whole, "{part}"),
+            Err(CallError::Run(RunError::DeadlinePassed)) => {
+                stopped += 1;
+                assert!(data == before, "{part}");
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!(stopped > 0);
+}
+
 #[test]
 fn results_and_work_are_known_before_anything_is_allocated() {
     let g = Graph::new();
