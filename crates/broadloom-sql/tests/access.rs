@@ -14,7 +14,7 @@ use ballista_core::serde::protobuf::{
 };
 use common::{Cluster, Options, PROGRAM, Process, ended_within, message, points, printed, query};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
@@ -278,6 +278,48 @@ fn certificates_keep_the_network_from_reading() {
     let (between, heard) = listening_in(open.address.clone());
     printed(&query(&["--cluster", &between, SQL]));
     assert!(contains(&heard.lock().unwrap(), "nobody-reads"));
+}
+
+/// A connection that goes on saying something keeps its place only if a request of it was let in.
+#[test]
+fn who_is_not_let_in_does_not_stay() {
+    let secrets = tempfile::tempdir().unwrap();
+    let token = leaked(&["--token-file", file(secrets.path(), "token", TOKEN)]);
+    let cluster = Cluster::with(1, Options { scheduler: token, executor: token, client: token });
+    let ask = |header: &str| format!("GET /readyz HTTP/1.1\r\nHost: localhost\r\n{header}\r\n");
+    let mut strangers = ["GET".to_owned(), ask("")].map(|said| {
+        let mut stream = TcpStream::connect(&cluster.address).unwrap();
+        stream.write_all(said.as_bytes()).unwrap();
+        stream
+    });
+    let known = ask(&format!("User-Agent: broadloom-sql/{TOKEN}\r\n"));
+    let mut guest = TcpStream::connect(&cluster.address).unwrap();
+    guest.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    guest.write_all(known.as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_secs(20));
+    for stranger in &mut strangers {
+        // A server may have closed it already.
+        let _ = stranger.write_all(b" ");
+    }
+    // What serves HTTP 1 closes a connection that is idle for 30 s by itself.
+    guest.write_all(known.as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_secs(16));
+    for stranger in &mut strangers {
+        stranger.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+        let mut said = Vec::new();
+        let ended = stranger.read_to_end(&mut said);
+        let is_open =
+            ended.is_err_and(|error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut));
+        assert!(!is_open, "{}", String::from_utf8_lossy(&said));
+    }
+    guest.write_all(known.as_bytes()).unwrap();
+    let (mut said, mut part) = (Vec::new(), [0; 1024]);
+    while let Ok(count @ 1..) = guest.read(&mut part) {
+        said.extend(&part[..count]);
+    }
+    let said = String::from_utf8_lossy(&said);
+    assert_eq!(said.matches("HTTP/1.1 200").count(), 3, "{said}");
+    cluster.assert_serves();
 }
 
 #[test]
