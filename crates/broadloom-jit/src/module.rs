@@ -133,6 +133,8 @@ pub struct Module {
     /// The code of each kernel, as an index into `codes`: kernels that do the same to other arrays share it.
     kernels: Vec<usize>,
     codes: Vec<Compiled>,
+    /// Where the code of each kernel begins: loops over short steps call one every few nanoseconds.
+    entries: Vec<Entry>,
     scalar_calls: Vec<(Op, DType)>,
     code_bytes: usize,
     /// `None` only while dropping. A `JITModule` is not `Sync`; its only use here is to be freed.
@@ -169,7 +171,8 @@ pub fn compile(schedule: &Schedule, options: &JitOptions) -> Result<Module, Comp
         Ok((kernels, codes)) => {
             let Definer { memory, scalar_calls, code_bytes, .. } = definer;
             let scalar_calls = scalar_calls.into_iter().collect();
-            Ok(Module { kernels, codes, scalar_calls, code_bytes, memory: Mutex::new(Some(memory)) })
+            let entries = kernels.iter().map(|code| codes[*code].entry).collect();
+            Ok(Module { kernels, codes, entries, scalar_calls, code_bytes, memory: Mutex::new(Some(memory)) })
         }
         Err(error) => {
             // SAFETY: no pointer into the memory has left `define_all`, which failed.
@@ -378,14 +381,13 @@ impl Module {
         stop: &Stop<'_>,
         failure: &mut Failure,
     ) -> Result<(), UnknownKernel> {
-        let compiled = self.code(kernel).ok_or(UnknownKernel(kernel))?;
+        let entry = *self.entries.get(kernel.index()).ok_or(UnknownKernel(kernel))?;
         let mut watch = Watch { stop, failure };
         // SAFETY: the code stays mapped while `self` lives; the caller vouches for the pointers.
-        unsafe { (compiled.entry)(args.as_ptr(), range.start, range.end, scratch, &raw mut watch) };
+        unsafe { entry(args.as_ptr(), range.start, range.end, scratch, &raw mut watch) };
         Ok(())
     }
 
-    #[inline]
     fn code(&self, kernel: KernelId) -> Option<&Compiled> {
         self.codes.get(*self.kernels.get(kernel.index())?)
     }
