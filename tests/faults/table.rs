@@ -39,6 +39,7 @@ const BANDS: &[&str] = &["-p", "broadloom", "--test", "facade", "bands::of_f32"]
 const BANDS_OF_BATCHES: &[&str] = &["-p", "broadloom", "--test", "facade", "bands::some_rows_of_batches"];
 const BANDS_OF_OTHERS: &[&str] = &["-p", "broadloom", "--test", "facade", "bands::whole_arrays"];
 const SHARED_CODE: &[&str] = &["-p", "broadloom", "--test", "facade", "plan::kernels_that"];
+const STOPPED_LOOPS: &[&str] = &["-p", "broadloom", "--test", "facade", "stop::a_loop"];
 const ERRORS_AT_RUN: &[&str] = &["-p", "suite", "--test", "errors_at_run"];
 const UPDATES: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::random"];
 const KEPT: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::targets_keep"];

@@ -14,7 +14,7 @@ pub(crate) fn failing(kernels: &[Kernel], buffers: &[Buffer]) -> Vec<bool> {
                 Def::Checked { index, size, .. } => is_checked(&checked, kernel, index, size),
                 _ => false,
             };
-            !is_checked && value.def.accesses().iter().any(|(_, used)| *used == Use::Position)
+            !is_checked && value.def.is_reported()
         })
     };
     kernels.iter().map(fails).collect()

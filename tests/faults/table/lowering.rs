@@ -165,6 +165,13 @@ pub(super) const FAULTS: &[Fault] = &[
         test: SHARED_CODE,
     },
     Fault {
+        what: "a loop that is stopped in its last steps counts as complete",
+        file: "crates/broadloom/src/run/stages.rs",
+        place: "have ended early.\n            ⟦options.check()⟧",
+        new: "Ok(())",
+        test: STOPPED_LOOPS,
+    },
+    Fault {
         what: "a version of an output is in memory of its own",
         file: "crates/broadloom/src/bind/binding.rs",
         place: "match ⟦schedule.buffers[last.index()].role⟧",

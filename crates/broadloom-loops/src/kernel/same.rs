@@ -56,18 +56,6 @@ impl Value {
     }
 }
 
-impl Def {
-    /// Returns whether code reports an error of the value, with its expression.
-    fn is_reported(&self) -> bool {
-        matches!(
-            self,
-            Def::Op { position: Some(_), .. }
-                | Def::Take { position: Some(_), .. }
-                | Def::Checked { position: Some(_), .. }
-        )
-    }
-}
-
 fn are_alike<T>(own: &[T], others: &[T], is_alike: impl Fn(&T, &T) -> bool) -> bool {
     own.len() == others.len() && own.iter().zip(others).all(|(own, other)| is_alike(own, other))
 }

@@ -463,6 +463,11 @@ impl Def {
         self
     }
 
+    /// Returns whether code may report that the value has no result, with its position and its expression.
+    pub fn is_reported(&self) -> bool {
+        self.accesses().iter().any(|(_, used)| *used == Use::Position)
+    }
+
     /// Returns the accesses that it uses.
     pub fn accesses(&self) -> SmallVec<[(AccessId, Use); 2]> {
         match self {

@@ -171,6 +171,41 @@ fn few_elements_are_sorted() {
     floats! { FEW: F32 f32, F64 f64, }
 }
 
+/// Long rows with few values are counted instead, up to 2,048 of them in a hash table whose slots are the upper 12 bits of a product.
+#[test]
+fn few_values_are_counted_and_more_are_sorted() {
+    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+    let drawn = |count: usize, values: u64| -> Vec<u64> {
+        let mut draw = Draw(values);
+        (0..count).map(|_| (draw.next() % values).wrapping_mul(0x0123_4567_89ab_cdef)).collect()
+    };
+    let shapes = [(32_767, 2), (32_768, 1), (32_768, 2), (50_001, 1000), (100_000, 2047), (100_000, 2100)];
+    let mut rows: Vec<Vec<u64>> = shapes.into_iter().map(|(count, values)| drawn(count, values)).collect();
+    // Values between those of the sample, which is every 24th key: as many as have room, and one more.
+    let mut hidden = drawn(100_000, 5);
+    for at in 0..2043 {
+        hidden[at * 24 + 1] = 1 << 40 | at as u64;
+    }
+    rows.push(hidden.clone());
+    hidden[99_999] = 1 << 41;
+    rows.push(hidden);
+    // Multiples of the inverse of the multiplier have neighbouring products, so that all fall into one slot.
+    let inverse = (0..6).fold(MULTIPLIER, |inverse, _| {
+        inverse.wrapping_mul(2_u64.wrapping_sub(MULTIPLIER.wrapping_mul(inverse)))
+    });
+    rows.push((0..32_768).map(|at| (at % 1500_u64).wrapping_mul(inverse)).collect());
+    for row in rows {
+        let mut expected = row.clone();
+        expected.sort_unstable();
+        let (values, indices) = sorted(ElementType::U64, &row, 0, false, CpuLevel::detect(), Stop::NEVER);
+        assert!(values == expected, "{} keys", row.len());
+        assert!(indices.windows(2).all(|pair| {
+            let [before, after] = [pair[0], pair[1]].map(|index| (row[index as usize], index));
+            before < after
+        }));
+    }
+}
+
 #[test]
 fn floats_of_16_bits_are_sorted_by_their_bits() {
     for (of, infinity) in [(ElementType::F16, 0x7c00_u16), (ElementType::Bf16, 0x7f80)] {

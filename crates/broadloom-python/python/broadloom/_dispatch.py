@@ -266,21 +266,17 @@ _WITHOUT_EFFECT = {"subok", "like", "copy", "overwrite_input"}
 _PLAIN = {
     "axis", "axis1", "axis2", "axes", "n", "k", "offset", "decimals", "shift", "bins", "num", "N", "M",
     "window_shape", "repeats", "shape", "edge_order", "kth", "pad_width", "reps", "source", "destination",
-    "indices_or_sections",
+    "indices_or_sections", "q", "range",
 }  # fmt: skip
 # Parameters whose default does not say that they are true or false, or a number.
 _FLAGS = {"keepdims", "stable", "descending", "density"}
 _NUMBERS = {"ddof", "correction", "left", "right"}
-# Parameters that are numbers or lists of them, which may be known arrays.
-_LISTS = {"q", "range"}
 
 
 def _argument(function, name, value, default=None):
     """The value of a parameter as the language takes it."""
     if name in _PLAIN:
         return plain(value)
-    if name in _LISTS:
-        return plain(value.tolist() if isinstance(value, np.ndarray) else value)
     if value is None or value is np._NoValue or isinstance(value, Value):
         return value
     if type(default) is bool or name in _FLAGS:

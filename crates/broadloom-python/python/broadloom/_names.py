@@ -26,7 +26,7 @@ from ._frames import is_foreign
 from ._later import MAKERS, is_changed_later
 from ._over import over
 from ._pieces import Grid, linspace
-from ._refuse import explained
+from ._refuse import explained, frozen
 from ._selected import arange
 from ._special import check_device, check_order
 from ._steps import MAX_UNROLLED, each, while_holds
@@ -228,12 +228,7 @@ class _Random:
 
     def default_rng(self, seed=None):
         if seed is None:
-            raise refusal(
-                TracingError(
-                    "`np.random.default_rng` without a seed draws other random numbers at each call, but a traced function is run once: its "
-                    "result would stay the same; call it outside of the traced function, and pass the array that it draws as an argument"
-                )
-            )
+            raise refusal(frozen("`np.random.default_rng`", "without a seed draws other random numbers at each call"))
         return np.random.default_rng(seed)
 
 

@@ -30,6 +30,14 @@ def elements(what, instead=None):
     return refuse
 
 
+def frozen(subject, what):
+    """The error of what is another thing each time, which a function would read once."""
+    return TracingError(
+        f"{subject} {what}, but a traced function is run once: its result would stay the same; call "
+        "it outside of the traced function, and pass the result as an argument"
+    )
+
+
 def _check_is_alive(value):
     """Raises that a value is used after its function has returned, if it is: sizes are read from the trace."""
     _ = value._type

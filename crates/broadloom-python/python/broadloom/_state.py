@@ -27,6 +27,7 @@ from ._derived import Derived
 from ._errors import TracingError
 from ._frames import is_of_user, short
 from ._kept import Kept
+from ._refuse import frozen
 
 # Names by which code reads attributes whose names it does not show.
 _DYNAMIC = {"getattr", "vars", "__dict__", "globals", "asdict", "astuple", "fields", "eval", "exec"}
@@ -354,12 +355,16 @@ class Reads:
         """Follows each path of names, such as `settings.rate`, through modules. `local` gets the names that the code imports."""
         chain, value, constants, module = [], _NO_VALUE, [], _NO_VALUE
         file, names = short(code.co_filename), {*code.co_names, *code.co_freevars}
+
+        def place():
+            return f"{file}:{instruction.positions.lineno}"
+
         for instruction in instructions:
             name, does = instruction.argval, instruction.opname
             if does in _BETWEEN:
                 continue
             if does.startswith("LOAD_") and name in names and name not in self._lines:
-                self._lines[name] = f"{file}:{instruction.positions.lineno}"
+                self._lines[name] = place()
             if does in ("LOAD_GLOBAL", "LOAD_NAME"):
                 chain, value, constants = [name], self._place(function.__globals__, name), []
             elif does.startswith("LOAD_") and isinstance(name, str) and name in local and does not in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_CONST"):
@@ -383,7 +388,7 @@ class Reads:
             elif does == "LOAD_CONST":
                 constants.append(name)
                 if value is np.datetime64 and name in ("now", "today"):
-                    raise _frozen(function, ".".join(chain), "has another result at each call", f"{file}:{instruction.positions.lineno}")
+                    raise _frozen(function, ".".join(chain), "has another result at each call", place())
                 if not _is_importer(value) and not _is_seeded(value):
                     chain, value = [], _NO_VALUE
                 continue
@@ -392,11 +397,10 @@ class Reads:
             else:
                 seeds = [constant for constant in constants if not isinstance(constant, tuple)]
                 if does in ("CALL", "CALL_KW") and _is_seeded(value) and seeds == [None] * instruction.arg:
-                    place = f"{file}:{instruction.positions.lineno}"
-                    raise _frozen(function, ".".join(chain), "without a seed draws other random numbers at each call", place)
+                    raise _frozen(function, ".".join(chain), "without a seed draws other random numbers at each call", place())
                 chain, value, constants = [], _NO_VALUE, []
             if chain:
-                self._check_source(function, chain, value, f"{file}:{instruction.positions.lineno}")
+                self._check_source(function, chain, value, place())
 
     def _check_source(self, function, chain, value, place):
         """Refuses clocks, and notes where the function may draw random numbers."""
@@ -453,10 +457,7 @@ def _imported(name):
 def _frozen(function, name, what, place=None):
     where = f" at {place}" if place else ""
     own = getattr(function, "__qualname__", type(function).__name__)
-    return TracingError(
-        f"`{name}` in `{own}`{where} {what}, but a traced function is run once: its result would stay the same; call "
-        "it outside of the traced function, and pass the result as an argument"
-    )
+    return frozen(f"`{name}` in `{own}`{where}", what)
 
 
 def _value(cell):
