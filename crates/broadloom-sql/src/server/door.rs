@@ -104,10 +104,9 @@ impl Door {
 async fn check(State(access): State<Access>, request: Request, next: Next) -> Response {
     match access.check(request.headers()) {
         Ok(()) => {
-            let own = request.extensions().get::<Admission>();
-            let own =
-                own.or_else(|| Some(request.extensions().get::<TlsConnectInfo<Admission>>()?.get_ref()));
-            if let Some(admission) = own {
+            let extensions = request.extensions();
+            let of_tls = extensions.get::<TlsConnectInfo<Admission>>().map(TlsConnectInfo::get_ref);
+            if let Some(admission) = extensions.get::<Admission>().or(of_tls) {
                 admission.0.store(true, Ordering::Relaxed);
             }
             next.run(request).await
