@@ -44,15 +44,6 @@ const CASES: &[(&str, Build)] = &[
     ("a power for all rows", |x| vec![x.power.pow(x.power) + x.base]),
     ("powers of taken ones", |x| vec![x.near.take(x.at, 0).index(1, 0).pow(x.at)]),
     ("a power that is not selected", |x| vec![select(x.power.less(0), x.base, x.base.pow(x.power))]),
-    // Kernels of the same loops share their code, and not their errors.
-    ("of fewer indices, and of all", |x| {
-        let column = x.table.index(1, 1);
-        vec![column.take(x.at.slice(slice![1..]), 0), column.take(x.at, 0)]
-    }),
-    ("of all indices, and of fewer", |x| {
-        let column = x.table.index(1, 1);
-        vec![column.take(x.at, 0), column.take(x.at.slice(slice![1..]), 0)]
-    }),
     ("a power and an index", |x| vec![x.base.pow(x.power), x.table.take(x.near, 0)]),
 ];
 

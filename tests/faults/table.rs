@@ -40,7 +40,6 @@ const BANDS_OF_BATCHES: &[&str] = &["-p", "broadloom", "--test", "facade", "band
 const BANDS_OF_OTHERS: &[&str] = &["-p", "broadloom", "--test", "facade", "bands::whole_arrays"];
 const SHARED_CODE: &[&str] = &["-p", "broadloom", "--test", "facade", "plan::kernels_that"];
 const STOPPED_LOOPS: &[&str] = &["-p", "broadloom", "--test", "facade", "stop::a_loop"];
-const ERRORS_AT_RUN: &[&str] = &["-p", "suite", "--test", "errors_at_run"];
 const UPDATES: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::random"];
 const KEPT: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::targets_keep"];
 const POSITIONS_IN_PLACE: &[&str] = &["-p", "broadloom", "--test", "facade", "in_place::positions"];

@@ -155,7 +155,7 @@ pub(super) const FAULTS: &[Fault] = &[
         file: "crates/broadloom-loops/src/kernel/same.rs",
         place: "(*origin == other.origin || ⟦!def.is_reported()⟧)",
         new: "true",
-        test: ERRORS_AT_RUN,
+        test: SHARED_CODE,
     },
     Fault {
         what: "kernels share code that steps through arrays in another way",

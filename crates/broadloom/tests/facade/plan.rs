@@ -1,7 +1,7 @@
 //! What is stored, what is computed where it is read, and why: one test per cliff that the plan takes away.
 
-use broadloom::Explanation;
 use broadloom::prelude::*;
+use broadloom::{CallError, Explanation, RunError};
 
 /// The arrays stored between kernels: their sizes, and why.
 fn stored(explanation: &Explanation) -> Vec<(String, String)> {
@@ -354,4 +354,27 @@ fn kernels_that_step_otherwise_have_code_of_their_own() {
         assert_eq!(x, (0..n as i32).map(|row| (3 * row + 1) * 2).collect::<Vec<_>>());
         assert_eq!(y, (0..m as i32).map(|row| (5 * row + 1) * 2).collect::<Vec<_>>());
     }
+}
+
+/// Kernels that are the same but for their arrays report their own errors.
+#[test]
+fn kernels_that_can_fail_report_their_own_expressions() {
+    let g = Graph::new();
+    let [k, n, m] = g.symbols(["k", "n", "m"]);
+    let table = g.input::<f32>("table", shape![k]);
+    let (first, second) = (g.input::<i64>("first", shape![n]), g.input::<i64>("second", shape![m]));
+    let kernel = g.compile([("a", table.take(first, 0)), ("b", table.take(second, 0))]).unwrap();
+    let failed = |first: &[i64], second: &[i64]| {
+        let inputs = inputs! { "table" => &[0.0f32; 5], "first" => first, "second" => second };
+        match kernel.run(inputs) {
+            Err(CallError::Run(RunError::IndexOutOfRange { expr, position, index: 9, .. })) => {
+                (expr, position)
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let (of_first, of_second) = (failed(&[0, 9, 1], &[4; 40]), failed(&[3; 40], &[1, 2, 9]));
+    assert_eq!((of_first.1, of_second.1), (vec![1], vec![2]));
+    assert_ne!(of_first.0, of_second.0);
+    assert_eq!(failed(&[9], &[9]).0, of_first.0.min(of_second.0));
 }
