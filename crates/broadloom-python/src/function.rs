@@ -372,7 +372,13 @@ impl Function {
             match made {
                 Ok(kernel) if !needs_sizes => return Ok((kernel, known)),
                 Err(error) if !needs_sizes && !Class::is_any(py, &error)? => return Err(error),
-                Err(_) if !needs_sizes && needs.integers && !known.integers && call.has_integers() => {
+                // An integer may have to divide a size, as in `x.reshape(k, -1)`, though the function asks for neither.
+                Err(_)
+                    if !needs_sizes
+                        && (needs.integers || known.sizes)
+                        && !known.integers
+                        && call.has_integers() =>
+                {
                     known.integers = true
                 }
                 Err(error) if known.sizes => return Err(error),

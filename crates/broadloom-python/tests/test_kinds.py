@@ -183,6 +183,15 @@ def test_integers_of_numpys_are_parts_of_kernels_only_where_they_have_to_be():
     assert total.traces == counted
     with pytest.raises(bl.Error, match="axis"):
         total(large, np.int64(2))
+    # Where an integer meets a size, both are known.
+    for function in (
+        lambda x, k: x.reshape(k, -1), lambda x, k: np.reshape(x, (-1, k)), lambda x, k: x.reshape(k, 600 // k),
+        lambda x, k: np.zeros((k, 30)) + x[:1], lambda x, k: np.concatenate([x.ravel()[:600], np.ones(k)]).reshape(-1, 600 + k),
+    ):  # fmt: skip
+        for k in (np.int64(6), np.int32(4)):
+            np.testing.assert_array_equal(bl.jit(function)(large, k), function(large, k))
+    with pytest.raises(bl.ShapeError, match="`reshape` cannot infer a size: 600 is not divisible by 7"):
+        bl.jit(lambda x, k: x.reshape(k, -1))(large, np.int64(7))
 
     def mixed(x, k):
         if k == 1:
