@@ -89,6 +89,7 @@ fn scheduled(
     fusion.run(graph, options)?;
     let (mut schedule, nodes) = fusion.finish(graph)?;
     crate::index::remove_checks(&mut schedule);
+    schedule.kernels.iter_mut().for_each(crate::registers::decide);
     crate::streamed::stream(&mut schedule, &options.streamed);
     crate::verify(&schedule)?;
     Ok((schedule, nodes))

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 
 mod band;
 mod best;
+mod block;
 mod narrow;
 mod reductions;
 mod same;
@@ -24,10 +25,12 @@ mod visit;
 
 pub use crate::thresholds::{
     INTERLEAVED_REGISTERS, MAX_DENSE_ROW, MAX_HELD_REGISTERS, MAX_INTERLEAVED_BLOCKS,
-    MAX_INTERLEAVED_STATEMENTS, MAX_UNPACKED_BYTES, MIN_STEPPED_ROW, MIN_TILED_ELEMENT,
+    MAX_INTERLEAVED_STATEMENTS, MAX_UNPACKED_BYTES, MIN_STEPPED_ROW, MIN_TILED_ELEMENT, ROWS_IN_REGISTERS,
+    VECTOR_BYTES,
 };
 pub use band::*;
 pub use best::*;
+pub use block::*;
 pub use narrow::*;
 pub use reductions::*;
 pub use sort::*;

@@ -64,6 +64,7 @@ mod pieces;
 mod place;
 pub mod plan;
 mod print;
+mod registers;
 mod rows;
 mod streamed;
 mod target;

@@ -354,7 +354,7 @@ impl Maker<'_, '_, '_> {
                 continue;
             };
             let row = self.spanning(dtype, blocks.rows, inner, Span::Block { rows: outer, by_lanes: false });
-            block.push(Stmt::Transpose { access, delta, row, rows: outer, axis: inner });
+            block.push(Stmt::Transpose { access, delta, row, rows: outer, axis: inner, in_registers: false });
             self.rows.insert((*load, inner), row);
         }
         let body = self.level(Some(outer))?;
@@ -422,7 +422,8 @@ impl Maker<'_, '_, '_> {
             };
             let results: Vec<ValueId> = accumulators.iter().map(|accumulator| accumulator.result).collect();
             let order = maker.placement.orders[&axis];
-            Ok((Reduce { axis, order, lanes, prologue, body, accumulators }, results))
+            let transposed = SmallVec::new();
+            Ok((Reduce { axis, order, lanes, prologue, body, transposed, accumulators }, results))
         })?;
         self.env.extend(reduced.iter().copied().zip(results));
         Ok(reduce)
@@ -478,6 +479,7 @@ impl Maker<'_, '_, '_> {
                 lanes,
                 steps: 1,
                 dense,
+                padded: false,
                 ahead,
                 per_step,
                 prologue,

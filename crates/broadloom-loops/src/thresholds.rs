@@ -182,6 +182,9 @@ pub(crate) const LONG_LOOP: i64 = 16;
 
 // The number of lanes of a vector loop.
 
+/// The bytes of the vectors for which loops are written. Wider registers compute several of them at once.
+pub const VECTOR_BYTES: usize = 16;
+
 /// The size in bytes of the elements of most loops: a loop without elements of its own, such as a fill, gets as
 /// many lanes. Crowded loops with such elements have fewer.
 pub(crate) const USUAL_LANE_BYTES: usize = 4;
@@ -255,6 +258,9 @@ pub(crate) const TILE_BYTES: usize = 32;
 
 /// The smallest elements of which blocks are transposed in registers.
 pub const MIN_TILED_ELEMENT: usize = size_of::<f32>();
+
+/// The number of rows of a block that are in registers at a time: those that 16 bytes of the smallest such elements have.
+pub const ROWS_IN_REGISTERS: usize = VECTOR_BYTES / MIN_TILED_ELEMENT;
 
 /// The most values of a loop whose blocks go through registers: its code is repeated for every row.
 pub(crate) const MAX_TILED_VALUES: usize = 16;

@@ -58,6 +58,12 @@
 //! 19. An access that [streams](Access::streams) is of an output that no kernel reads. Only stores of a vector loop along whose
 //!     axis it is contiguous use it, and no other store of that loop streams.
 //! 20. A kernel is launched after those that it [waits](Wait) for.
+//! 21. What stays in registers, nothing reads from rows. A `Contract` whose results are [taken from registers](Epilogue) has whole
+//!     ones of each tile, in lanes of their dtype; only the steps of its `Stream`, or its `FoldRows`, read their rows, and a `Stream`
+//!     takes extremes of what may be computed past the end of the strip. The rows of a padded `Stream` have whole vectors over the
+//!     longest strip, and nothing else moves with it. A `Reduce` with transposed rows is in a vector loop that moves these by more
+//!     than an element. A `Transpose` in registers is of elements of 4 bytes or more, in a [`Block`] of values and stores whose
+//!     rows fill groups, and only its body reads the rows.
 
 mod bands;
 mod best;
@@ -68,6 +74,7 @@ mod dense;
 mod fault;
 mod present;
 mod reductions;
+mod registers;
 mod rows;
 mod scan;
 mod scratch;
@@ -112,6 +119,7 @@ pub fn verify(schedule: &Schedule) -> Result<(), Broken> {
         scope.scanned().map_err(broken)?;
         scope.counts().map_err(broken)?;
         scope.body(&kernel.body).map_err(broken)?;
+        registers::registers(kernel).map_err(broken)?;
         bounds::bounds(kernel, Known::of(schedule)).map_err(broken)?;
     }
     let early = schedule.waits.iter().find(|wait| wait.before >= wait.kernel);

@@ -6,10 +6,9 @@ use broadloom_math::counts_bits;
 use cranelift_codegen::ir::{self, types};
 use smallvec::SmallVec;
 
-/// Bytes of a vector register in Cranelift, which has 128-bit vectors on every target that matters here. Registers of
-/// the wide back end have two or four times as many, and some of their instructions work within each part of 16
-/// bytes.
-pub(crate) const VECTOR_BYTES: usize = 16;
+// The bytes of a vector register in Cranelift, which has 128-bit vectors on every target that matters here. Registers of the wide
+// back end have two or four times as many, and some of their instructions work within each part of 16 bytes.
+pub(crate) use broadloom_loops::kernel::VECTOR_BYTES;
 
 /// CLIF values, one per register.
 pub(super) type Regs = SmallVec<[ir::Value; 8]>;

@@ -15,22 +15,13 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use smallvec::SmallVec;
 
-/// The loops of a block.
+/// The loops of a block whose rows are taken from registers.
 pub(super) struct Blocked<'s> {
-    /// The axis with a row for each step, and the number of rows.
-    rows: AxisId,
-    count: usize,
-    /// The axis of the rows, and the steps of it that are one vector.
-    axis: AxisId,
+    block: Block<'s>,
+    /// The steps of a row that are one vector.
     lanes: usize,
     /// What is read across rows.
     across: Vec<Across>,
-    /// Runs once per row.
-    per_row: &'s [Stmt],
-    /// Runs for each element.
-    body: &'s [Stmt],
-    /// The statement that does the work of the block with scratch rows.
-    by_rows: &'s Stmt,
 }
 
 /// An array that is read across rows, and the scratch row of its elements.
@@ -41,47 +32,24 @@ struct Across {
 }
 
 impl Generator<'_, '_, '_> {
-    /// Returns the block of a statement, if it is a strip whose blocks go through registers.
+    /// Returns the block of a statement, if it is a loop over blocks that are transposed in registers.
     pub(super) fn blocked<'s>(&self, stmt: &'s Stmt) -> Option<Blocked<'s>> {
-        let Stmt::Strip { axis: rows, length: count, body } = stmt else { return None };
-        let [by_rows @ Stmt::Strip { axis, body: block, .. }] = &body[..] else { return None };
-        let (last, transposes) = block.split_last()?;
-        let across = transposes.iter().map(|stmt| match stmt {
-            Stmt::Transpose { access, delta, row, rows: by, axis: along } if (by, along) == (rows, axis) => {
+        let block = Block::of(stmt)?;
+        let across = block.transposes.iter().map(|stmt| match stmt {
+            Stmt::Transpose { access, delta, row, in_registers: true, .. } => {
                 Some(Across { access: *access, delta: *delta, row: *row })
             }
             _ => None,
         });
         let across = across.collect::<Option<Vec<Across>>>()?;
-        let Stmt::For { axis: outer, lanes: 1, body } = last else { return None };
-        let (last, per_row) = body.split_last()?;
-        let Stmt::For { axis: inner, lanes, body } = last else { return None };
-        let is_let = |stmt: &Stmt| matches!(stmt, Stmt::Let(_));
-        let is_plain = |stmt: &Stmt| matches!(stmt, Stmt::Let(_) | Stmt::Store { .. });
         let sizes = across.iter().map(|across| self.kernel.accesses[across.access.index()].dtype.size());
-        let narrowest = sizes.min()?;
-        let lanes = (self.emit.host.vector_bytes / narrowest).max(LEAST_LANES).min(*lanes);
-        let holds = (outer, inner) == (rows, axis)
-            && lanes > 1
-            && narrowest >= MIN_TILED_ELEMENT
-            && count.is_multiple_of(ROWS_AT_ONCE)
-            && per_row.iter().all(is_let)
-            && body.iter().all(is_plain);
-        holds.then_some(Blocked {
-            rows: *rows,
-            count: *count,
-            axis: *axis,
-            lanes,
-            across,
-            per_row,
-            body,
-            by_rows,
-        })
+        let lanes = (self.emit.host.vector_bytes / sizes.min()?).max(LEAST_LANES).min(block.lanes);
+        Some(Blocked { block, lanes, across })
     }
 
     /// Emits the loop over blocks of rows.
     pub(super) fn run_blocked(&mut self, blocked: &Blocked<'_>) {
-        let (start, end) = self.bounds(blocked.rows);
+        let (start, end) = self.bounds(blocked.block.rows);
         let first = self.first_block(blocked, start, end);
         self.loop_while(
             &[start, first],
@@ -89,8 +57,9 @@ impl Generator<'_, '_, '_> {
             |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], end),
             |generator, state, _| {
                 let rows = (state[0], state[1]);
-                generator.within(blocked.rows, rows, |generator| generator.block_of_rows(blocked, rows));
-                let next = generator.ins().iadd_imm_s(state[1], blocked.count as i64);
+                generator
+                    .within(blocked.block.rows, rows, |generator| generator.block_of_rows(blocked, rows));
+                let next = generator.ins().iadd_imm_s(state[1], blocked.block.count as i64);
                 (vec![state[1], generator.least(next, end)], Vec::new())
             },
         );
@@ -99,14 +68,14 @@ impl Generator<'_, '_, '_> {
     /// Returns where the first block ends. If there are many, it is as short as aligns the others in the first array that is
     /// read across rows, at its first step: at all steps, if they are a multiple of a block's bytes apart.
     fn first_block(&mut self, blocked: &Blocked<'_>, start: ir::Value, end: ir::Value) -> ir::Value {
-        let whole = self.ins().iadd_imm_s(start, blocked.count as i64);
+        let whole = self.ins().iadd_imm_s(start, blocked.block.count as i64);
         let whole = self.least(whole, end);
         let Some(Across { access, delta, .. }) = blocked.across.first() else { return whole };
-        let (first, _) = self.bounds(blocked.axis);
+        let (first, _) = self.bounds(blocked.block.axis);
         let size = self.kernel.accesses[access.index()].dtype.size();
-        let short = self.short_of(blocked, (*access, *delta), (start, first), blocked.count * size);
+        let short = self.short_of(blocked, (*access, *delta), (start, first), blocked.block.count * size);
         let aligned = self.ins().iadd(start, short);
-        let few = self.ins().iadd_imm_s(start, (ALIGNED_BLOCKS * blocked.count) as i64);
+        let few = self.ins().iadd_imm_s(start, (ALIGNED_BLOCKS * blocked.block.count) as i64);
         let is_worth = self.ins().icmp(IntCC::SignedLessThan, few, end);
         let is_aligned = self.ins().icmp_imm_s(IntCC::Equal, short, 0);
         let aligned = self.ins().select(is_aligned, whole, aligned);
@@ -133,8 +102,8 @@ impl Generator<'_, '_, '_> {
     /// Emits a block of rows: up to where vectors are aligned by scratch rows, then in registers, and what is left by
     /// scratch rows again. All of it goes by scratch rows if there are fewer rows than a block has.
     fn block_of_rows(&mut self, blocked: &Blocked<'_>, (row, end): (ir::Value, ir::Value)) {
-        let (first, last) = self.bounds(blocked.axis);
-        let past_end = self.ins().iadd_imm_s(row, blocked.count as i64);
+        let (first, last) = self.bounds(blocked.block.axis);
+        let past_end = self.ins().iadd_imm_s(row, blocked.block.count as i64);
         let is_whole = self.ins().icmp(IntCC::SignedLessThanOrEqual, past_end, end);
         let aligned = self.aligned(blocked, row, first);
         let aligned = self.least(aligned, last);
@@ -145,8 +114,8 @@ impl Generator<'_, '_, '_> {
             |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], last),
             |generator, state, _| {
                 let (from, to) = (state[0], state[1]);
-                let by_rows = std::slice::from_ref(blocked.by_rows);
-                generator.within(blocked.axis, (from, to), |generator| generator.body(by_rows));
+                let by_rows = std::slice::from_ref(blocked.block.by_rows);
+                generator.within(blocked.block.axis, (from, to), |generator| generator.body(by_rows));
                 let is_left = generator.ins().icmp(IntCC::SignedLessThan, to, last);
                 let unchanged = generator.integer(to);
                 let next = generator.branch(
@@ -165,13 +134,13 @@ impl Generator<'_, '_, '_> {
 
     /// Returns the first step at which the first array that is written is aligned to whole vectors.
     fn aligned(&mut self, blocked: &Blocked<'_>, row: ir::Value, first: ir::Value) -> ir::Value {
-        let store = blocked.body.iter().find_map(|stmt| match stmt {
+        let store = blocked.block.body.iter().find_map(|stmt| match stmt {
             Stmt::Store { access, delta, .. } => Some((*access, *delta)),
             _ => None,
         });
         let Some((access, delta)) = store else { return first };
         let entry = &self.kernel.accesses[access.index()];
-        if entry.stride(blocked.axis) != Some(Stride::Constant(1)) {
+        if entry.stride(blocked.block.axis) != Some(Stride::Constant(1)) {
             return first;
         }
         let short = self.short_of(blocked, (access, delta), (row, first), self.emit.host.vector_bytes);
@@ -186,10 +155,10 @@ impl Generator<'_, '_, '_> {
         (first, last): (ir::Value, ir::Value),
     ) -> ir::Value {
         let outer = self.env.clone();
-        let rows: Vec<_> = (0..blocked.count as i64)
+        let rows: Vec<_> = (0..blocked.block.count as i64)
             .map(|number| {
                 let row = self.ins().iadd_imm_s(row, number);
-                self.at(blocked.rows, row, 1, |generator| generator.body(blocked.per_row));
+                self.at(blocked.block.rows, row, 1, |generator| generator.body(blocked.block.per_row));
                 (row, std::mem::replace(&mut self.env, outer.clone()))
             })
             .collect();
@@ -205,8 +174,8 @@ impl Generator<'_, '_, '_> {
                 .collect();
             for lanes in (0..width).step_by(blocked.lanes) {
                 let position = generator.ins().iadd_imm_s(start, lanes as i64);
-                for (group, rows) in rows.chunks(ROWS_AT_ONCE).enumerate() {
-                    let first = group * ROWS_AT_ONCE;
+                for (group, rows) in rows.chunks(ROWS_IN_REGISTERS).enumerate() {
+                    let first = group * ROWS_IN_REGISTERS;
                     let loaded: Vec<(RowId, Vec<Val>)> = blocked
                         .across
                         .iter()
@@ -221,9 +190,9 @@ impl Generator<'_, '_, '_> {
                             loaded.iter().map(|(row, loaded)| (*row, loaded[number].clone())).collect();
                         generator.env.clone_from(env);
                         generator.placed = generator.placed_at(&along, first + number, lanes);
-                        generator.at(blocked.rows, *row, 1, |generator| {
-                            generator.at(blocked.axis, position, blocked.lanes, |generator| {
-                                generator.body_of(blocked.body, &held);
+                        generator.at(blocked.block.rows, *row, 1, |generator| {
+                            generator.at(blocked.block.axis, position, blocked.lanes, |generator| {
+                                generator.body_of(blocked.block.body, &held);
                             });
                         });
                         generator.placed.clear();
@@ -245,7 +214,7 @@ impl Generator<'_, '_, '_> {
     ) -> Vec<(AccessId, Addresses)> {
         let kernel = self.kernel;
         let mut along: Vec<(AccessId, Addresses)> = Vec::new();
-        for stmt in blocked.body {
+        for stmt in blocked.block.body {
             let access = match stmt {
                 Stmt::Store { access, .. } => *access,
                 Stmt::Let(value) => match kernel.values[value.index()].def {
@@ -255,14 +224,14 @@ impl Generator<'_, '_, '_> {
                 _ => continue,
             };
             let entry = &kernel.accesses[access.index()];
-            let (unit, stride) = (entry.stride(blocked.axis), entry.stride(blocked.rows));
+            let (unit, stride) = (entry.stride(blocked.block.axis), entry.stride(blocked.block.rows));
             let Some(stride) = stride.filter(|_| unit == Some(Stride::Constant(1))) else { continue };
             if along.iter().any(|(other, _)| *other == access) {
                 continue;
             }
             let step = self.stride_bytes(stride, entry.dtype.size() as i64);
             let first = self.address_at(blocked, access, 0, start);
-            let addresses = self.every(first, step, blocked.count);
+            let addresses = self.every(first, step, blocked.block.count);
             for address in &addresses {
                 let ahead = self.ins().iadd_imm_s(*address, AHEAD);
                 self.emit.prefetch(ahead);
@@ -282,7 +251,7 @@ impl Generator<'_, '_, '_> {
     ) -> Addresses {
         let entry = &self.kernel.accesses[across.access.index()];
         let size = entry.dtype.size() as i64;
-        let step = entry.stride(blocked.axis).map(|stride| self.stride_bytes(stride, size));
+        let step = entry.stride(blocked.block.axis).map(|stride| self.stride_bytes(stride, size));
         let step = step.unwrap_or_else(|| self.constant(0));
         let first = self.address_at(blocked, across.access, across.delta, start);
         let beyond = self.ins().imul_imm_s(step, STEPS_AHEAD);
@@ -305,8 +274,8 @@ impl Generator<'_, '_, '_> {
         delta: i64,
         (row, position): (ir::Value, ir::Value),
     ) -> ir::Value {
-        self.at(blocked.rows, row, 1, |generator| {
-            generator.at(blocked.axis, position, 1, |generator| generator.address(access, delta))
+        self.at(blocked.block.rows, row, 1, |generator| {
+            generator.at(blocked.block.axis, position, 1, |generator| generator.address(access, delta))
         })
     }
 
@@ -324,12 +293,12 @@ impl Generator<'_, '_, '_> {
         placed.collect()
     }
 
-    /// Returns the next [`ROWS_AT_ONCE`] rows from a row on of what is read across them, with a lane for each address.
+    /// Returns the next [`ROWS_IN_REGISTERS`] rows from a row on of what is read across them, with a lane for each address.
     fn load_rows(&mut self, access: AccessId, addresses: &[ir::Value], first: usize) -> Vec<Val> {
         let dtype = self.kernel.accesses[access.index()].dtype;
         let mut rows: Vec<Val> = Vec::new();
         // As many rows at a time as 16 bytes have elements.
-        while rows.len() < ROWS_AT_ONCE {
+        while rows.len() < ROWS_IN_REGISTERS {
             let beside = ((first + rows.len()) * dtype.size()) as i64;
             let addresses: Addresses =
                 addresses.iter().map(|address| self.ins().iadd_imm_s(*address, beside)).collect();
@@ -373,6 +342,3 @@ impl Generator<'_, '_, '_> {
 
 /// Addresses of rows or steps, one after the other.
 type Addresses = SmallVec<[ir::Value; 16]>;
-
-/// The number of rows that are in registers at a time: those of 4-byte elements that 16 bytes have.
-const ROWS_AT_ONCE: usize = 16 / MIN_TILED_ELEMENT;

@@ -484,7 +484,7 @@ fn steps_of(most: usize, extent: usize) -> usize {
 }
 
 /// Returns whether the axis is a single block that is not empty, whatever the sizes.
-pub(super) fn is_whole(kernel: &Kernel, contract: &Contract) -> bool {
+fn is_whole(kernel: &Kernel, contract: &Contract) -> bool {
     match kernel.axes[contract.axis.index()].extent {
         Extent::Constant(extent) => (1..=BLOCK as i64).contains(&extent),
         Extent::Param(_) => false,

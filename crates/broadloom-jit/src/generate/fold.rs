@@ -1,7 +1,7 @@
 //! Tables of results that are combined over an axis.
 
 use super::Generator;
-use super::contract::{Results, is_whole};
+use super::contract::Results;
 use super::stream::ByBlocks;
 use super::table::{Reach, Table};
 use crate::emit::{LaneStride, Val};
@@ -42,10 +42,12 @@ impl Generator<'_, '_, '_> {
             let targets = fold.folded.iter().zip(&places);
             let targets: Vec<(ReduceOp, ir::Value)> =
                 targets.map(|(entry, place)| (entry.op, generator.of_lane(place, lane))).collect();
-            generator.at(fold.axis, position, 1, |generator| match generator.combined_in_tiles(fold) {
-                Some(contract) => generator.contract(contract, Results::Combined(&targets)),
-                None => {
-                    generator.body(&fold.body);
+            generator.at(fold.axis, position, 1, |generator| match fold.body.as_slice() {
+                [Stmt::Contract(contract @ Contract { epilogue: Epilogue::Fold, .. })] => {
+                    generator.contract(contract, Results::Combined(&targets));
+                }
+                body => {
+                    generator.body(body);
                     for (entry, &(op, target)) in fold.folded.iter().zip(&targets) {
                         let step = generator.row_start(entry.from);
                         generator.combine_tables(table(fold, entry), op, [target, step], target);
@@ -57,14 +59,6 @@ impl Generator<'_, '_, '_> {
         self.if_by_blocks(by_blocks, |generator| {
             fold.folded.iter().for_each(|entry| generator.join_lanes(fold, entry));
         });
-    }
-
-    /// Returns the contraction whose tiles combine their results themselves, because these are whole.
-    fn combined_in_tiles<'f>(&self, fold: &'f FoldRows) -> Option<&'f Contract> {
-        let [Stmt::Contract(contract)] = fold.body.as_slice() else { return None };
-        let is_narrow = |entry: &Contracted| entry.accumulator.narrow(&self.kernel.values).is_some();
-        let fits = is_whole(self.kernel, contract) && !contract.accumulators.iter().any(is_narrow);
-        fits.then_some(contract)
     }
 
     /// Returns where the rows begin that steps combine with.

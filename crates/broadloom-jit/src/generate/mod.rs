@@ -379,7 +379,7 @@ impl<'f> Generator<'_, 'f, '_> {
                     self.gather((*access, *delta), *row, *axis, *steps, *strides);
                 }
                 Stmt::Deinterleave { row, source, axis } => self.deinterleave(*row, *source, *axis),
-                Stmt::Transpose { access, delta, row, rows, axis } => {
+                Stmt::Transpose { access, delta, row, rows, axis, in_registers: _ } => {
                     self.transpose(*access, *delta, *row, *rows, *axis);
                 }
             }

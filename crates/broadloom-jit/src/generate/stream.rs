@@ -94,7 +94,9 @@ impl Generator<'_, '_, '_> {
 
     /// Distributes elements of the reduction axis among lanes, and emits what runs ahead of every few steps.
     fn deal(&mut self, stream: &Stream, first: ir::Value, last: ir::Value, lanes: &Lanes) {
-        if let Some(contract) = self.ahead_of_extremes(stream) {
+        if let [Stmt::Contract(contract @ Contract { epilogue: Epilogue::Extremes { .. }, .. })] =
+            stream.ahead.as_slice()
+        {
             let length = self.constant(CONTRACTED_ROWS as i64);
             self.blocks(first, last, length, &[], |generator, steps, _| {
                 generator.within(stream.axis, steps, |generator| {
@@ -231,9 +233,8 @@ impl Generator<'_, '_, '_> {
         (first, steps, apart): (ir::Value, i64, ir::Value),
         targets: &[ir::Value],
     ) {
-        let is_padded = self.is_padded(stream);
         let mut strip = self.bounds(stream.strip);
-        if is_padded {
+        if stream.padded {
             strip.1 = self.ins().iadd_imm_s(strip.1, stream.lanes as i64 - 1);
         }
         let around = self.before_walk(stream, first, steps, apart);
@@ -243,7 +244,7 @@ impl Generator<'_, '_, '_> {
             true => self.walk(stream, &around, (start, strip.1), stream.lanes, targets),
             false => start,
         };
-        if is_padded {
+        if stream.padded {
             return;
         }
         let rest = |generator: &mut Self, around: &[Around]| {
@@ -274,29 +275,6 @@ impl Generator<'_, '_, '_> {
             Vec::new()
         };
         self.branch(left, &[], one_by_one, |_| Vec::new());
-    }
-
-    /// Returns whether walks go on to a whole number of vectors, behind the end of the strip: the rows are long enough, and
-    /// nothing else moves with the strip.
-    pub(super) fn is_padded(&self, stream: &Stream) -> bool {
-        let kernel = self.kernel;
-        let strips = kernel.statements().filter_map(|stmt| match stmt {
-            Stmt::Strip { axis, length, .. } if *axis == stream.strip => Some(*length),
-            _ => None,
-        });
-        let Some(longest) = strips.max() else { return false };
-        let read = stream.body.iter().filter_map(|stmt| match stmt {
-            Stmt::Let(id) => match kernel.values[id.index()].def {
-                Def::Row(row, axis) if axis == stream.strip => Some(row),
-                _ => None,
-            },
-            _ => None,
-        });
-        let mut rows = stream.accumulators.iter().flat_map(StreamAccumulator::rows).chain(read);
-        stream.lanes > 1
-            && !stream.dense
-            && stream.body.iter().all(|stmt| self.can_overrun_strip(stmt, stream.strip))
-            && rows.all(|row| longest.next_multiple_of(stream.lanes) <= kernel.rows[row.index()].length)
     }
 
     /// Returns the lanes of a walk along the strip: as many registers of each value as its body fills.

@@ -47,33 +47,23 @@ impl Generator<'_, '_, '_> {
         })
     }
 
-    /// Returns the arrays of a reduction whose rows are transposed, if there are any.
+    /// Returns the arrays of a reduction whose rows are transposed, if there are any and the vector loop has lanes for a register.
     fn transposed_rows(&mut self, reduce: &Reduce) -> Option<TransposedRows> {
-        let (_, lanes) = self.vector.filter(|(axis, _)| *axis != reduce.axis)?;
-        let kernel = self.kernel;
+        let (_, lanes) = self.vector?;
         let mut loads = Vec::new();
-        for stmt in &reduce.body {
-            let Stmt::Let(value) = stmt else { return None };
-            let Def::Load { access, delta } = kernel.values[value.index()].def else { continue };
-            let entry = &kernel.accesses[access.index()];
-            let apart = match self.lane_stride(access) {
-                Some((_, LaneStride::Bytes(bytes))) => self.constant(bytes),
-                Some((_, LaneStride::Dynamic(bytes))) => bytes,
-                Some((_, LaneStride::Unit)) | None => continue,
+        for &value in &reduce.transposed {
+            let Def::Load { access, delta } = self.kernel.values[value.index()].def else { continue };
+            let apart = match self.lane_stride(access)? {
+                (_, LaneStride::Bytes(bytes)) => self.constant(bytes),
+                (_, LaneStride::Dynamic(bytes)) => bytes,
+                (_, LaneStride::Unit) => continue,
             };
-            let dtype = entry.dtype;
-            if entry.is_unit(reduce.axis)
-                && [4, 8].contains(&dtype.size())
-                && lanes * dtype.size() >= VECTOR_BYTES
-            {
-                loads.push(Load { value: *value, access, delta, dtype, apart });
-            }
+            let dtype = self.kernel.accesses[access.index()].dtype;
+            loads.push(Load { value, access, delta, dtype, apart });
         }
         let size = loads.first()?.dtype.size();
-        loads.retain(|load| load.dtype.size() == size);
         let steps = VECTOR_BYTES / size;
-        let is_long = self.whole_extent(reduce.axis).is_none_or(|extent| extent >= steps as i64);
-        is_long.then_some(TransposedRows { loads, steps, lanes })
+        (lanes * size >= VECTOR_BYTES).then_some(TransposedRows { loads, steps, lanes })
     }
 
     /// Adds as many steps as whole parts of rows have, and returns the position after them.

@@ -35,6 +35,9 @@ pub struct Reduce {
     pub prologue: Vec<Stmt>,
     /// Runs per element.
     pub body: Vec<Stmt>,
+    /// Inside a vector loop over another axis: loads of the body, all of elements of one size, whose arrays are contiguous along
+    /// the axis, so that each lane has a row. Registers are filled by parts of 16 bytes of these rows, which are transposed.
+    pub transposed: SmallVec<[ValueId; 2]>,
     /// The accumulated results.
     pub accumulators: Vec<Accumulator>,
 }
@@ -96,6 +99,9 @@ pub struct Stream {
     /// Whether several short rows of the table are walked at once, if the strip contains whole rows: everything
     /// read from them is contiguous, as along one axis. In tree order, they are steps of that many lanes.
     pub dense: bool,
+    /// Whether walks along the strip end with a whole vector of [`lanes`](Stream::lanes), some of which may lie past its end: all
+    /// rows are long enough, and nothing else moves with the strip.
+    pub padded: bool,
     /// Runs once before every [few steps](Contract::steps) of the reduction axis: a [`Contract`], or a [`FoldRows`] of
     /// one, that produces a row for each step. Empty if the steps need none.
     pub ahead: Vec<Stmt>,
@@ -164,8 +170,27 @@ pub struct Contract {
     pub rows_prologue: Vec<Stmt>,
     /// Runs per element: computes with these rows, and with operands that the strip does not move.
     pub body: Vec<Stmt>,
+    /// What becomes of the results of a tile.
+    pub epilogue: Epilogue,
     /// The accumulated results.
     pub accumulators: Vec<Contracted>,
+}
+
+/// What becomes of the results that a tile of a [`Contract`] holds in registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Epilogue {
+    /// They are stored in the rows of results, or added to what blocks before have left there.
+    Store,
+    /// The contraction is all that runs ahead of the steps of a [`Stream`], whose extremes take the results from registers. Only
+    /// its steps read the rows of results, which are not written.
+    Extremes {
+        /// Whether the extremes are the least square roots of the results, or their positions: a tile takes the root of its
+        /// least result.
+        of_roots: bool,
+    },
+    /// The contraction is the step of a [`FoldRows`], which combines the results from registers with its rows. The rows of
+    /// results are not written.
+    Fold,
 }
 
 /// One accumulated result of each step of two axes.
@@ -174,8 +199,7 @@ pub struct Contracted {
     /// The contribution of each element.
     pub accumulator: Accumulator,
     /// The results: [`Contract::results`] rows over the strip. If there are ranks, the block results by rank come
-    /// after those of the steps of the strip. Code may instead hand the results in registers to extremes that read
-    /// nothing else from these rows.
+    /// after those of the steps of the strip.
     pub target: RowId,
 }
 

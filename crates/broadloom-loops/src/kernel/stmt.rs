@@ -126,6 +126,9 @@ pub enum Stmt {
         rows: AxisId,
         /// The axis whose strip the rows cover.
         axis: AxisId,
+        /// Whether the rows serve only what whole vectors leave: the loops that read them take whole blocks from registers, in
+        /// which vectors along `rows` are transposed.
+        in_registers: bool,
     },
     /// Copies a row over the block of a reduction axis to one of a [`Span::Part`] that has the elements of each lane of the fixed
     /// tree together.

@@ -78,6 +78,7 @@ impl Maker<'_, '_, '_> {
             prologue,
             rows_prologue,
             body,
+            epilogue: Epilogue::Store,
             accumulators,
         };
         contract.steps = self.steps_of(&contract, folds);
@@ -197,7 +198,7 @@ impl Maker<'_, '_, '_> {
             let [each, along] =
                 [rows, axis].map(|axis| self.nest.accesses[access.index()].stride(axis).is_one());
             if each && !along || along && is_by_tree_lane {
-                return Stmt::Transpose { access, delta, row, rows, axis };
+                return Stmt::Transpose { access, delta, row, rows, axis, in_registers: false };
             }
         }
         // Vectors are computed in the order of the axis.

@@ -252,21 +252,29 @@ impl Texts<'_> {
             }
             Stmt::Reduce(reduce) => {
                 let (axis, lanes) = (self.axis(reduce.axis), Self::lanes(reduce.lanes));
-                format!("reduce {axis}{lanes} {} {{", order(reduce.order))
+                let rows = if reduce.transposed.is_empty() { "" } else { " of transposed rows" };
+                format!("reduce {axis}{rows}{lanes} {} {{", order(reduce.order))
             }
             Stmt::Contract(contract) => {
                 let [axis, rows, strip] =
                     [contract.axis, contract.rows, contract.strip].map(|axis| self.axis(axis));
                 let (lanes, order) = (Self::lanes(contract.lanes), order(contract.order));
-                format!("contract {axis} for {rows} over rows of {strip}{lanes} {order} {{")
+                let epilogue = match contract.epilogue {
+                    Epilogue::Store => "",
+                    Epilogue::Extremes { of_roots: false } => " into extremes",
+                    Epilogue::Extremes { of_roots: true } => " into extremes of roots",
+                    Epilogue::Fold => " into the fold",
+                };
+                format!("contract {axis} for {rows} over rows of {strip}{lanes} {order}{epilogue} {{")
             }
             Stmt::FoldRows(fold) => {
                 let [axis, rows, strip] = [fold.axis, fold.rows, fold.strip].map(|axis| self.axis(axis));
                 format!("fold {axis} for {rows} over rows of {strip} {} {{", order(fold.order))
             }
-            Stmt::Transpose { access, delta, row, rows, axis } => {
+            Stmt::Transpose { access, delta, row, rows, axis, in_registers } => {
                 let (access, rows, axis) = (self.access(*access, *delta), self.axis(*rows), self.axis(*axis));
-                format!("transpose {row}[{axis}] by {rows} = load {access}")
+                let place = if *in_registers { " in registers" } else { "" };
+                format!("transpose {row}[{axis}] by {rows}{place} = load {access}")
             }
             Stmt::Deinterleave { row, source, axis } => {
                 let axis = self.axis(*axis);
@@ -296,8 +304,9 @@ impl Texts<'_> {
                 let lanes = Self::lanes(stream.lanes);
                 let steps = if stream.steps == 1 { String::new() } else { format!(" by {}", stream.steps) };
                 let dense = if stream.dense { "dense " } else { "" };
+                let padded = if stream.padded { "padded " } else { "" };
                 let order = order(stream.order);
-                format!("stream {axis}{steps} over {dense}rows of {strip}{lanes} {order} {{")
+                format!("stream {axis}{steps} over {dense}{padded}rows of {strip}{lanes} {order} {{")
             }
         }
     }

@@ -7,6 +7,7 @@ mod coverage;
 mod expressions;
 mod order;
 mod present;
+mod registers;
 mod scans;
 mod stores;
 
@@ -614,6 +615,7 @@ fn every_broken_promise_is_found() {
         bands::BANDS,
         coverage::COVERAGE,
         stores::STORES,
+        registers::REGISTERS,
     ];
     let cases = CASES.iter().chain(others.into_iter().flatten());
     let mut found = BTreeSet::new();

@@ -4,7 +4,7 @@
 //! After the last step of the axis, a tile repeats that step, unless its operands come from rows; and a tile computes
 //! beyond the end of the strip. The repetition changes no extreme, and nothing reads the results beyond the end.
 
-use super::{Place, Tile, is_whole};
+use super::{Place, Tile};
 use crate::emit::{LaneStride, Val};
 use crate::generate::Generator;
 use crate::generate::reduce::{State, index_dtype};
@@ -15,45 +15,6 @@ use broadloom_loops::kernel::*;
 use cranelift_codegen::ir;
 
 impl Generator<'_, '_, '_> {
-    /// Returns the contraction before extremes that can take its results from the registers of tiles: its tiles compute
-    /// whole sums, and the extremes are of values computed from its results and from no array along the strip.
-    pub(in crate::generate) fn ahead_of_extremes<'s>(&self, stream: &'s Stream) -> Option<&'s Contract> {
-        let kernel = self.kernel;
-        let [Stmt::Contract(contract)] = stream.ahead.as_slice() else { return None };
-        let is_extreme = |entry: &StreamAccumulator| {
-            matches!(
-                entry.accumulator.op,
-                ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax
-            )
-        };
-        let is_narrow = |entry: &Contracted| entry.accumulator.narrow(&kernel.values).is_some();
-        let fits = is_whole(kernel, contract)
-            && stream.order == Order::Free
-            && stream.prologue.is_empty()
-            && contract.rows_prologue.is_empty()
-            && !stream.dense
-            && contract.rows == stream.axis
-            && contract.strip == stream.strip
-            && stream.accumulators.iter().all(is_extreme)
-            && !contract.accumulators.iter().any(is_narrow)
-            && stream
-                .per_step
-                .iter()
-                .chain(&stream.body)
-                .all(|stmt| self.can_overrun_strip(stmt, stream.strip));
-        fits.then_some(contract)
-    }
-
-    /// Returns whether a statement can run for lanes beyond the end of the strip.
-    pub(in crate::generate) fn can_overrun_strip(&self, stmt: &Stmt, strip: AxisId) -> bool {
-        let kernel = self.kernel;
-        let Stmt::Let(id) = stmt else { return false };
-        match kernel.values[id.index()].def {
-            Def::Row(row, _) => matches!(kernel.rows[row.index()].span, Span::Strip | Span::Block { .. }),
-            ref def => kernel.can_overrun_strip(def, strip),
-        }
-    }
-
     /// Adds the steps of a tile to the state of extremes.
     pub(super) fn take_extremes(
         &mut self,
@@ -83,7 +44,7 @@ impl Generator<'_, '_, '_> {
             .zip(&addresses)
             .map(|(like, address)| self.emit.load(*address, 0, like.dtype, tile.lanes, LaneStride::Unit))
             .collect();
-        if are_least_roots(kernel, tile.contract, stream) {
+        if tile.contract.epilogue == (Epilogue::Extremes { of_roots: true }) {
             let least = self.least_root(tile, place, results, &accumulators);
             let best = self.combine_in_order(&accumulators, &before, &least);
             self.store_extremes(&addresses, &best);
@@ -173,23 +134,4 @@ impl Generator<'_, '_, '_> {
         let [earlier, later] = [earlier, later].map(|states| self.tournament(accumulators, states));
         self.combine_in_order(accumulators, &earlier, &later)
     }
-}
-
-/// Returns whether the extremes are the least square roots of the sums of a contraction, or their positions.
-fn are_least_roots(kernel: &Kernel, contract: &Contract, stream: &Stream) -> bool {
-    let [entry] = contract.accumulators.as_slice() else { return false };
-    let def = |value: ValueId| &kernel.values[value.index()].def;
-    let is_root = |value: ValueId| match def(value) {
-        Def::Op { op: Op::Sqrt, args, .. } => {
-            matches!(def(args[0]), Def::Row(row, _) if *row == entry.target)
-        }
-        _ => false,
-    };
-    stream.accumulators.iter().all(|StreamAccumulator { accumulator, .. }| match accumulator.operand {
-        Contribution::Value(value) => accumulator.op == ReduceOp::Min && is_root(value),
-        Contribution::Indexed { value, index: None, .. } => {
-            accumulator.op == ReduceOp::ArgMin && is_root(value)
-        }
-        _ => false,
-    })
 }

@@ -215,7 +215,7 @@ impl Generator<'_, '_, '_> {
     }
 
     fn over_strip(&mut self, stream: &Stream, mut body: impl FnMut(&mut Self, usize)) {
-        if self.is_padded(stream) {
+        if stream.padded {
             let (first, last) = self.bounds(stream.strip);
             let lanes = self.constant(stream.lanes as i64);
             self.through([first, last, lanes], |generator, position| {
