@@ -189,6 +189,7 @@ impl Walk<'_> {
                 Stmt::For { lanes, body, .. } => self.body(body, *lanes),
                 Stmt::Strip { body, .. } => self.body(body, 1),
                 Stmt::Call { .. } => self.call(stmt, "strip"),
+                Stmt::Repeat(repeat) => self.body(&repeat.body, lanes),
                 Stmt::Reduce(reduce) => self.reduce(reduce, lanes),
                 Stmt::Stream(stream) => self.stream(stream),
                 Stmt::Contract(contract) => self.contract(contract),

@@ -204,7 +204,9 @@ fn equal_strides(schedule: &Schedule, target: BufferId, source: BufferId) -> Vec
         HostSymbol::Stride { .. }
         | HostSymbol::GroupCount(_)
         | HostSymbol::GroupLength(_)
-        | HostSymbol::Rows(_) => None,
+        | HostSymbol::Rows(_)
+        | HostSymbol::Steps
+        | HostSymbol::StepsBefore => None,
     };
     hosts().filter_map(pair).collect()
 }

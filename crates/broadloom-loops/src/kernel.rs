@@ -18,6 +18,7 @@ mod best;
 mod block;
 mod narrow;
 mod reductions;
+mod repeat;
 mod same;
 mod sort;
 mod stmt;
@@ -33,6 +34,7 @@ pub use best::*;
 pub use block::*;
 pub use narrow::*;
 pub use reductions::*;
+pub use repeat::*;
 pub use sort::*;
 pub use stmt::*;
 pub use visit::{Loop, RowUse, Turn, Use, statements};
@@ -209,6 +211,10 @@ pub enum HostSymbol {
     GroupLength(usize),
     /// The number of rows for which the arrays of a band have room; index into [`Schedule::bands`].
     Rows(usize),
+    /// The number of steps of a loop that a kernel takes; see [`steps`](crate::steps).
+    Steps,
+    /// The number of steps before those.
+    StepsBefore,
 }
 
 /// A reduction axis that may be cut into groups with one partial result each, so that threads can share it. The cut
@@ -581,6 +587,6 @@ pub enum Def {
         /// The row-major position of the index, for the report; `None` if no index is out of range or negative.
         position: Option<AccessId>,
     },
-    /// Defined by a [`Reduce`] or read back from the result row of a [`Stream`], a [`Best`] or a [`BestRows`].
+    /// Defined by a [`Reduce`] or a [`Repeat`], or read back from the result row of a [`Stream`], a [`Best`] or a [`BestRows`].
     Reduced,
 }

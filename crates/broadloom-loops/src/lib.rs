@@ -66,6 +66,7 @@ pub mod plan;
 mod print;
 mod registers;
 mod rows;
+pub mod steps;
 mod streamed;
 mod target;
 mod thresholds;

@@ -114,7 +114,11 @@ fn loops(body: &[Stmt]) -> Vec<Outlined> {
             // Rows over a block or a strip are filled along the axis itself.
             inside.retain(|part| part.axis != walk.axis);
         }
-        let verb = if reduces { "reduce" } else { "for" };
+        let verb = match stmt {
+            _ if reduces => "reduce",
+            Stmt::Repeat(_) => "repeat",
+            _ => "for",
+        };
         add(&mut found, Outlined { axis: each.axis, verb, lanes, strip, inside });
     }
     found

@@ -22,6 +22,8 @@ impl Schedule {
                 HostSymbol::GroupCount(group) => format!("groups{group}"),
                 HostSymbol::GroupLength(group) => format!("length{group}"),
                 HostSymbol::Rows(band) => format!("rows{band}"),
+                HostSymbol::Steps => "steps".to_string(),
+                HostSymbol::StepsBefore => "steps_before".to_string(),
             })
             .collect();
         let name = |symbol: SymbolId| -> Named<'_> {

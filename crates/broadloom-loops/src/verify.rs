@@ -3,7 +3,7 @@
 //!
 //! 1. Everything that a statement names exists. A value is defined once, before it is read, in a loop around its
 //!    readers or before them.
-//! 2. A `For`, `Strip`, `Reduce`, `Stream`, `Contract`, `FoldRows`, `Best` or `BestRows` of an axis is in no other loop of that
+//! 2. A `For`, `Strip`, `Repeat`, `Reduce`, `Stream`, `Contract`, `FoldRows`, `Best` or `BestRows` of an axis is in no other loop of that
 //!    axis, except that a `For` walks the strip of a `Strip`, of a `Reduce` with a prologue, of a `Stream`, of a
 //!    `Contract`, or of a `Best`.
 //! 3. Rows are used over the strip of their axis, which is no longer than the rows, and are written before they are
@@ -64,6 +64,9 @@
 //!     longest strip, and nothing else moves with it. A `Reduce` with transposed rows is in a vector loop that moves these by more
 //!     than an element. A `Transpose` in registers is of elements of 4 bytes or more, in a [`Block`] of values and stores whose
 //!     rows fill groups, and only its body reads the rows.
+//! 22. A `Repeat` is over a whole axis that threads do not share, and computes and stores nothing but values. What it carries is
+//!     defined before it, within each step, at the end of a step, and after it, in one dtype. If it settles, it stores nothing, and
+//!     nothing that a step computes depends on the number of the step.
 
 mod bands;
 mod best;
@@ -75,6 +78,7 @@ mod fault;
 mod present;
 mod reductions;
 mod registers;
+mod repeat;
 mod rows;
 mod scan;
 mod scratch;
@@ -524,6 +528,7 @@ impl<'k> Scope<'k> {
                 self.extent(*steps)?;
                 self.gather(*access, *row, *axis, *steps)
             }
+            Stmt::Repeat(repeat) => self.repeat(repeat, stmt),
             Stmt::Reduce(reduce) => self.reduce(reduce, stmt),
             Stmt::Stream(stream) => self.stream(stream, stmt),
             Stmt::Contract(contract) => self.contract(contract, stmt),

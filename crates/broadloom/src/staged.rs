@@ -1,14 +1,16 @@
 //! Graphs with loops: parts that are compiled on their own, and run one after the other or again and again.
 
 use crate::compile::{compile_part, stored_arrays};
-use crate::compiled::Inner;
+use crate::compiled::{Code, Inner};
 use crate::options::CompileOptions;
-use crate::variant::CompileError;
+use crate::variant::{CompileError, Variant};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
+use broadloom_ir::graph::StepValue;
 use broadloom_ir::stages::{
     CarriedValue, Destination, LoopStage, Part, Rows, Slot, Source, Stage, Stages, Times,
 };
+use broadloom_loops::steps::StepArray;
 use std::sync::Arc;
 
 /// The compiled stages of a graph.
@@ -30,6 +32,36 @@ pub(crate) struct CompiledPart {
     pub(crate) origins: Arc<[ExprId]>,
     pub(crate) inputs: Vec<Source>,
     pub(crate) outputs: Vec<Destination>,
+}
+
+impl CompiledPart {
+    /// Returns what its inputs and outputs are to the loop of which it makes a step.
+    fn step_arrays(&self) -> [Vec<StepArray>; 2] {
+        let input = |source: &Source| match source {
+            Source::Step(StepValue::Counter) => StepArray::Counter,
+            Source::Step(StepValue::Carried(number)) => StepArray::Carried(*number),
+            Source::Step(StepValue::Row(_)) => StepArray::Row,
+            Source::Array(_) | Source::Slot(_) => StepArray::Fixed,
+        };
+        let output = |target: &Destination| match target {
+            Destination::Carried(number) => StepArray::Carried(*number),
+            Destination::Stacked(_) => StepArray::Row,
+            Destination::Output(_) | Destination::Slot(_) | Destination::Condition => StepArray::Fixed,
+        };
+        [self.inputs.iter().map(input).collect(), self.outputs.iter().map(output).collect()]
+    }
+
+    /// Returns whether a step reads or writes rows.
+    pub(crate) fn has_rows(&self) -> bool {
+        self.step_arrays().iter().flatten().any(|array| *array == StepArray::Row)
+    }
+
+    /// Returns whether there is a kernel that takes many steps of which a variant makes one, which this makes if there can be one.
+    pub(crate) fn has_steps(&self, variant: &Variant) -> Result<bool, CompileError> {
+        let Code::Kernels(kernels) = &self.inner.code else { return Ok(false) };
+        let [inputs, outputs] = self.step_arrays();
+        Ok(kernels.variants.make_steps(variant, &inputs, &outputs)?.is_some())
+    }
 }
 
 /// A compiled loop.

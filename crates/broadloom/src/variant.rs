@@ -8,6 +8,7 @@ use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::transform::Rewritten;
 use broadloom_jit::{JitOptions, Module};
 use broadloom_loops::kernel::{KernelId, Schedule};
+use broadloom_loops::steps::{StepArray, Steps, steps};
 use broadloom_loops::{Hazard, Layout, LowerError, LowerOptions};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -26,6 +27,9 @@ pub(crate) struct Variant {
     pub(crate) module: Module,
     /// The code of the same schedule for runs that can be stopped, once there was one.
     stoppable: OnceLock<Module>,
+    /// The code that takes many steps of a loop, of which the schedule makes one, once a call has asked for it; `None` if there is
+    /// none.
+    steps: OnceLock<Option<StepsCode>>,
     pub(crate) compile_time: Duration,
 }
 
@@ -59,14 +63,26 @@ impl Variant {
             schedule,
             module,
             stoppable,
+            steps: OnceLock::new(),
             compile_time: start.elapsed(),
         })
+    }
+
+    /// Returns the code that takes many steps of a loop, if a call has asked for it and there is such code.
+    pub(crate) fn steps(&self) -> Option<&StepsCode> {
+        self.steps.get()?.as_ref()
     }
 
     /// Returns the code for runs that can be stopped, or for others.
     pub(crate) fn module(&self, stops: bool) -> &Module {
         self.stoppable.get().filter(|_| stops).unwrap_or(&self.module)
     }
+}
+
+/// A kernel that takes many steps of a loop.
+pub(crate) struct StepsCode {
+    pub(crate) made: Steps,
+    pub(crate) module: Module,
 }
 
 /// Makes a schedule refer to the expressions of the graph before preparation.
@@ -181,10 +197,30 @@ impl Variants {
         Ok(())
     }
 
-    /// Compiles the same code again with its text.
-    pub(crate) fn with_text(&self, variant: &Variant) -> Result<Variant, CompileError> {
+    /// Returns the code that takes many steps of a loop, of which a variant makes one, if there is such code: see
+    /// [`broadloom_loops::steps`].
+    pub(crate) fn make_steps<'v>(
+        &self,
+        variant: &'v Variant,
+        inputs: &[StepArray],
+        outputs: &[StepArray],
+    ) -> Result<Option<&'v StepsCode>, CompileError> {
+        if variant.steps.get().is_none() {
+            let made = steps(&variant.schedule, inputs, outputs).map_err(LowerError::Bug)?;
+            let code = made.map(|made| {
+                let module = broadloom_jit::compile(&made.schedule, &self.options)?;
+                Ok::<_, CompileError>(StepsCode { made, module })
+            });
+            // Another thread may have been faster.
+            variant.steps.set(code.transpose()?).ok();
+        }
+        Ok(variant.steps())
+    }
+
+    /// Compiles a schedule again with the text of its code.
+    pub(crate) fn with_text(&self, schedule: &Schedule) -> Result<Module, CompileError> {
         let options = JitOptions { keep_text: true, ..self.options };
-        Variant::compile(&self.prepared, &variant.facts, &options)
+        Ok(broadloom_jit::compile(schedule, &options)?)
     }
 }
 

@@ -4,6 +4,7 @@ use super::value::{Regs, VECTOR_BYTES, scalar_type, width_of};
 use super::{Emitter, Intrinsic, Val};
 use crate::thresholds::LINE;
 use broadloom_ir::dtype::DType;
+use broadloom_ir::ops::Op;
 use cranelift_codegen::ir::{self, InstBuilder, StackSlotData, StackSlotKind, types};
 use smallvec::{SmallVec, smallvec};
 
@@ -222,6 +223,23 @@ impl Emitter<'_, '_> {
             any = self.builder.ins().bor(any, *part);
         }
         if truth.lanes > 1 && is_full { self.builder.ins().vany_true(any) } else { any }
+    }
+
+    /// Whether the bits of any lane of two numbers of one dtype differ.
+    pub(crate) fn differ(&mut self, x: &Val, y: &Val) -> ir::Value {
+        let dtype = match x.width {
+            1 => DType::U8,
+            2 => DType::U16,
+            4 => DType::U32,
+            _ => DType::U64,
+        };
+        let ty = self.host.register_type(&Val { dtype, ..x.clone() });
+        let [x, y] = [x, y].map(|value| {
+            let regs = value.regs.iter().map(|reg| self.bitcast(ty, *reg)).collect();
+            Val { dtype, regs, ..value.clone() }
+        });
+        let differ = self.op(Op::NotEqual, &[x, y]);
+        self.any(&differ)
     }
 
     fn load_unit(&mut self, address: ir::Value, offset: i64, dtype: DType, lanes: usize) -> Val {

@@ -5,6 +5,7 @@
 //! passes.rs   the loops that run over an axis one after the other, with more or fewer lanes
 //! polls.rs    where loops look whether the run should end
 //! address.rs  where accesses and rows point at the current position
+//! repeat.rs   steps one after the other, with what they carry
 //! reduce.rs   reductions into values: in vectors, along their axis, by the fixed tree
 //! tree.rs     the parts of the fixed tree: lanes of a block, the counter over blocks
 //! stream.rs   reductions into scratch rows: their steps; stream/ends.rs: before and after them
@@ -36,6 +37,7 @@ mod fold;
 mod passes;
 mod polls;
 mod reduce;
+mod repeat;
 mod rows;
 mod scan;
 mod scatter;
@@ -368,6 +370,7 @@ impl<'f> Generator<'_, 'f, '_> {
                 Stmt::Scan { op, target, source, state, axis, rows } => {
                     self.scan(*op, [*target, *source], *state, *axis, *rows);
                 }
+                Stmt::Repeat(repeat) => self.repeat_steps(repeat),
                 Stmt::Reduce(reduce) => self.reduce(reduce),
                 Stmt::Stream(stream) => self.stream(stream),
                 Stmt::Contract(contract) => self.contract(contract, Results::Rows),

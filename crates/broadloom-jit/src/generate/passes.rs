@@ -238,8 +238,12 @@ impl Generator<'_, '_, '_> {
         let is_plain = |stmt: &Stmt| match stmt {
             Stmt::Let(id) => !is_by_lane(&self.kernel.values[id.index()].def),
             Stmt::Store { .. } | Stmt::Put { .. } | Stmt::Scatter { .. } => true,
-            Stmt::Reduce(reduce) => self.reduces_alike(axis, reduce),
             _ => false,
+        };
+        let is_simple = |stmt: &Stmt| match stmt {
+            Stmt::Reduce(reduce) => self.reduces_alike(axis, reduce),
+            Stmt::Repeat(repeat) => repeat.body.iter().all(is_plain),
+            _ => is_plain(stmt),
         };
         // Between ops on 16-bit floats are casts, which do not count.
         let is_cast = |stmt: &Stmt| {
@@ -247,16 +251,19 @@ impl Generator<'_, '_, '_> {
             matches!(stmt, Stmt::Let(id) if matches!(def(id), Def::Cast(_)))
         };
         let count = statements(body).filter(|stmt| !is_cast(stmt)).count();
-        if lanes == 1 || count > MAX_WIDE_STATEMENTS || !body.iter().all(is_plain) {
+        if lanes == 1 || count > MAX_WIDE_STATEMENTS || !body.iter().all(is_simple) {
             return lanes;
         }
         let host = self.emit.host;
+        let repeats = body.iter().any(|stmt| matches!(stmt, Stmt::Repeat(_)));
         let reduces = body.iter().any(|stmt| matches!(stmt, Stmt::Reduce(_)));
-        let is_worth = reduces || self.computes_functions(body) || self.is_contiguous(axis, body);
+        let is_worth = repeats || reduces || self.computes_functions(body) || self.is_contiguous(axis, body);
         let bytes = self.most_alive(body) + live_with;
         let fits = |lanes: &usize| lanes * bytes <= host.vector_registers() * host.vector_bytes;
         let wider = std::iter::successors(Some(2 * lanes), |lanes| Some(2 * lanes));
         let most = match is_worth {
+            // Each step waits for the one before, and does little else.
+            true if repeats => 2 * lanes * host.vector_bytes / VECTOR_BYTES,
             true => lanes * host.vector_bytes / VECTOR_BYTES,
             false => self.lanes_of_register(body).unwrap_or(lanes),
         };
@@ -328,10 +335,19 @@ impl Generator<'_, '_, '_> {
                 }
                 Stmt::Store { value, .. } | Stmt::Put { value, .. } => smallvec![*value],
                 Stmt::Scatter { index, value, .. } => smallvec![*index, *value],
+                Stmt::Repeat(repeat) => {
+                    let carried = repeat.carried.iter().map(|entry| size(entry.initial)).sum::<usize>();
+                    inside = self.most_alive(&repeat.body) + carried;
+                    let stored = repeat.body.iter().filter_map(|stmt| match stmt {
+                        Stmt::Store { value, .. } => Some(*value),
+                        _ => None,
+                    });
+                    let passed = repeat.carried.iter().flat_map(|entry| [entry.initial, entry.next]);
+                    self.operands_of(&repeat.body).chain(stored).chain(passed).collect()
+                }
                 Stmt::Reduce(reduce) => {
                     inside = self.most_alive(&reduce.body) + bytes_of_state(&reduce.accumulators);
-                    let steps = self::computed(&reduce.body);
-                    let steps = steps.flat_map(|id| self.kernel.values[id.index()].def.operands());
+                    let steps = self.operands_of(&reduce.body);
                     let added = reduce.accumulators.iter().flat_map(|entry| entry.operand.operands());
                     steps.chain(added).collect()
                 }
@@ -341,6 +357,11 @@ impl Generator<'_, '_, '_> {
             most = most.max(inside + alive.iter().map(|value| size(*value)).sum::<usize>());
         }
         most
+    }
+
+    /// Returns what the values that statements compute are computed from.
+    fn operands_of<'s>(&'s self, body: &'s [Stmt]) -> impl Iterator<Item = ValueId> + 's {
+        computed(body).flat_map(|id| self.kernel.values[id.index()].def.operands())
     }
 }
 

@@ -44,7 +44,7 @@ impl Host<'_> {
                 return Some(value);
             }
             match self.schedule.host_symbols[index - self.symbols.len()] {
-                HostSymbol::Stride { .. } => None,
+                HostSymbol::Stride { .. } | HostSymbol::Steps | HostSymbol::StepsBefore => None,
                 HostSymbol::GroupCount(group) => {
                     let extent = self.evaluate(&self.schedule.groups[group].extent);
                     Some((extent + self.length(group) - 1).div_euclid(self.length(group)).max(1))

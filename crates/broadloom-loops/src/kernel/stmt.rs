@@ -99,6 +99,8 @@ pub enum Stmt {
         /// The axis with one scan per step of its strip: several run at once, because they are independent.
         rows: Option<AxisId>,
     },
+    /// Takes steps one after the other.
+    Repeat(Repeat),
     /// Accumulates over an axis into values.
     Reduce(Reduce),
     /// Accumulates over an axis into rows.

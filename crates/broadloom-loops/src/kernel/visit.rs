@@ -166,7 +166,9 @@ impl Stmt {
         };
         match self {
             Stmt::For { axis, lanes, body } => Some(steps(*axis, *lanes, body)),
-            Stmt::FoldRows(FoldRows { axis, body, .. }) => Some(steps(*axis, 1, body)),
+            Stmt::FoldRows(FoldRows { axis, body, .. }) | Stmt::Repeat(Repeat { axis, body, .. }) => {
+                Some(steps(*axis, 1, body))
+            }
             Stmt::Strip { axis, length, body } => Some(Loop {
                 axis: *axis,
                 turn: Turn::Strip(*length),
@@ -256,6 +258,7 @@ impl Stmt {
             Stmt::For { body, .. }
             | Stmt::Strip { body, .. }
             | Stmt::FoldRows(FoldRows { body, .. })
+            | Stmt::Repeat(Repeat { body, .. })
             | Stmt::Best(Best { body, .. }) => smallvec![body],
             Stmt::Reduce(reduce) => smallvec![&mut reduce.prologue, &mut reduce.body],
             Stmt::Contract(contract) => {
@@ -314,7 +317,8 @@ impl Stmt {
             | Stmt::Reduce(_)
             | Stmt::Stream(_)
             | Stmt::Contract(_)
-            | Stmt::FoldRows(_) => smallvec![],
+            | Stmt::FoldRows(_)
+            | Stmt::Repeat(_) => smallvec![],
         }
     }
 
@@ -335,6 +339,7 @@ impl Stmt {
             | Stmt::Stream(_)
             | Stmt::Contract(_)
             | Stmt::FoldRows(_)
+            | Stmt::Repeat(_)
             | Stmt::Sort(_)
             | Stmt::Transpose { .. }
             | Stmt::Deinterleave { .. }
@@ -386,6 +391,7 @@ impl Stmt {
             | Stmt::For { .. }
             | Stmt::Strip { .. }
             | Stmt::Sort(_)
+            | Stmt::Repeat(_)
             | Stmt::Reduce(_) => smallvec![],
         }
     }

@@ -85,6 +85,7 @@ fn exprs(kernel: &Kernel, stmt: &Stmt) -> Vec<ExprId> {
         | Stmt::Scatter { value, .. }
         | Stmt::Put { value, .. }
         | Stmt::Begin { value, .. } => vec![of(*value)],
+        Stmt::Repeat(repeat) => each_once(repeat.carried.iter().map(|entry| of(entry.last))),
         Stmt::Reduce(reduce) => results(&mut reduce.accumulators.iter()),
         Stmt::Stream(stream) => results(&mut stream.accumulators.iter().map(|entry| &entry.accumulator)),
         Stmt::Contract(contract) => {
@@ -250,6 +251,10 @@ impl Texts<'_> {
                 let rows = rows.map_or(String::new(), |rows| format!(" for {}", self.axis(rows)));
                 format!("scan {target} = {op} of {source} from {state}{rows}")
             }
+            Stmt::Repeat(repeat) => {
+                let until = if repeat.settles { " until it settles" } else { "" };
+                format!("repeat {}{until} {{", self.axis(repeat.axis))
+            }
             Stmt::Reduce(reduce) => {
                 let (axis, lanes) = (self.axis(reduce.axis), Self::lanes(reduce.lanes));
                 let rows = if reduce.transposed.is_empty() { "" } else { " of transposed rows" };
@@ -329,6 +334,13 @@ impl Texts<'_> {
                     (text, of(accumulator))
                 };
                 Some(reduce.accumulators.iter().map(result).collect())
+            }
+            Stmt::Repeat(repeat) => {
+                let result = |Carried { initial, before, next, last }: &Carried| {
+                    let of = vec![self.kernel.values[last.index()].origin];
+                    (format!("{last} = {before} = {next}, from {initial}"), of)
+                };
+                Some(repeat.carried.iter().map(result).collect())
             }
             Stmt::Contract(contract) => {
                 let entries = contract.accumulators.iter();

@@ -54,7 +54,7 @@ pub enum Fault {
     /// Promise 5.
     #[error("{0} has no tile function for {1}")]
     NoTile(Op, DType),
-    /// Promise 6, 7, 11, 12, 13, 14 or 21.
+    /// Promise 6, 7, 11, 12, 13, 14, 21 or 22.
     #[error("the loop over {0} cannot run in this form")]
     Form(AxisId),
     /// Promise 7.

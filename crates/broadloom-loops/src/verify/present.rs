@@ -60,7 +60,11 @@ impl Example {
         });
         // One group of all elements; strides do not matter.
         let of_host = schedule.host_symbols.iter().map(|symbol| match symbol {
-            HostSymbol::Stride { .. } | HostSymbol::GroupCount(_) | HostSymbol::Rows(_) => 1,
+            HostSymbol::Stride { .. }
+            | HostSymbol::GroupCount(_)
+            | HostSymbol::Rows(_)
+            | HostSymbol::Steps => 1,
+            HostSymbol::StepsBefore => 0,
             HostSymbol::GroupLength(_) => i64::MAX,
         });
         let mut example = Example { sizes: of_graph.chain(of_host).collect(), empty: Vec::new() };

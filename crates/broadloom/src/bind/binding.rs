@@ -150,7 +150,11 @@ fn bind_kernels(
         HostSymbol::Stride { buffer, axis } => {
             geometry(schedule.buffers[buffer.index()].role).map(|geometry| geometry.axes[*axis].stride)
         }
-        HostSymbol::GroupCount(_) | HostSymbol::GroupLength(_) | HostSymbol::Rows(_) => None,
+        HostSymbol::GroupCount(_)
+        | HostSymbol::GroupLength(_)
+        | HostSymbol::Rows(_)
+        | HostSymbol::Steps
+        | HostSymbol::StepsBefore => None,
     };
     values.resize(schedule.symbols.len(), None);
     values.extend(schedule.host_symbols.iter().map(host));

@@ -85,6 +85,8 @@ pub(crate) struct BoundLoop {
 pub(crate) struct Strips {
     /// The elements of a strip, as steps of the parallel axis: they stay in a cache from step to step.
     pub(crate) length: i64,
+    /// Whether a single call of a kernel takes many steps, between which what is carried stays in registers.
+    pub(crate) in_registers: bool,
     /// The threads that may share the strips, and the number of steps from which on that is worth it.
     pub(crate) threads: usize,
     pub(crate) shared_from: i64,
@@ -398,7 +400,8 @@ impl Binder<'_, '_> {
         let stacked = stacked.collect();
         let counter = self.arena.add(1, DType::I64)?;
         let condition = self.arena.add(1, DType::Bool)?;
-        let strips = step.as_ref().filter(|_| of.is_in_place).and_then(|step| strips(step, self.division));
+        let in_place = of.step.as_ref().zip(step.as_ref()).filter(|_| of.is_in_place);
+        let strips = in_place.map(|(of, step)| strips(of, step, self.division)).transpose()?.flatten();
         let (kinds, is_in_place, call) = (kinds.len(), of.is_in_place, of.call.clone());
         Ok(BoundLoop {
             steps,
@@ -420,14 +423,14 @@ impl Binder<'_, '_> {
 /// Returns how the steps of a loop are cut into strips of elements, if one kernel makes a step and changes what the loop carries
 /// in place: whatever a step of its parallel axis reads and changes belongs to no other step of that axis, or does not change, or
 /// threads could not share the kernel.
-fn strips(step: &BoundPart, division: Division) -> Option<Strips> {
-    let BoundCode::Kernels(kernels) = &step.binding.code else { return None };
-    let [launch] = &kernels.launches[..] else { return None };
-    let [call] = &launch.calls[..] else { return None };
+fn strips(of: &CompiledPart, step: &BoundPart, division: Division) -> Result<Option<Strips>, BindError> {
+    let BoundCode::Kernels(kernels) = &step.binding.code else { return Ok(None) };
+    let [launch] = &kernels.launches[..] else { return Ok(None) };
+    let [call] = &launch.calls[..] else { return Ok(None) };
     let is_alone = call.held.is_empty() && call.steps == 1 && step.binding.copies.is_empty();
     let has_temporaries = call.bases.iter().any(|base| matches!(base, Base::Arena(_)));
     if !is_alone || has_temporaries || kernels.variant.last_failing.is_some() || launch.extent < 1 {
-        return None;
+        return Ok(None);
     }
     let work = step.binding.work;
     let of_step = (work.bytes / launch.extent.unsigned_abs()).max(1);
@@ -442,11 +445,16 @@ fn strips(step: &BoundPart, division: Division) -> Option<Strips> {
     let threads = if is_long { division.threads } else { 1 };
     let length = if threads > 1 { length.min(most) } else { length };
     let shared_from = (division.threshold as u64).div_ceil(work.total.max(1));
-    Some(Strips {
-        length: i64::try_from(length).ok()?,
+    // Arrays that are contiguous along a strip are read in order, row by row: that takes less time than a few elements of each row.
+    let reads_in_order = lines == 0 && launch.extent.unsigned_abs() >= LEAST_STRIP && of.has_rows();
+    let has_steps = || of.has_steps(&kernels.variant).map_err(|error| BindError::Compile(Arc::new(error)));
+    let in_registers = !reads_in_order && has_steps()?;
+    Ok(Some(Strips {
+        length: i64::try_from(length).unwrap_or(i64::MAX),
+        in_registers,
         threads,
         shared_from: i64::try_from(shared_from).unwrap_or(i64::MAX),
-    })
+    }))
 }
 
 /// Returns how many cache lines a step of the parallel axis of a kernel reads and writes of which it uses one element each.

@@ -2,12 +2,11 @@
 
 use super::part::{Explained, bytes};
 use super::{Bytes, Explanation};
-use crate::variant::Variant;
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_jit::{LoopCode, Module};
-use broadloom_loops::kernel::{Buffer, BufferId, Kernel, KernelId, Operand, Role, Stmt};
+use broadloom_loops::kernel::{Buffer, BufferId, Kernel, KernelId, Operand, Role, Schedule, Stmt};
 use broadloom_loops::plan::Planned;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -227,7 +226,7 @@ impl Explanation {
     /// ```
     pub fn temporaries(&self) -> Vec<TemporaryInfo> {
         let of_part = |part: &Explained| {
-            let schedule = &part.variant.schedule;
+            let schedule = part.schedule();
             let temporary = |buffer: &Buffer| {
                 Some(TemporaryInfo {
                     name: buffer.name.clone(),
@@ -244,9 +243,8 @@ impl Explanation {
     }
 }
 
-/// Returns what can be said of the kernels of a variant.
-pub(super) fn infos(variant: &Variant) -> Vec<KernelInfo> {
-    let schedule = &variant.schedule;
+/// Returns what can be said of the kernels of a schedule.
+pub(super) fn infos(schedule: &Schedule, module: &Module) -> Vec<KernelInfo> {
     let mut temporaries = 0..;
     let places: Vec<ArrayPlace> = (schedule.buffers.iter())
         .map(|buffer| match buffer.role {
@@ -267,7 +265,7 @@ pub(super) fn infos(variant: &Variant) -> Vec<KernelInfo> {
             exprs: kernel.exprs.clone(),
             reads: accessed.difference(&writes).map(place).collect(),
             writes: writes.iter().map(place).collect(),
-            inner_loops: inner_loops(&variant.module, id, kernel),
+            inner_loops: inner_loops(module, id, kernel),
             called: called(kernel),
         });
     }

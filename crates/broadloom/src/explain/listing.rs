@@ -2,7 +2,7 @@
 
 use super::part::{Explained, bytes};
 use super::{Bytes, Explanation, stages};
-use crate::variant::{CompileError, Variant};
+use crate::variant::CompileError;
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::Node;
@@ -168,8 +168,9 @@ impl Explanation {
 
 impl Explained {
     fn listing(&self) -> Result<PartListing, CompileError> {
-        let variant = self.kernels.variants.with_text(&self.variant)?;
-        let kernels = variant.schedule.kernels.iter().enumerate();
+        let schedule = self.schedule();
+        let module = self.kernels.variants.with_text(schedule)?;
+        let kernels = schedule.kernels.iter().enumerate();
         let kernels = kernels.zip(self.infos()).map(|((index, kernel), info)| {
             let id = KernelId::new(index);
             let exprs = info.exprs.iter().map(|expr| self.origin(*expr)).collect();
@@ -178,11 +179,11 @@ impl Explained {
                 facts: self.kernel_facts(id, kernel, &info),
                 outline: info.loops,
                 exprs,
-                loops: self.loop_lines(&variant, kernel),
-                code: variant.module.instructions(id).to_vec(),
+                loops: self.loop_lines(kernel),
+                code: module.instructions(id).to_vec(),
             }
         });
-        let arrays = (0..self.variant.schedule.buffers.len()).map(|index| self.array(BufferId::new(index)));
+        let arrays = (0..schedule.buffers.len()).map(|index| self.array(BufferId::new(index)));
         Ok(PartListing {
             heading: self.heading.clone(),
             arrays: arrays.collect(),
@@ -192,7 +193,7 @@ impl Explained {
     }
 
     fn array(&self, id: BufferId) -> ArrayListing {
-        let schedule = &self.variant.schedule;
+        let schedule = self.schedule();
         let buffer = &schedule.buffers[id.index()];
         let role = match buffer.role {
             Role::Input(_) => "input",
@@ -206,14 +207,14 @@ impl Explained {
             dtype: buffer.dtype,
             sizes: buffer.shape.iter().map(|dim| schedule.show(dim)).collect(),
             bytes: self.show(bytes(buffer)),
-            expr: self.held(&self.variant, id).map(|expr| self.origin(expr)),
+            expr: self.held(id).map(|expr| self.origin(expr)),
             reason: buffer.reason.map(|reason| reason.to_string()),
         }
     }
 
     /// Returns the expression of the part whose value or partial results an array holds.
-    fn held(&self, variant: &Variant, id: BufferId) -> Option<ExprId> {
-        let buffer = &variant.schedule.buffers[id.index()];
+    fn held(&self, id: BufferId) -> Option<ExprId> {
+        let buffer = &self.schedule().buffers[id.index()];
         let graph = &self.inner.graph;
         match buffer.role {
             Role::Input(input) => {
@@ -225,10 +226,10 @@ impl Explained {
     }
 
     /// Returns the lines of a kernel's loops, with expressions of the whole graph.
-    fn loop_lines(&self, variant: &Variant, kernel: &Kernel) -> Vec<LoopLine> {
-        let mut lines = variant.schedule.lines(kernel);
+    fn loop_lines(&self, kernel: &Kernel) -> Vec<LoopLine> {
+        let mut lines = self.schedule().lines(kernel);
         for line in &mut lines {
-            line.exprs.extend(line.written.and_then(|array| self.held(variant, array)));
+            line.exprs.extend(line.written.and_then(|array| self.held(array)));
         }
         self.add_without_line(kernel, &mut lines);
         let line = |Line { depth, text, statement, exprs, written: _ }: Line| {

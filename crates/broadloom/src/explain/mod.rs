@@ -125,7 +125,7 @@ impl Explanation {
     }
 
     fn schedules(&self) -> impl Iterator<Item = &Schedule> {
-        self.parts.iter().map(|part| &part.variant.schedule)
+        self.parts.iter().map(Explained::schedule)
     }
 
     /// Returns how many times the graph has been compiled so far: once for dense arrays of all sizes, and once for
@@ -222,7 +222,7 @@ impl Explanation {
     /// ```
     pub fn scalar_calls(&self) -> Vec<(Op, DType)> {
         let mut calls: Vec<(Op, DType)> = Vec::new();
-        for call in self.parts.iter().flat_map(|part| part.variant.module.scalar_calls()) {
+        for call in self.parts.iter().flat_map(|part| part.module().scalar_calls()) {
             if !calls.contains(call) {
                 calls.push(*call);
             }
@@ -400,8 +400,8 @@ impl Explanation {
     ) -> Result<String, CompileError> {
         let mut texts: Vec<String> = Vec::new();
         for part in &self.parts {
-            let variant = part.kernels.variants.with_text(&part.variant)?;
-            texts.extend(part.ids().filter_map(|kernel| of(&variant.module, kernel)));
+            let module = part.kernels.variants.with_text(part.schedule())?;
+            texts.extend(part.ids().filter_map(|kernel| of(&module, kernel)));
         }
         Ok(texts.join("\n"))
     }

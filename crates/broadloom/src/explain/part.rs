@@ -4,11 +4,11 @@ use super::Bytes;
 use super::kernels::{self, KernelInfo, named};
 use super::variants;
 use crate::compiled::{Inner, Kernels};
-use crate::variant::{Aside, Variant};
+use crate::variant::{Aside, StepsCode, Variant};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
-use broadloom_jit::{Registers, Vectors};
-use broadloom_loops::kernel::{Buffer, BufferId, Kernel, KernelId, Role};
+use broadloom_jit::{Module, Registers, Vectors};
+use broadloom_loops::kernel::{Buffer, BufferId, Kernel, KernelId, Role, Schedule};
 use std::fmt;
 use std::sync::Arc;
 
@@ -20,14 +20,31 @@ pub(super) struct Explained {
     pub(super) inner: Arc<Inner>,
     pub(super) kernels: Arc<Kernels>,
     pub(super) variant: Arc<Variant>,
+    /// Whether a kernel takes many steps of a loop, instead of those that make one.
+    pub(super) in_registers: bool,
     /// The expressions of the whole graph for which those of the part were made, if they are not the same.
     pub(super) origins: Option<Arc<[ExprId]>>,
 }
 
 impl Explained {
+    /// Returns the code that takes many steps of a loop, if that runs.
+    fn steps(&self) -> Option<&StepsCode> {
+        self.variant.steps().filter(|_| self.in_registers)
+    }
+
+    /// Returns the kernels that run.
+    pub(super) fn schedule(&self) -> &Schedule {
+        self.steps().map_or(&self.variant.schedule, |steps| &steps.made.schedule)
+    }
+
+    /// Returns their code.
+    pub(super) fn module(&self) -> &Module {
+        self.steps().map_or(&self.variant.module, |steps| &steps.module)
+    }
+
     /// Returns the bytes that are stored between the kernels.
     pub(super) fn stored(&self) -> Dim {
-        let schedule = &self.variant.schedule;
+        let schedule = self.schedule();
         let is_stored = |buffer: &Buffer| match buffer.role {
             Role::Input(_) => false,
             Role::Output(output) => self.variant.asides.get(output).is_some_and(Option::is_some),
@@ -42,7 +59,7 @@ impl Explained {
 
     /// Returns a number of bytes as text.
     pub(super) fn show(&self, dim: Dim) -> Bytes {
-        Bytes { text: self.variant.schedule.show(&dim), dim }
+        Bytes { text: self.schedule().show(&dim), dim }
     }
 
     /// Returns the inputs that are assigned to, each with the reason if it is not written directly.
@@ -52,15 +69,15 @@ impl Explained {
     }
 
     pub(super) fn ids(&self) -> impl Iterator<Item = KernelId> + use<> {
-        (0..self.variant.schedule.kernels.len()).map(KernelId::new)
+        (0..self.schedule().kernels.len()).map(KernelId::new)
     }
 
     pub(super) fn vectors(&self) -> impl Iterator<Item = Vectors> {
-        self.ids().filter_map(|kernel| self.variant.module.vectors(kernel))
+        self.ids().filter_map(|kernel| self.module().vectors(kernel))
     }
 
     pub(super) fn infos(&self) -> Vec<KernelInfo> {
-        kernels::infos(&self.variant)
+        kernels::infos(self.schedule(), self.module())
     }
 
     /// Returns the expression of the whole graph for which one of the part was made.
@@ -70,7 +87,7 @@ impl Explained {
 
     /// Prints the kernels, and what is stored between them.
     pub(super) fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let schedule = &self.variant.schedule;
+        let schedule = self.schedule();
         if let Some(heading) = &self.heading {
             writeln!(f, "{heading}:")?;
         }
@@ -103,7 +120,7 @@ impl Explained {
 
     /// Returns the costs of a kernel, and then what is known of the code of its loops, a line each.
     pub(super) fn kernel_facts(&self, id: KernelId, kernel: &Kernel, info: &KernelInfo) -> Vec<String> {
-        let schedule = &self.variant.schedule;
+        let schedule = self.schedule();
         let shared: Vec<&str> = kernel.shared().map(|axis| &*kernel.axes[axis.index()].name).collect();
         let per = match shared.as_slice() {
             [] => "in all".to_string(),
@@ -114,7 +131,7 @@ impl Explained {
         let scratch = kernel.scratch_bytes();
         let mut costs =
             format!("{bytes} bytes and {operations} operations {per}, {scratch} bytes of scratch per thread");
-        if let Some(Vectors { bytes, registers }) = self.variant.module.vectors(id) {
+        if let Some(Vectors { bytes, registers }) = self.module().vectors(id) {
             let used = match registers {
                 Some(Registers { used, spills: 0 }) => format!(" in {used} registers, no spills in loops"),
                 Some(Registers { used, spills }) => {

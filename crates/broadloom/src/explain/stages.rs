@@ -13,8 +13,17 @@ use std::sync::Arc;
 /// Returns the parts of compiled code: for a binding, with the variants that it has chosen.
 pub(super) fn parts(inner: &Arc<Inner>, bound: Option<&BoundCode>) -> Vec<Explained> {
     let mut parts = Vec::new();
-    add(&mut parts, inner, bound, &[], None);
+    add(&mut parts, inner, bound, &[], &Within::default());
     parts
+}
+
+/// What a part is part of.
+#[derive(Default)]
+struct Within<'o> {
+    /// The expressions of the whole graph for which those of the part were made, if they are not the same.
+    origins: Option<&'o Arc<[ExprId]>>,
+    /// Whether it makes a step of a loop of which a kernel takes many.
+    in_registers: bool,
 }
 
 /// Adds the parts of a part, which is part of what `headings` say.
@@ -23,8 +32,9 @@ fn add(
     inner: &Arc<Inner>,
     bound: Option<&BoundCode>,
     headings: &[String],
-    origins: Option<&Arc<[ExprId]>>,
+    within: &Within<'_>,
 ) {
+    let Within { origins, in_registers } = *within;
     let staged = match (&inner.code, bound) {
         (Code::Kernels(kernels), bound) => {
             let variant = match bound {
@@ -33,7 +43,8 @@ fn add(
             };
             let heading = (!headings.is_empty()).then(|| headings.join(", "));
             let (inner, kernels) = (inner.clone(), kernels.clone());
-            parts.push(Explained { heading, inner, kernels, variant, origins: origins.cloned() });
+            let origins = origins.cloned();
+            parts.push(Explained { heading, inner, kernels, variant, in_registers, origins });
             return;
         }
         (Code::Stages(staged), _) => staged,
@@ -43,7 +54,14 @@ fn add(
                 let Some(part) = &phase.part else { continue };
                 let heading = several.then(|| format!("phase {}", number + 1));
                 let headings: Vec<String> = headings.iter().cloned().chain(heading).collect();
-                add(parts, &part.inner, None, &headings, Some(&of_whole(origins, &part.origins)));
+                let origins = of_whole(origins, &part.origins);
+                add(
+                    parts,
+                    &part.inner,
+                    None,
+                    &headings,
+                    &Within { origins: Some(&origins), in_registers: false },
+                );
             }
             return;
         }
@@ -52,10 +70,11 @@ fn add(
         Some(BoundCode::Stages(stages)) => stages.get(stage),
         _ => None,
     };
-    let mut part = |part: &CompiledPart, bound: Option<&BoundPart>, more: String| {
+    let mut part = |part: &CompiledPart, bound: Option<&BoundPart>, more: String, in_registers: bool| {
         let headings: Vec<String> = headings.iter().cloned().chain([more]).collect();
         let code = bound.map(|bound| &bound.binding.code);
-        add(parts, &part.inner, code, &headings, Some(&of_whole(origins, &part.origins)));
+        let origins = of_whole(origins, &part.origins);
+        add(parts, &part.inner, code, &headings, &Within { origins: Some(&origins), in_registers });
     };
     let mut loops = 0;
     for (number, stage) in staged.stages.iter().enumerate() {
@@ -70,6 +89,7 @@ fn add(
                     of,
                     bound.map(|bound| &**bound),
                     if is_last { "after the loops" } else { "before the loops" }.to_owned(),
+                    false,
                 );
             }
             (CompiledStage::Loop(of), bound) => {
@@ -83,16 +103,30 @@ fn add(
                         BoundTimes::While(condition) => Some(condition),
                         BoundTimes::Fixed(_) | BoundTimes::Count(_) => None,
                     });
-                    part(condition, bound.map(|bound| &**bound), format!("loop {loops}, condition"));
+                    part(condition, bound.map(|bound| &**bound), format!("loop {loops}, condition"), false);
                 }
                 let times = steps(inner, of);
+                let general = |step: &CompiledPart| match &step.inner.code {
+                    Code::Kernels(kernels) => step.has_steps(&kernels.variants.general).unwrap_or(false),
+                    Code::Stages(_) | Code::Phases(_) => false,
+                };
+                let may_be = of.step.as_ref().filter(|_| of.is_in_place && bound.is_none());
+                let may_be = may_be.filter(|step| general(step));
+                let in_registers = match bound {
+                    Some(bound) => bound.strips.is_some_and(|strips| strips.in_registers),
+                    None => may_be.is_some_and(|step| !step.has_rows()),
+                };
                 let place = match of.is_in_place {
+                    _ if in_registers => "carried values stay in registers",
+                    _ if may_be.is_some() => {
+                        "carried values change in place, or stay in registers if rows are short or lie apart"
+                    }
                     true => "carried values change in place",
                     false => "each step writes the carried values to other arrays",
                 };
                 if let Some(step) = &of.step {
                     let bound = bound.and_then(|bound| bound.step.as_ref());
-                    part(step, bound, format!("loop {loops}, step: {times}, {place}"));
+                    part(step, bound, format!("loop {loops}, step: {times}, {place}"), in_registers);
                 }
             }
         }

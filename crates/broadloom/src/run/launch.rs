@@ -9,7 +9,8 @@ use crate::cache::lock;
 use crate::compiled::Inner;
 use crate::memory::with_scratch;
 use crate::options::Threads;
-use broadloom_jit::{Failure, Stop};
+use broadloom_jit::{Failure, Module, Stop};
+use broadloom_loops::kernel::KernelId;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -292,6 +293,20 @@ fn run_range(
         }
         run_call(kernels, call, &arguments, steps, &stop, failure)?;
     }
+    Ok(())
+}
+
+/// Runs the only kernel of a module for some steps of the axis that threads share.
+pub(super) fn run_kernel(
+    module: &Module,
+    arguments: &[u64],
+    range: Range<i64>,
+    options: &RunOptions,
+) -> Result<(), RunError> {
+    let (kernel, stop, mut failure) = (KernelId::new(0), options.as_stop(), Failure::default());
+    // SAFETY: as in `run_call`: what the kernel reads and writes is what calls for each of its steps would, whose arguments these are,
+    // with the number of steps and the distances of rows. It has no scratch rows, and cannot fail.
+    unsafe { module.run(kernel, arguments, range, std::ptr::null_mut(), &stop, &mut failure) }?;
     Ok(())
 }
 

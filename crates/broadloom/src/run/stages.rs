@@ -1,18 +1,23 @@
 //! Runs the stages of a graph with loops: parts one after the other, and the steps of loops.
 #![allow(unsafe_code, reason = "counters are written, and carried values copied, in the memory of the call")]
 
-use super::launch::{Arguments, run_bound, run_call, set_pointer, share_work};
+use super::launch::{Arguments, run_bound, run_call, run_kernel, set_pointer, share_work};
 use super::{RunError, RunOptions};
 use crate::array::copy_from_array;
 use crate::bind::{
-    Base, BoundCarried, BoundCode, BoundLoop, BoundPart, BoundStage, BoundTimes, Place, Strips,
+    Base, BoundCarried, BoundCode, BoundKernels, BoundLoop, BoundPart, BoundStage, BoundTimes, Call, Place,
+    Strips,
 };
+use crate::variant::StepsCode;
 use broadloom_ir::graph::StepValue;
 use broadloom_jit::Failure;
+use broadloom_loops::kernel::BufferId;
 use smallvec::SmallVec;
+use std::ops::Range;
 
-/// A strip of elements takes this many steps before it looks whether it should stop.
+/// A strip of elements takes this many steps before it looks whether it should stop, or as many as are those of so many elements.
 const STEPS_BETWEEN_CHECKS: i64 = 64;
+const ELEMENTS_BETWEEN_CHECKS: i64 = 1 << 18;
 
 /// Returns the place of an array of a caller or of the memory of a call.
 type Pointer<'p> = &'p mut dyn FnMut(Base) -> *mut u8;
@@ -52,6 +57,56 @@ fn run_part(
     };
     let result = run_bound(&part.inner, &part.binding, options, &mut pointer, arena.wrapping_add(part.arena));
     result.map_err(|error| error.of_part(&part.origins))
+}
+
+/// A kernel that takes many steps, instead of the call of one that makes one.
+struct StepsCall<'c> {
+    code: &'c StepsCode,
+    kernels: &'c BoundKernels,
+    call: &'c Call,
+    /// The pointers that move from step to step, and by how many bytes.
+    moving: &'c [(usize, isize)],
+}
+
+/// Takes all steps for a range of elements. `arguments` are those of the first step.
+fn run_steps(
+    of: &StepsCall<'_>,
+    arguments: &[u64],
+    range: Range<i64>,
+    steps: i64,
+    options: &RunOptions,
+) -> Result<(), RunError> {
+    let StepsCall { code, kernels, call, moving } = of;
+    let (params, bases) = arguments.split_at(arguments.len() - call.bases.len());
+    let schedule = &kernels.variant.schedule;
+    let accesses = &schedule.kernels[call.kernel.index()].accesses;
+    let distance = |array: &BufferId| {
+        let place = accesses.iter().filter_map(|access| access.buffer).position(|buffer| buffer == *array);
+        let argument = place.map(|place| params.len() + place);
+        let moved = moving.iter().find(|(moved, _)| Some(*moved) == argument);
+        // Distances are those of elements.
+        moved.map_or(0, |(_, bytes)| bytes / schedule.buffers[array.index()].dtype.size() as isize)
+    };
+    let mut all: Arguments = SmallVec::from_slice(params);
+    let begins = all.len();
+    all.extend([0, 0]);
+    all.extend(code.made.rows.iter().map(|array| distance(array) as u64));
+    let moved_by = all.len() - params.len();
+    all.extend_from_slice(bases);
+    let most = (ELEMENTS_BETWEEN_CHECKS / (range.end - range.start).max(1)).max(STEPS_BETWEEN_CHECKS);
+    let mut before = 0;
+    while before < steps {
+        options.check()?;
+        let taken = most.min(steps - before);
+        (all[begins], all[begins + 1]) = (taken.cast_unsigned(), before.cast_unsigned());
+        run_kernel(&code.module, &all, range.clone(), options)?;
+        for (argument, bytes) in *moving {
+            let pointer = &mut all[argument + moved_by];
+            *pointer = pointer.wrapping_add_signed((*bytes as i64).wrapping_mul(taken));
+        }
+        before += taken;
+    }
+    options.check()
 }
 
 /// A loop that runs.
@@ -179,9 +234,19 @@ impl<'r> Running<'r> {
             };
             set_pointer(&mut arguments[argument], start);
         }
+        let in_registers = kernels.variant.steps().filter(|_| strips.in_registers);
         let stop = options.as_stop();
         let strip = |start: i64| -> Result<(), RunError> {
             let range = start..launch.extent.min(start.saturating_add(strips.length));
+            if let Some(code) = in_registers {
+                return run_steps(
+                    &StepsCall { code, kernels, call, moving: &moving },
+                    &arguments,
+                    range,
+                    steps,
+                    options,
+                );
+            }
             let mut counter = 0_i64;
             let mut arguments = arguments.clone();
             for argument in &counters {

@@ -36,7 +36,7 @@ fn elements_take_all_steps_in_strips() {
         let options = CompileOptions { threads, parallel_threshold: 0, ..CompileOptions::default() };
         let kernel = stepped(&Graph::new(), 100).compile_with(&options).unwrap();
         let explained = kernel.explain();
-        assert!(explained.to_string().contains("100 steps, carried values change in place"), "{explained}");
+        assert!(explained.to_string().contains("100 steps, carried values stay in registers"), "{explained}");
         let x: Vec<f64> = (0..count).map(|i| i as f64 * 0.1).collect();
         let result: Vec<f64> = kernel.run(&x).unwrap().try_into().unwrap();
         result.into_iter().map(f64::to_bits).collect::<Vec<u64>>()
@@ -314,4 +314,151 @@ fn no_table_of_pairs_is_stored_for_the_steps() {
     assert!(explained.starts_with("before the loops:"), "{explained}");
     let (before, step) = explained.split_once("loop 1, step").unwrap();
     assert!(before.contains("reduce") && !step.contains("reduce"), "{explained}");
+}
+
+/// What steps do to an element, in the graph and by hand.
+type Stepping = (&'static str, fn(Tensor) -> Tensor, fn(f64) -> f64);
+
+/// One kernel takes all steps. What settles is left alone, whatever its period is; bits count, not values.
+#[test]
+fn values_stay_in_registers_from_step_to_step() {
+    let steppings: &[Stepping] = &[
+        ("decays to a subnormal number, and then to zero", |u| u * 0.5, |u| u * 0.5),
+        ("changes its sign, also that of zero", |u| -u, |u| -u),
+        ("has a period of three", |u| 1.0 / (1.0 - u), |u| 1.0 / (1.0 - u)),
+        ("overflows, and becomes NaN", |u| u * u - u, |u| u * u - u),
+        ("is chaotic", |u| 3.75 * u * (1.0 - u), |u| 3.75 * u * (1.0 - u)),
+        (
+            "escapes where it is large",
+            |u| select(u.lt(4), u * u + 0.3, u),
+            |u| if u < 4.0 { u * u + 0.3 } else { u },
+        ),
+        ("stays", |u| u, |u| u),
+    ];
+    for (what, of_graph, by_hand) in steppings {
+        for times in [1i64, 2, 7, 15, 16, 17, 33, 1000, 1003] {
+            let g = Graph::new();
+            let x = g.input::<f64>("x", shape![g.symbol("n")]);
+            let [u] = repeat(times, [x], |_, [u]| [of_graph(u)]);
+            for threads in [Threads::Calling, Threads::count(2).unwrap()] {
+                let options = CompileOptions { threads, parallel_threshold: 0, ..CompileOptions::default() };
+                let kernel = u.compile_with(&options).unwrap();
+                for count in [1usize, 3, 31, 64, 257, 1000] {
+                    let x: Vec<f64> = (0..count)
+                        .map(|i| [0.0, -0.0, 2.0, 0.25, -1e300, f64::NAN, 1e-310, 0.7][i % 8])
+                        .collect();
+                    let want: Vec<u64> =
+                        x.iter().map(|x| (0..times).fold(*x, |u, _| by_hand(u))).map(f64::to_bits).collect();
+                    let got: Vec<f64> = kernel.run(&x).unwrap().try_into().unwrap();
+                    let got: Vec<u64> = got.into_iter().map(f64::to_bits).collect();
+                    let is_same = |(got, want): (&u64, &u64)| {
+                        // Which NaN an operation on NaNs gives is not part of the meaning.
+                        got == want || f64::from_bits(*got).is_nan() && f64::from_bits(*want).is_nan()
+                    };
+                    assert!(got.iter().zip(&want).all(is_same), "{what}: {times} steps of {count} elements");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_explanation_says_what_stays_in_registers() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n")]);
+    let [u] = repeat(1000, [x], |_, [u]| [u * 0.5 + 1]);
+    let kernel = u.compile().unwrap();
+    let text = kernel.explain().to_string();
+    for part in ["1000 steps, carried values stay in registers", "repeat steps until it settles {"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// Truth values, halves, swapped values, the counter, rows and stacked rows, over several calls of the kernel.
+#[test]
+fn rows_and_counters_go_on_from_call_to_call() {
+    let g = Graph::new();
+    let t = g.symbol("t");
+    let x = g.input::<f32>("x", shape![t]);
+    let rising = x.slice_axis(0, 0, 1).reshape(shape![]).lt(0);
+    let begin = [x.slice_axis(0, 0, 1).reshape(shape![]), rising];
+    let ([last, was_rising], [all]) = scan(begin, [x], |[before, _], [row]| {
+        let rises = row.gt(before);
+        let halves = (before.cast::<f16>() * 0.5).cast::<f32>();
+        ([select(rises, row, halves), rises], [before])
+    });
+    let kernel = g.compile([("last", last), ("rising", was_rising), ("all", all)]).unwrap();
+    // More steps than one call takes.
+    for count in [1usize, 2, 63, 300_001] {
+        let x: Vec<f32> = (0..count).map(|i| ((i * 37) % 101) as f32 * 0.25 - 9.0).collect();
+        let results = kernel.run(&x).unwrap();
+        let (mut before, mut rises, mut all) = (x[0], x[0] < 0.0, Vec::new());
+        for row in &x {
+            all.push(before);
+            rises = *row > before;
+            before =
+                if rises { *row } else { (f16::from_f32(f16::from_f32(before).to_f32() * 0.5)).to_f32() };
+        }
+        assert_eq!(results.get("all").unwrap().to_vec::<f32>().unwrap(), all, "{count}");
+        assert_eq!(results.get("last").unwrap().to_vec::<f32>().unwrap(), [before], "{count}");
+        assert_eq!(results.get("rising").unwrap().to_vec::<bool>().unwrap(), [rises], "{count}");
+    }
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n")]);
+    let [a, b] = repeat(1_000_001, [x, x * 2], |step, [a, b]| [b, a + (step % 3).cast::<f64>()]);
+    let kernel = g.compile([("a", a), ("b", b)]).unwrap();
+    let results = kernel.run(&[1.0f64, 5.0]).unwrap();
+    for (at, x) in [1.0, 5.0].into_iter().enumerate() {
+        let (mut a, mut b) = (x, 2.0 * x);
+        for step in 0..1_000_001i64 {
+            (a, b) = (b, a + (step % 3) as f64);
+        }
+        assert_eq!(results.get("a").unwrap().to_vec::<f64>().unwrap()[at], a);
+        assert_eq!(results.get("b").unwrap().to_vec::<f64>().unwrap()[at], b);
+    }
+}
+
+/// Series in columns and in rows, few and many, beside operands of other shapes.
+#[test]
+fn series_of_any_layout_are_those_of_a_loop_by_hand() {
+    let g = Graph::new();
+    let [t, n, m] = g.symbols(["t", "n", "m"]);
+    let x = g.input::<f64>("x", shape![t, n, m]);
+    let (rate, bias) = (g.input::<f64>("rate", shape![n]), g.input::<f64>("bias", shape![m]));
+    let zero = g.full(shape![n, m], 0.0);
+    let ([last], [all]) = scan([zero], [x], |[before], [row]| {
+        let next = before * rate.unsqueeze(1) + row + bias;
+        ([next], [next])
+    });
+    let kernel = g.compile([("last", last), ("all", all)]).unwrap();
+    for (t, n, m) in [(5usize, 1usize, 1usize), (7, 3, 5), (100, 2, 40), (40, 30, 33), (3, 17, 1)] {
+        let numbers = |count: usize, by: usize| -> Vec<f64> {
+            (0..count).map(|i| ((i * by) % 23) as f64 * 0.125 - 1.0).collect()
+        };
+        let (flat, rate, bias) = (numbers(t * n * m, 7), numbers(n, 5), numbers(m, 3));
+        let at = |step: usize, row: usize, column: usize| flat[(step * n + row) * m + column];
+        let (mut state, mut want) = (vec![0.0; n * m], Vec::new());
+        for step in 0..t {
+            for row in 0..n {
+                for column in 0..m {
+                    let value = &mut state[row * m + column];
+                    *value = *value * rate[row] + at(step, row, column) + bias[column];
+                }
+            }
+            want.extend_from_slice(&state);
+        }
+        // The steps are the last axis in memory.
+        let turned: Vec<f64> = (0..n * m)
+            .flat_map(|place| (0..t).map(move |step| (step, place)))
+            .map(|(step, place)| flat[step * n * m + place])
+            .collect();
+        let dense = ArrayView::new(&flat, &[t, n, m]).unwrap();
+        let strides = [1, (m * t) as isize, t as isize];
+        let apart = ArrayView::strided(&turned, 0, &[t, n, m], &strides).unwrap();
+        for view in [dense, apart] {
+            let results = kernel.run(inputs! { "x" => view, "rate" => &rate, "bias" => &bias }).unwrap();
+            assert_eq!(results.get("all").unwrap().to_vec::<f64>().unwrap(), want, "{t} {n} {m}");
+            assert_eq!(results.get("last").unwrap().to_vec::<f64>().unwrap(), state, "{t} {n} {m}");
+        }
+    }
 }
