@@ -228,6 +228,13 @@ pub(super) const FAULTS: &[Fault] = &[
         test: SUMS_OF_SUMS,
     },
     Fault {
+        what: "a loop that settles leaves out the last steps too",
+        file: "crates/broadloom-jit/src/generate/repeat.rs",
+        place: "⟦generator.ins().band_imm_s(left, -STEPS_BETWEEN_LOOKS)⟧",
+        new: "left",
+        test: LOOPS,
+    },
+    Fault {
         what: "all steps of an outer sum go to the first lane of the fixed tree",
         file: "crates/broadloom-jit/src/generate/fold.rs",
         place: "let offset = self.ins().imul_imm_s(lane, ⟦place.apart⟧);",

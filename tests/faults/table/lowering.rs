@@ -172,6 +172,20 @@ pub(super) const FAULTS: &[Fault] = &[
         test: STOPPED_LOOPS,
     },
     Fault {
+        what: "the steps of a call count from its first one",
+        file: "crates/broadloom-loops/src/steps.rs",
+        place: "let args = smallvec![⟦begun⟧, index];",
+        new: "index",
+        test: LOOPS,
+    },
+    Fault {
+        what: "the rows of a call of steps are those of the call before",
+        file: "crates/broadloom/src/run/stages.rs",
+        place: "(*bytes as i64).wrapping_mul(⟦taken⟧)",
+        new: "taken - taken",
+        test: LOOPS,
+    },
+    Fault {
         what: "a version of an output is in memory of its own",
         file: "crates/broadloom/src/bind/binding.rs",
         place: "match ⟦schedule.buffers[last.index()].role⟧",
