@@ -378,30 +378,40 @@ fn the_explanation_says_what_stays_in_registers() {
 #[test]
 fn rows_and_counters_go_on_from_call_to_call() {
     let g = Graph::new();
-    let t = g.symbol("t");
-    let x = g.input::<f32>("x", shape![t]);
-    let rising = x.slice_axis(0, 0, 1).reshape(shape![]).lt(0);
-    let begin = [x.slice_axis(0, 0, 1).reshape(shape![]), rising];
-    let ([last, was_rising], [all]) = scan(begin, [x], |[before, _], [row]| {
-        let rises = row.gt(before);
-        let halves = (before.cast::<f16>() * 0.5).cast::<f32>();
-        ([select(rises, row, halves), rises], [before])
-    });
-    let kernel = g.compile([("last", last), ("rising", was_rising), ("all", all)]).unwrap();
-    // More steps than one call takes.
-    for count in [1usize, 2, 63, 300_001] {
-        let x: Vec<f32> = (0..count).map(|i| ((i * 37) % 101) as f32 * 0.25 - 9.0).collect();
-        let results = kernel.run(&x).unwrap();
-        let (mut before, mut rises, mut all) = (x[0], x[0] < 0.0, Vec::new());
-        for row in &x {
-            all.push(before);
-            rises = *row > before;
-            before =
-                if rises { *row } else { (f16::from_f32(f16::from_f32(before).to_f32() * 0.5)).to_f32() };
+    let [t, n] = g.symbols(["t", "n"]);
+    let x = g.input::<f32>("x", shape![t, n]);
+    let first = x.slice_axis(0, 0, 1).reshape(shape![n]);
+    let ([last, was_rising, rises], [all]) =
+        scan([first, first.lt(0), first.cast::<i16>()], [x], |[before, _, count], [row]| {
+            let rises = row.gt(before);
+            let halves = (before.cast::<f16>() * 0.5).cast::<f32>();
+            let next = select(rises, row, halves);
+            ([next, rises, select(rises & next.gt(1), count + 1, count)], [before])
+        });
+    let kernel = g.compile([("last", last), ("rising", was_rising), ("rises", rises), ("all", all)]).unwrap();
+    // More steps than one call takes, in one lane and in many.
+    for (count, series) in [(1usize, 1usize), (2, 3), (63, 37), (300_001, 1), (9_001, 37)] {
+        let x: Vec<f32> = (0..count * series).map(|i| ((i * 37) % 101) as f32 * 0.25 - 9.0).collect();
+        let results = kernel.run(ArrayView::new(&x, &[count, series]).unwrap()).unwrap();
+        let mut all = vec![0.0; count * series];
+        let (mut last, mut rising, mut rises) = (Vec::new(), Vec::new(), Vec::new());
+        for of in 0..series {
+            let (mut before, mut is_rising, mut times) = (x[of], x[of] < 0.0, x[of] as i16);
+            for step in 0..count {
+                let row = x[step * series + of];
+                all[step * series + of] = before;
+                is_rising = row > before;
+                let halved = f16::from_f32(f16::from_f32(before).to_f32() * 0.5).to_f32();
+                before = if is_rising { row } else { halved };
+                times = if is_rising && before > 1.0 { times.wrapping_add(1) } else { times };
+            }
+            (last.push(before), rising.push(is_rising), rises.push(times));
         }
-        assert_eq!(results.get("all").unwrap().to_vec::<f32>().unwrap(), all, "{count}");
-        assert_eq!(results.get("last").unwrap().to_vec::<f32>().unwrap(), [before], "{count}");
-        assert_eq!(results.get("rising").unwrap().to_vec::<bool>().unwrap(), [rises], "{count}");
+        let what = format!("{count} steps of {series}");
+        assert_eq!(results.get("all").unwrap().to_vec::<f32>().unwrap(), all, "{what}");
+        assert_eq!(results.get("last").unwrap().to_vec::<f32>().unwrap(), last, "{what}");
+        assert_eq!(results.get("rising").unwrap().to_vec::<bool>().unwrap(), rising, "{what}");
+        assert_eq!(results.get("rises").unwrap().to_vec::<i16>().unwrap(), rises, "{what}");
     }
     let g = Graph::new();
     let x = g.input::<f64>("x", shape![g.symbol("n")]);
