@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Stages {
     /// The stages in order.
     pub stages: Vec<Stage>,
-    /// The arrays that stages leave for later ones, dense in row-major order.
+    /// The arrays that stages leave for later ones: dense in row-major order, or outputs of the graph.
     pub slots: Vec<Slot>,
 }
 
@@ -36,6 +36,8 @@ pub struct Slot {
     pub shape: Shape,
     /// The output of the graph that it is, if it is one that the caller gets.
     pub output: Option<usize>,
+    /// If it is that output with its axes in another order: axis `i` of the output is axis `permutation[i]` of the slot.
+    pub permutation: Option<Permutation>,
 }
 
 /// A stage.
@@ -265,7 +267,7 @@ impl<'g> Cutter<'g> {
     }
 
     fn new_slot(&mut self, dtype: DType, shape: Shape) -> usize {
-        self.slots.push(Slot { dtype, shape, output: None });
+        self.slots.push(Slot { dtype, shape, output: None, permutation: None });
         self.slots.len() - 1
     }
 
@@ -391,6 +393,7 @@ impl<'g> Cutter<'g> {
         for (_, results) in read {
             let slot = self.slot(results[0]);
             self.finish(&results, slot);
+            self.finish_permuted(&results, slot);
             slots.push(slot);
         }
         Ok(LoopStage { call: graph.call(expr).into(), steps, carried, rows, stacked: slots, step, in_place })
@@ -402,6 +405,26 @@ impl<'g> Cutter<'g> {
         let mut outputs = self.graph.outputs().iter();
         self.slots[slot].output =
             outputs.position(|output| results.contains(&output.expr) && output.assigned.is_none());
+    }
+
+    /// Records the slot of equal stacked results that is an array of the caller with its axes in another order: a step writes its row
+    /// there, and nothing moves them afterwards.
+    fn finish_permuted(&mut self, results: &[ExprId], slot: usize) {
+        if self.slots[slot].output.is_some() {
+            return;
+        }
+        let permuted = self.graph.outputs().iter().enumerate().find_map(|(number, output)| {
+            let Node::View { view: View::Permute(permutation), operand } = self.graph.node(output.expr)
+            else {
+                return None;
+            };
+            let is_own = results.contains(operand) && output.assigned.is_none();
+            is_own.then(|| (number, permutation.clone()))
+        });
+        if let Some((output, permutation)) = permuted {
+            let of = &mut self.slots[slot];
+            (of.output, of.permutation) = (Some(output), Some(permutation));
+        }
     }
 
     /// Returns the graph that computes some expressions, from arrays, from what is stored, and from the values of a step.

@@ -14,7 +14,7 @@ use crate::staged::{CompiledLoop, CompiledPart, CompiledStage, CompiledTimes, St
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::StepValue;
 use broadloom_ir::shape::Shape;
-use broadloom_ir::stages::{Destination as Target, Rows, RowsView, Source};
+use broadloom_ir::stages::{Destination as Target, Rows, RowsView, Slot, Source};
 use broadloom_ir::{ExprId, SymbolId};
 use broadloom_loops::kernel::{Access, Stride};
 use smallvec::SmallVec;
@@ -66,8 +66,8 @@ pub(crate) struct BoundLoop {
     pub(crate) kinds: usize,
     /// The arrays of rows.
     pub(crate) rows: Vec<BoundRows>,
-    /// The arrays of stacked values, with the bytes of a row.
-    pub(crate) stacked: Vec<(Base, usize)>,
+    /// The arrays of stacked values, with the distance of a row from the next, in bytes.
+    pub(crate) stacked: Vec<(Base, isize)>,
     /// Where the counter and the condition are in the memory of the call.
     pub(crate) counter: usize,
     pub(crate) condition: usize,
@@ -162,7 +162,7 @@ pub(super) fn bind_stages<'g>(
     let mut slots = Vec::new();
     for slot in &staged.slots {
         let elements = count(&slot.shape, &values)?;
-        let geometry = dense(slot.dtype, &slot.shape, &values)?;
+        let geometry = of_slot(slot, &values)?;
         let base = match slot.output.map(|output| (output, destinations[output])) {
             _ if elements == 0 => Base::Nothing,
             Some((output, Destination::Own)) => Base::Output(output),
@@ -233,6 +233,18 @@ pub(super) fn bind_stages<'g>(
 fn dense(dtype: DType, shape: &Shape, values: &Values) -> Result<Geometry, BindError> {
     let shape: SmallVec<[usize; 4]> = shape.iter().map(|dim| size(dim, values)).collect::<Result<_, _>>()?;
     Ok(Geometry::dense(dtype, &shape))
+}
+
+/// Returns the layout of a slot.
+fn of_slot(slot: &Slot, values: &Values) -> Result<Geometry, BindError> {
+    let Some(permutation) = &slot.permutation else { return dense(slot.dtype, &slot.shape, values) };
+    let shape: Shape = permutation.iter().map(|axis| slot.shape[*axis].clone()).collect();
+    let output = dense(slot.dtype, &shape, values)?;
+    let mut axes = output.axes.clone();
+    for (axis, of_output) in permutation.iter().zip(&output.axes) {
+        axes[*axis] = *of_output;
+    }
+    Ok(output.of_axes(&axes)?)
 }
 
 fn added(all: Work, more: Work, times: u64) -> Work {
@@ -317,6 +329,12 @@ impl Binder<'_, '_> {
             geometries.push(geometry);
             inputs.push(place);
         }
+        // The layouts of rows that are stacked.
+        let stacked = of.map_or(&[][..], |of| &of.stacked).iter().map(|slot| {
+            let geometry = &self.slots[*slot].0;
+            geometry.of_axes(&geometry.axes[1..])
+        });
+        let stacked: Vec<Geometry> = stacked.collect::<Result<_, _>>()?;
         let mut outputs = Vec::new();
         let mut destinations = Destinations::new();
         for (target, output) in part.outputs.iter().zip(graph.outputs()) {
@@ -327,7 +345,10 @@ impl Binder<'_, '_> {
                     let input = output.assigned.and_then(|input| geometries[input.index()].as_ref());
                     (Place::Next(*number), input.map_or(Destination::Own, Destination::InPlace))
                 }
-                Target::Stacked(number) => (Place::Stacked(*number), Destination::Own),
+                Target::Stacked(number) => {
+                    let row = stacked.get(*number).filter(|row| !row.is_dense());
+                    (Place::Stacked(*number), row.map_or(Destination::Own, Destination::Array))
+                }
                 Target::Condition => (Place::Condition, Destination::Own),
             };
             outputs.push(place);
@@ -393,9 +414,9 @@ impl Binder<'_, '_> {
         }
         let stacked = of.stacked.iter().map(|slot| {
             let (geometry, base) = &self.slots[*slot];
-            // Without steps there is no row, whatever its sizes.
-            let steps = geometry.axes.first().map_or(1, |axis| axis.size as usize);
-            (*base, geometry.count().checked_div(steps).unwrap_or(0) * geometry.dtype.size())
+            // It was checked as bytes of an array, so it fits.
+            let stride = geometry.axes.first().map_or(0, |axis| axis.stride) as isize;
+            (*base, stride.wrapping_mul(geometry.dtype.size() as isize))
         });
         let stacked = stacked.collect();
         let counter = self.arena.add(1, DType::I64)?;

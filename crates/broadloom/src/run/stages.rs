@@ -185,7 +185,7 @@ impl<'r> Running<'r> {
                 *row = row.wrapping_offset(rows.distance);
             }
             for (row, (_, bytes)) in self.stacked.iter_mut().zip(&bound.stacked) {
-                *row = row.wrapping_add(*bytes);
+                *row = row.wrapping_offset(*bytes);
             }
             step += 1;
         }
@@ -227,7 +227,7 @@ impl<'r> Running<'r> {
                     self.rows[number]
                 }
                 Place::Stacked(number) => {
-                    moving.push((argument, self.bound.stacked[number].1.cast_signed()));
+                    moving.push((argument, self.bound.stacked[number].1));
                     self.stacked[number]
                 }
                 Place::Condition => std::ptr::null_mut(),

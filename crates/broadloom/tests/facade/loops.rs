@@ -472,3 +472,50 @@ fn series_of_any_layout_are_those_of_a_loop_by_hand() {
         }
     }
 }
+
+/// Stacked rows that are an output with its axes in another order are written there, row by row.
+#[test]
+fn stacked_rows_are_written_in_the_order_of_the_output() {
+    let g = Graph::new();
+    let [t, n, m] = g.symbols(["t", "n", "m"]);
+    let x = g.input::<f64>("x", shape![n, t, m]);
+    let ([_], [all]) = scan([g.full(shape![n, m], 1.0)], [x.permute_dims([1, 0, 2])], |[before], [row]| {
+        let next = before * 0.5 + row;
+        ([next], [next])
+    });
+    let turned = all.permute_dims([1, 0, 2]);
+    let kernel = turned.compile().unwrap();
+    assert!(!kernel.explain().to_string().contains("after the loops"), "{}", kernel.explain());
+    let both = g.compile([("turned", turned), ("total", all.sum(0)), ("sums", turned.sum(1))]).unwrap();
+    for (t, n, m) in [(0usize, 3usize, 2usize), (1, 1, 1), (9, 4, 3), (70, 300, 2), (5, 2, 0)] {
+        let x: Vec<f64> = (0..n * t * m).map(|i| (i % 11) as f64 * 0.25).collect();
+        let view = ArrayView::new(&x, &[n, t, m]).unwrap();
+        let mut want = vec![0.0; n * t * m];
+        let mut sums = vec![0.0; n * m];
+        for row in 0..n {
+            for column in 0..m {
+                let mut before = 1.0;
+                for step in 0..t {
+                    let at = (row * t + step) * m + column;
+                    before = before * 0.5 + x[at];
+                    want[at] = before;
+                    sums[row * m + column] += before;
+                }
+            }
+        }
+        let got: Vec<f64> = kernel.run(view.clone()).unwrap().try_into().unwrap();
+        assert_eq!(got, want, "{t} {n} {m}");
+        // Into every other element of an array of the caller.
+        let mut wide = vec![7.0; 2 * n * t * m];
+        let strides = [2 * t * m, 2 * m, 2].map(|stride| stride as isize);
+        let target = ArrayViewMut::strided(&mut wide, 0, &[n, t, m], &strides).unwrap();
+        kernel.run_into(view.clone(), target).unwrap();
+        assert!(wide.iter().step_by(2).eq(&want) && wide.iter().skip(1).step_by(2).all(|gap| *gap == 7.0));
+        let results = both.run(view).unwrap();
+        assert_eq!(results.get("turned").unwrap().to_vec::<f64>().unwrap(), want);
+        for name in ["total", "sums"] {
+            let got = results.get(name).unwrap().to_vec::<f64>().unwrap();
+            assert!(got.iter().zip(&sums).all(|(got, want)| (got - want).abs() < 1e-9), "{name}");
+        }
+    }
+}
