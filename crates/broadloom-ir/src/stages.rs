@@ -16,6 +16,7 @@ use crate::ids::{ExprId, InputId, LoopId};
 use crate::part::unused_prefix;
 use crate::shape::Shape;
 use crate::transform::Rewriter;
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A graph cut into stages.
@@ -36,8 +37,17 @@ pub struct Slot {
     pub shape: Shape,
     /// The output of the graph that it is, if it is one that the caller gets.
     pub output: Option<usize>,
-    /// If it is that output with its axes in another order: axis `i` of the output is axis `permutation[i]` of the slot.
-    pub permutation: Option<Permutation>,
+    /// How it is that output, if its axes are in another order or run backwards.
+    pub arrangement: Option<Arrangement>,
+}
+
+/// An array with its axes in another order, or backwards.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrangement {
+    /// Axis `i` of the other array is axis `permutation[i]` of this one.
+    pub permutation: Permutation,
+    /// Whether axis `i` of the other array begins where that axis of this one ends.
+    pub reversed: SmallVec<[bool; 4]>,
 }
 
 /// A stage.
@@ -267,7 +277,7 @@ impl<'g> Cutter<'g> {
     }
 
     fn new_slot(&mut self, dtype: DType, shape: Shape) -> usize {
-        self.slots.push(Slot { dtype, shape, output: None, permutation: None });
+        self.slots.push(Slot { dtype, shape, output: None, arrangement: None });
         self.slots.len() - 1
     }
 
@@ -393,7 +403,7 @@ impl<'g> Cutter<'g> {
         for (_, results) in read {
             let slot = self.slot(results[0]);
             self.finish(&results, slot);
-            self.finish_permuted(&results, slot);
+            self.finish_arranged(&results, slot);
             slots.push(slot);
         }
         Ok(LoopStage { call: graph.call(expr).into(), steps, carried, rows, stacked: slots, step, in_place })
@@ -407,24 +417,51 @@ impl<'g> Cutter<'g> {
             outputs.position(|output| results.contains(&output.expr) && output.assigned.is_none());
     }
 
-    /// Records the slot of equal stacked results that is an array of the caller with its axes in another order: a step writes its row
-    /// there, and nothing moves them afterwards.
-    fn finish_permuted(&mut self, results: &[ExprId], slot: usize) {
+    /// Records the slot of equal stacked results that is an array of the caller with its axes in another order, or backwards: a step
+    /// writes its row there, and nothing moves them afterwards.
+    fn finish_arranged(&mut self, results: &[ExprId], slot: usize) {
         if self.slots[slot].output.is_some() {
             return;
         }
-        let permuted = self.graph.outputs().iter().enumerate().find_map(|(number, output)| {
-            let Node::View { view: View::Permute(permutation), operand } = self.graph.node(output.expr)
-            else {
-                return None;
-            };
-            let is_own = results.contains(operand) && output.assigned.is_none();
-            is_own.then(|| (number, permutation.clone()))
-        });
-        if let Some((output, permutation)) = permuted {
+        let outputs = self.graph.outputs().iter().enumerate();
+        let arranged =
+            outputs.filter(|(_, output)| output.assigned.is_none()).find_map(|(number, output)| {
+                let arrangement = self.arrangement_of(output.expr, results)?;
+                Some((number, arrangement))
+            });
+        if let Some((output, arrangement)) = arranged {
             let of = &mut self.slots[slot];
-            (of.output, of.permutation) = (Some(output), Some(permutation));
+            (of.output, of.arrangement) = (Some(output), Some(arrangement));
         }
+    }
+
+    /// Returns how an output is one of some results whose axes are in another order, or backwards. Nothing else reads what is
+    /// backwards: its first element is not where the array begins.
+    fn arrangement_of(&self, output: ExprId, results: &[ExprId]) -> Option<Arrangement> {
+        let graph = self.graph;
+        let mut permutation: Permutation = (0..graph.shape(output).rank()).collect();
+        let mut reversed: SmallVec<[bool; 4]> = SmallVec::from_elem(false, permutation.len());
+        let (mut expr, mut reader) = (output, output);
+        while !results.contains(&expr) {
+            let Node::View { view, operand } = graph.node(expr) else { return None };
+            match view {
+                View::Permute(by) => permutation.iter_mut().for_each(|axis| *axis = by[*axis]),
+                View::Slice(parts) if graph.shape(expr) == graph.shape(*operand) => {
+                    for (axis, reversed) in permutation.iter().zip(&mut reversed) {
+                        *reversed ^= parts[*axis].step < 0;
+                    }
+                }
+                _ => return None,
+            }
+            (reader, expr) = (expr, *operand);
+        }
+        let is_other = |expr: ExprId| {
+            expr != reader && graph.operands(expr).iter().any(|operand| results.contains(operand))
+        };
+        let is_read_elsewhere =
+            || graph.outputs().iter().any(|of| results.contains(&of.expr)) || graph.exprs().any(is_other);
+        let is_own = !reversed.contains(&true) || !is_read_elsewhere();
+        is_own.then_some(Arrangement { permutation, reversed })
     }
 
     /// Returns the graph that computes some expressions, from arrays, from what is stored, and from the values of a step.

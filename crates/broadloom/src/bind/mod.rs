@@ -40,5 +40,7 @@ pub(crate) use outputs::{BoundOutput, Fit, check_decided_output, check_known_out
 pub(crate) use passed::Passed;
 pub(crate) use rules::SizeRules;
 pub(crate) use sizes::{Given, Values, evaluate};
-pub(crate) use stages::{BoundCarried, BoundLoop, BoundPart, BoundStage, BoundTimes, Place, Strips};
+pub(crate) use stages::{
+    BoundCarried, BoundLoop, BoundPart, BoundRows, BoundStage, BoundTimes, Place, Strips,
+};
 pub(crate) use threads::{Call, Division, Launch};

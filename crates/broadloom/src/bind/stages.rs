@@ -14,7 +14,7 @@ use crate::staged::{CompiledLoop, CompiledPart, CompiledStage, CompiledTimes, St
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::StepValue;
 use broadloom_ir::shape::Shape;
-use broadloom_ir::stages::{Destination as Target, Rows, RowsView, Slot, Source};
+use broadloom_ir::stages::{Arrangement, Destination as Target, Rows, RowsView, Slot, Source};
 use broadloom_ir::{ExprId, SymbolId};
 use broadloom_loops::kernel::{Access, Stride};
 use smallvec::SmallVec;
@@ -66,8 +66,8 @@ pub(crate) struct BoundLoop {
     pub(crate) kinds: usize,
     /// The arrays of rows.
     pub(crate) rows: Vec<BoundRows>,
-    /// The arrays of stacked values, with the distance of a row from the next, in bytes.
-    pub(crate) stacked: Vec<(Base, isize)>,
+    /// The arrays of stacked values.
+    pub(crate) stacked: Vec<BoundRows>,
     /// Where the counter and the condition are in the memory of the call.
     pub(crate) counter: usize,
     pub(crate) condition: usize,
@@ -141,6 +141,8 @@ struct Binder<'b, 'g> {
     destinations: &'b [Destination<'g>],
     /// The layouts and the places of the slots.
     slots: Vec<(Geometry, Base)>,
+    /// For each of them, the number of elements of its array before its first one: only loops that stack rows know of these.
+    firsts: Vec<i64>,
     arena: Arena,
     /// The most bytes that a part needs.
     part_bytes: usize,
@@ -159,10 +161,10 @@ pub(super) fn bind_stages<'g>(
     let given: Given = known.filter_map(|(symbol, value)| Some((SymbolId::new(symbol), (*value)?))).collect();
     let mut copies = Vec::new();
     let mut arena = Arena { bytes: 0 };
-    let mut slots = Vec::new();
+    let (mut slots, mut firsts) = (Vec::new(), Vec::new());
     for slot in &staged.slots {
         let elements = count(&slot.shape, &values)?;
-        let geometry = of_slot(slot, &values)?;
+        let (geometry, first) = of_slot(slot, &values)?;
         let base = match slot.output.map(|output| (output, destinations[output])) {
             _ if elements == 0 => Base::Nothing,
             Some((output, Destination::Own)) => Base::Output(output),
@@ -179,9 +181,19 @@ pub(super) fn bind_stages<'g>(
             }
         };
         slots.push((geometry, base));
+        firsts.push(first);
     }
-    let mut binder =
-        Binder { values: &values, given, division, inputs, destinations, slots, arena, part_bytes: 0 };
+    let mut binder = Binder {
+        values: &values,
+        given,
+        division,
+        inputs,
+        destinations,
+        slots,
+        firsts,
+        arena,
+        part_bytes: 0,
+    };
     let mut work = Work::default();
     let stages = staged.stages.iter().map(|stage| {
         Ok(match stage {
@@ -235,16 +247,22 @@ fn dense(dtype: DType, shape: &Shape, values: &Values) -> Result<Geometry, BindE
     Ok(Geometry::dense(dtype, &shape))
 }
 
-/// Returns the layout of a slot.
-fn of_slot(slot: &Slot, values: &Values) -> Result<Geometry, BindError> {
-    let Some(permutation) = &slot.permutation else { return dense(slot.dtype, &slot.shape, values) };
+/// Returns the layout of a slot, and the number of elements of its array before its first one.
+fn of_slot(slot: &Slot, values: &Values) -> Result<(Geometry, i64), BindError> {
+    let Some(Arrangement { permutation, reversed }) = &slot.arrangement else {
+        return Ok((dense(slot.dtype, &slot.shape, values)?, 0));
+    };
     let shape: Shape = permutation.iter().map(|axis| slot.shape[*axis].clone()).collect();
     let output = dense(slot.dtype, &shape, values)?;
-    let mut axes = output.axes.clone();
-    for (axis, of_output) in permutation.iter().zip(&output.axes) {
+    let (mut axes, mut first) = (output.axes.clone(), 0_i64);
+    for ((axis, of_output), reversed) in permutation.iter().zip(&output.axes).zip(reversed) {
         axes[*axis] = *of_output;
+        if *reversed {
+            first = first.wrapping_add((of_output.size - 1).wrapping_mul(of_output.stride));
+            axes[*axis].stride = -of_output.stride;
+        }
     }
-    Ok(output.of_axes(&axes)?)
+    Ok((output.of_axes(&axes)?, first))
 }
 
 fn added(all: Work, more: Work, times: u64) -> Work {
@@ -403,20 +421,13 @@ impl Binder<'_, '_> {
         let mut rows = Vec::new();
         for of in &of.rows {
             rows.push(match self.rows(of)? {
-                Some((geometry, base, offset)) => {
-                    // Distances were checked as bytes of an array, so they fit.
-                    let stride = geometry.axes.first().map_or(0, |axis| axis.stride);
-                    let size = geometry.dtype.size() as isize;
-                    BoundRows { base, offset: offset as isize * size, distance: stride as isize * size }
-                }
+                Some((geometry, base, first)) => bound_rows(&geometry, base, first),
                 None => BoundRows { base: Base::Nothing, offset: 0, distance: 0 },
             });
         }
         let stacked = of.stacked.iter().map(|slot| {
             let (geometry, base) = &self.slots[*slot];
-            // It was checked as bytes of an array, so it fits.
-            let stride = geometry.axes.first().map_or(0, |axis| axis.stride) as isize;
-            (*base, stride.wrapping_mul(geometry.dtype.size() as isize))
+            bound_rows(geometry, *base, self.firsts[*slot])
         });
         let stacked = stacked.collect();
         let counter = self.arena.add(1, DType::I64)?;
@@ -439,6 +450,14 @@ impl Binder<'_, '_> {
             call,
         })
     }
+}
+
+/// Returns where the rows of an array are, with the number of elements before the first row.
+fn bound_rows(geometry: &Geometry, base: Base, first: i64) -> BoundRows {
+    // Distances were checked as bytes of an array, so they fit.
+    let stride = geometry.axes.first().map_or(0, |axis| axis.stride);
+    let bytes = |elements: i64| (elements as isize).wrapping_mul(geometry.dtype.size() as isize);
+    BoundRows { base, offset: bytes(first), distance: bytes(stride) }
 }
 
 /// Returns how the steps of a loop are cut into strips of elements, if one kernel makes a step and changes what the loop carries

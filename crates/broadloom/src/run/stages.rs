@@ -5,8 +5,8 @@ use super::launch::{Arguments, run_bound, run_call, run_kernel, set_pointer, sha
 use super::{RunError, RunOptions};
 use crate::array::copy_from_array;
 use crate::bind::{
-    Base, BoundCarried, BoundCode, BoundKernels, BoundLoop, BoundPart, BoundStage, BoundTimes, Call, Place,
-    Strips,
+    Base, BoundCarried, BoundCode, BoundKernels, BoundLoop, BoundPart, BoundRows, BoundStage, BoundTimes,
+    Call, Place, Strips,
 };
 use crate::variant::StepsCode;
 use broadloom_ir::graph::StepValue;
@@ -137,8 +137,9 @@ impl<'r> Running<'r> {
             // Of two arrays that take turns, the last step writes to the one of the result.
             free.iter_mut().for_each(|arrays| arrays.reverse());
         }
-        let rows = bound.rows.iter().map(|rows| pointer(rows.base).wrapping_offset(rows.offset)).collect();
-        let stacked = bound.stacked.iter().map(|(base, _)| pointer(*base)).collect();
+        let mut first = |rows: &BoundRows| pointer(rows.base).wrapping_offset(rows.offset);
+        let rows = bound.rows.iter().map(&mut first).collect();
+        let stacked = bound.stacked.iter().map(&mut first).collect();
         Running { bound, pointer, arena, current: SmallVec::new(), owned: free.clone(), free, rows, stacked }
     }
 
@@ -181,11 +182,9 @@ impl<'r> Running<'r> {
             for (array, carried) in before.iter().zip(&bound.carried) {
                 self.release(*array, carried.kind);
             }
-            for (row, rows) in self.rows.iter_mut().zip(&bound.rows) {
+            let moved = self.rows.iter_mut().zip(&bound.rows);
+            for (row, rows) in moved.chain(self.stacked.iter_mut().zip(&bound.stacked)) {
                 *row = row.wrapping_offset(rows.distance);
-            }
-            for (row, (_, bytes)) in self.stacked.iter_mut().zip(&bound.stacked) {
-                *row = row.wrapping_offset(*bytes);
             }
             step += 1;
         }
@@ -227,7 +226,7 @@ impl<'r> Running<'r> {
                     self.rows[number]
                 }
                 Place::Stacked(number) => {
-                    moving.push((argument, self.bound.stacked[number].1));
+                    moving.push((argument, self.bound.stacked[number].distance));
                     self.stacked[number]
                 }
                 Place::Condition => std::ptr::null_mut(),

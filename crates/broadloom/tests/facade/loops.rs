@@ -487,6 +487,11 @@ fn stacked_rows_are_written_in_the_order_of_the_output() {
     let kernel = turned.compile().unwrap();
     assert!(!kernel.explain().to_string().contains("after the loops"), "{}", kernel.explain());
     let both = g.compile([("turned", turned), ("total", all.sum(0)), ("sums", turned.sum(1))]).unwrap();
+    let back = all.flip(0).permute_dims([2, 1, 0]).flip(1);
+    let backwards = back.compile().unwrap();
+    assert!(!backwards.explain().to_string().contains("after the loops"), "{}", backwards.explain());
+    // Where something else reads the rows, they are in their order.
+    let read = g.compile([("back", back), ("total", all.sum(0))]).unwrap();
     for (t, n, m) in [(0usize, 3usize, 2usize), (1, 1, 1), (9, 4, 3), (70, 300, 2), (5, 2, 0)] {
         let x: Vec<f64> = (0..n * t * m).map(|i| (i % 11) as f64 * 0.25).collect();
         let view = ArrayView::new(&x, &[n, t, m]).unwrap();
@@ -511,6 +516,14 @@ fn stacked_rows_are_written_in_the_order_of_the_output() {
         let target = ArrayViewMut::strided(&mut wide, 0, &[n, t, m], &strides).unwrap();
         kernel.run_into(view.clone(), target).unwrap();
         assert!(wide.iter().step_by(2).eq(&want) && wide.iter().skip(1).step_by(2).all(|gap| *gap == 7.0));
+        let back: Vec<f64> = (0..m * n * t)
+            .map(|place| (place / (n * t), place / t % n.max(1), place % t.max(1)))
+            .map(|(column, row, step)| want[((n - 1 - row) * t + t - 1 - step) * m + column])
+            .collect();
+        let got: Vec<f64> = backwards.run(view.clone()).unwrap().try_into().unwrap();
+        assert_eq!(got, back, "{t} {n} {m}");
+        let got = read.run(view.clone()).unwrap().get("back").unwrap().to_vec::<f64>().unwrap();
+        assert_eq!(got, back, "{t} {n} {m}");
         let results = both.run(view).unwrap();
         assert_eq!(results.get("turned").unwrap().to_vec::<f64>().unwrap(), want);
         for name in ["total", "sums"] {
