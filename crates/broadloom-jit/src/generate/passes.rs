@@ -262,6 +262,8 @@ impl Generator<'_, '_, '_> {
         let fits = |lanes: &usize| lanes * bytes <= host.vector_registers() * host.vector_bytes;
         let wider = std::iter::successors(Some(2 * lanes), |lanes| Some(2 * lanes));
         let most = match is_worth {
+            // Each lane has rows of its own: these are more streams than the CPU predicts.
+            true if repeats && !self.reads_neighbours(axis, statements(body)) => lanes,
             // Each step waits for the one before, and does little else.
             true if repeats => 2 * lanes * host.vector_bytes / VECTOR_BYTES,
             true => lanes * host.vector_bytes / VECTOR_BYTES,
@@ -304,12 +306,18 @@ impl Generator<'_, '_, '_> {
     fn is_contiguous(&self, axis: AxisId, body: &[Stmt]) -> bool {
         let dtypes = computed(body).map(|id| self.kernel.values[id.index()].dtype);
         let sizes: BTreeSet<usize> = dtypes.filter(|dtype| *dtype != DType::Bool).map(DType::size).collect();
+        sizes.len() <= 1 && self.reads_neighbours(axis, body.iter())
+    }
+
+    /// Returns whether elements that are neighbours along an axis are neighbours in all arrays that statements read and write, or the
+    /// same.
+    fn reads_neighbours<'s>(&self, axis: AxisId, statements: impl Iterator<Item = &'s Stmt>) -> bool {
         let is_neighbour = |(access, how): (AccessId, Use)| {
             let stride = self.kernel.accesses[access.index()].stride(axis);
             matches!(how, Use::Read(_) | Use::Write(_)) && matches!(stride, None | Some(Stride::Constant(1)))
         };
-        let mut accesses = body.iter().flat_map(|stmt| stmt.accesses(&self.kernel.values));
-        sizes.len() <= 1 && accesses.all(is_neighbour)
+        let mut accesses = statements.flat_map(|stmt| stmt.accesses(&self.kernel.values));
+        accesses.all(is_neighbour)
     }
 
     /// Returns the most bytes of the values that the statements of a step compute and that are alive at once, per lane. Those of a
