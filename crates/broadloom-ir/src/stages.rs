@@ -103,7 +103,7 @@ pub struct LoopStage {
     pub stacked: Vec<usize>,
     /// A step, whose outputs are the carried values that it computes and the stacked values; `None` if there are none.
     pub step: Option<Part>,
-    /// The same step with carried values that are assigned to: of use if each can be changed where it is.
+    /// The same step with carried values that are assigned to, also those that it moves: of use if each can be changed where it is.
     pub in_place: Option<Part>,
 }
 
@@ -388,9 +388,13 @@ impl<'g> Cutter<'g> {
         let read: Vec<(ExprId, Vec<ExprId>)> = stacked.filter(|(_, results)| !results.is_empty()).collect();
         roots.extend(read.iter().enumerate().map(|(number, (of, _))| (*of, Destination::Stacked(number))));
         let step = if roots.is_empty() { None } else { Some(self.part(&roots, false)?) };
-        let all_computed = repeated.carried.iter().all(|carried| is_moved(carried.next).is_none());
-        let in_place = match all_computed && !repeated.carried.is_empty() {
-            true => Some(self.part(&roots, true)?),
+        let in_place = match roots.iter().any(|(_, of)| matches!(of, Destination::Carried(_))) {
+            true => {
+                let moved = repeated.carried.iter().enumerate();
+                let moved = moved.filter(|(_, carried)| is_moved(carried.next).is_some());
+                roots.extend(moved.map(|(number, carried)| (carried.next, Destination::Carried(number))));
+                Some(self.part(&roots, true)?)
+            }
             false => None,
         };
         let mut carried = Vec::new();

@@ -73,9 +73,18 @@ fn facts_of(graph: &CheckedGraph, options: &CompileOptions, tail: Option<Dim>) -
     (level, facts)
 }
 
-/// Returns the number of arrays that the kernels of a graph would store between them, and whether they would write each
-/// assigned value over its input. `None` for a graph that has loops.
-pub(crate) fn stored_arrays(graph: &CheckedGraph, options: &CompileOptions) -> Option<(usize, bool)> {
+/// What the kernels of a graph would do.
+pub(crate) struct Outlook {
+    /// The number of kernels.
+    pub(crate) kernels: usize,
+    /// The number of arrays that they store between them.
+    pub(crate) stored: usize,
+    /// Whether they write each assigned value over its input.
+    pub(crate) is_in_place: bool,
+}
+
+/// Returns what the kernels of a graph would do; `None` for a graph that has loops.
+pub(crate) fn outlook(graph: &CheckedGraph, options: &CompileOptions) -> Option<Outlook> {
     let prepared = prepare(graph);
     let (_, facts) = facts_of(graph, options, None);
     let schedule = broadloom_loops::lower(&prepared.graph, &facts).ok()?;
@@ -84,7 +93,7 @@ pub(crate) fn stored_arrays(graph: &CheckedGraph, options: &CompileOptions) -> O
     let is_in_place =
         assigned.all(|(index, input)| broadloom_loops::in_place(&schedule, index, input).is_ok());
     let stored = schedule.buffers.iter().filter(|buffer| buffer.role == Role::Temporary).count();
-    Some((stored, is_in_place))
+    Some(Outlook { kernels: schedule.kernels.len(), stored, is_in_place })
 }
 
 /// Returns whether axes of the likely sizes are too long for 32-bit indices.

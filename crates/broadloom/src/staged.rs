@@ -1,6 +1,6 @@
 //! Graphs with loops: parts that are compiled on their own, and run one after the other or again and again.
 
-use crate::compile::{compile_part, stored_arrays};
+use crate::compile::{compile_part, outlook};
 use crate::compiled::{Code, Inner};
 use crate::options::CompileOptions;
 use crate::variant::{CompileError, Variant};
@@ -103,8 +103,10 @@ pub(crate) fn compile_stages(
                     Times::Count(source) => CompiledTimes::Count(source),
                     Times::While(condition) => CompiledTimes::While(part(condition)?),
                 };
-                let is_worth =
-                    |changed: &Part| step.as_ref().is_some_and(|step| is_better(changed, step, options));
+                let moves = carried.iter().any(|carried| carried.moved.is_some());
+                let is_worth = |changed: &Part| {
+                    step.as_ref().is_some_and(|step| is_better(changed, step, moves, options))
+                };
                 let in_place = in_place.filter(is_worth);
                 let is_in_place = in_place.is_some();
                 let step = in_place.or(step).map(part).transpose()?;
@@ -135,13 +137,17 @@ fn compile_one(
 }
 
 /// Returns whether a step should change carried values where they are, instead of in two arrays that take turns: if it can
-/// write each of them directly, and stores nothing else for that.
-fn is_better(in_place: &Part, turns: &Part, options: &CompileOptions) -> bool {
-    match stored_arrays(&in_place.graph, options) {
-        Some((0, true)) => true,
-        Some((stored, true)) => {
-            stored_arrays(&turns.graph, options).is_some_and(|(of_turns, _)| stored <= of_turns)
+/// write each of them directly, and stores nothing else for that. Values that move from one to another are copied then, so a single
+/// kernel has to do it, which takes all steps for some elements before it goes on to others.
+fn is_better(in_place: &Part, turns: &Part, moves: bool, options: &CompileOptions) -> bool {
+    let Some(changed) = outlook(&in_place.graph, options).filter(|changed| changed.is_in_place) else {
+        return false;
+    };
+    match moves {
+        true => changed.stored == 0 && changed.kernels == 1,
+        false => {
+            let of_turns = || outlook(&turns.graph, options);
+            changed.stored == 0 || of_turns().is_some_and(|turns| changed.stored <= turns.stored)
         }
-        _ => false,
     }
 }
