@@ -92,10 +92,8 @@ impl Steps {
         if !body.iter().all(is_plain) {
             return None;
         }
-        let mut maker =
-            Maker { schedule: schedule.clone(), kernel: kernel.clone(), of_buffer, rows: Vec::new() };
-        let body = maker.body(&body)?;
-        let Maker { mut schedule, mut kernel, rows, of_buffer } = maker;
+        let maker = Maker { schedule: schedule.clone(), kernel: kernel.clone(), of_buffer, rows: Vec::new() };
+        let (Maker { mut schedule, mut kernel, rows, of_buffer }, body) = maker.body(&body)?;
         kernel.body = with_innermost(kernel.body, body);
         let steps = schedule.host_symbols.iter().position(|symbol| *symbol == HostSymbol::Steps)?;
         let steps = Dim::symbol(SymbolId::new(schedule.symbols.len() + steps));
@@ -234,7 +232,7 @@ impl Maker {
     }
 
     /// Makes the statements that take all steps of those that make one.
-    fn body(&mut self, body: &[Stmt]) -> Option<Vec<Stmt>> {
+    fn body(mut self, body: &[Stmt]) -> Option<(Self, Vec<Stmt>)> {
         let slots = self.slots(body)?;
         let (steps, before) = (self.param(HostSymbol::Steps), self.param(HostSymbol::StepsBefore));
         let axis = AxisId::new(self.kernel.axes.len());
@@ -246,83 +244,127 @@ impl Maker {
             stretched: None,
         });
         self.move_rows(axis);
-        // What changes from step to step, and whether that is because of anything but what the loop carries.
-        let mut changing: HashSet<ValueId> = HashSet::new();
-        let mut settles = true;
-        let mut carried = Vec::new();
-        let (mut first, mut inside, mut last) = (Vec::new(), Vec::new(), Vec::new());
+        let mut made = Made::default();
         for stmt in body {
-            let Stmt::Let(id) = stmt else {
-                let Stmt::Store { access, .. } = stmt else { return None };
-                if self.array(*access) == Some(StepArray::Row) {
-                    settles = false;
-                    inside.push(stmt.clone());
+            match stmt {
+                Stmt::Let(id) => match self.kernel.values[id.index()].def {
+                    Def::Load { access, delta }
+                        if let Some(slot) =
+                            slots.iter().find(|slot| self.is_at(slot.place, (access, delta))) =>
+                    {
+                        self.carry(&mut made, slot, Some(*id));
+                    }
+                    Def::Load { access, .. } if self.array(access) == Some(StepArray::Counter) => {
+                        self.count(&mut made, *id, axis, before);
+                    }
+                    _ => self.compute(&mut made, *id)?,
+                },
+                Stmt::Store { access, .. } if self.array(*access) == Some(StepArray::Row) => {
+                    made.sees_steps = true;
+                    made.inside.push(stmt.clone());
                 }
-                continue;
-            };
-            let Value { dtype, def, .. } = self.kernel.values[id.index()].clone();
-            if let Def::Load { access, delta } = def
-                && let Some(slot) = slots.iter().find(|slot| self.is_at(slot.place, (access, delta)))
-            {
-                let initial = self.value(dtype, Def::Load { access, delta }, *id);
-                let after = self.value(dtype, Def::Reduced, *id);
-                self.kernel.values[id.index()].def = Def::Reduced;
-                first.push(Stmt::Let(initial));
-                carried.push((slot.place, Carried { initial, before: *id, next: slot.next, last: after }));
-                changing.insert(*id);
-                continue;
-            }
-            let arrays = def.accesses().into_iter().map(|(access, _)| self.array(access));
-            let arrays: Vec<StepArray> = arrays.collect::<Option<_>>()?;
-            match (&def, arrays.as_slice()) {
-                (Def::Load { .. }, [StepArray::Counter]) => {
-                    let index = self.value(DType::I64, Def::Index(axis), *id);
-                    let begun = self.value(DType::I64, Def::Param(before), *id);
-                    let args = smallvec![begun, index];
-                    self.kernel.values[id.index()].def = Def::Op { op: Op::Add, args, position: None };
-                    first.push(Stmt::Let(begun));
-                    inside.extend([Stmt::Let(index), Stmt::Let(*id)]);
-                    changing.insert(*id);
-                    settles = false;
-                    continue;
-                }
-                // Its place would have to be that of an element that stays in a register.
-                (_, [StepArray::Counter | StepArray::Carried(_)]) if !matches!(def, Def::Load { .. }) => {
-                    return None;
-                }
-                (_, [StepArray::Row]) => {
-                    settles = false;
-                    changing.insert(*id);
-                }
-                _ if def.operands().iter().any(|operand| changing.contains(operand)) => {
-                    changing.insert(*id);
-                }
+                // Elements of carried values are stored after the last step.
                 _ => {}
             }
-            match changing.contains(id) {
-                true => inside.push(stmt.clone()),
-                false => first.push(stmt.clone()),
-            }
-        }
-        // What is stored and never read begins as what is there.
-        for slot in &slots {
-            if carried.iter().any(|(place, _)| *place == slot.place) {
-                continue;
-            }
-            let ((access, delta), dtype) = (slot.place, self.kernel.values[slot.next.index()].dtype);
-            let initial = self.value(dtype, Def::Load { access, delta }, slot.next);
-            let [begin, end] = [(); 2].map(|()| self.value(dtype, Def::Reduced, slot.next));
-            first.push(Stmt::Let(initial));
-            carried.push((slot.place, Carried { initial, before: begin, next: slot.next, last: end }));
         }
         for slot in &slots {
-            let (_, found) = carried.iter().find(|(place, _)| *place == slot.place)?;
+            if made.last_of(slot).is_none() {
+                self.carry(&mut made, slot, None);
+            }
+        }
+        let last = slots.iter().map(|slot| {
             let (access, delta) = slot.place;
-            last.push(Stmt::Store { access, delta, value: found.last });
-        }
+            Some(Stmt::Store { access, delta, value: made.last_of(slot)? })
+        });
+        let last: Vec<Stmt> = last.collect::<Option<_>>()?;
+        let Made { mut first, inside, carried, sees_steps, .. } = made;
         let carried = carried.into_iter().map(|(_, carried)| carried).collect();
-        first.push(Stmt::Repeat(Repeat { axis, carried, body: inside, settles }));
-        first.append(&mut last);
-        Some(first)
+        first.push(Stmt::Repeat(Repeat { axis, carried, body: inside, settles: !sees_steps }));
+        first.extend(last);
+        Some((self, first))
+    }
+
+    /// Carries an element, which a step reads as a value, or not at all.
+    fn carry(&mut self, made: &mut Made, slot: &Slot, read: Option<ValueId>) {
+        let like = read.unwrap_or(slot.next);
+        let dtype = self.kernel.values[like.index()].dtype;
+        let (access, delta) = match read.map(|id| self.kernel.values[id.index()].def.clone()) {
+            Some(Def::Load { access, delta }) => (access, delta),
+            _ => slot.place,
+        };
+        let initial = self.value(dtype, Def::Load { access, delta }, like);
+        let last = self.value(dtype, Def::Reduced, like);
+        let before = match read {
+            Some(id) => {
+                self.kernel.values[id.index()].def = Def::Reduced;
+                id
+            }
+            None => self.value(dtype, Def::Reduced, like),
+        };
+        made.first.push(Stmt::Let(initial));
+        made.changing.insert(before);
+        made.carried.push((slot.place, Carried { initial, before, next: slot.next, last }));
+    }
+
+    /// Makes a value the number of the step.
+    fn count(&mut self, made: &mut Made, id: ValueId, axis: AxisId, before: ParamId) {
+        let index = self.value(DType::I64, Def::Index(axis), id);
+        let begun = self.value(DType::I64, Def::Param(before), id);
+        let args = smallvec![begun, index];
+        self.kernel.values[id.index()].def = Def::Op { op: Op::Add, args, position: None };
+        made.first.push(Stmt::Let(begun));
+        made.inside.extend([Stmt::Let(index), Stmt::Let(id)]);
+        made.changing.insert(id);
+        made.sees_steps = true;
+    }
+
+    /// Computes a value in each step, or before them if it is the same in all. `None` if it reads elements that data choose of what
+    /// stays in registers.
+    fn compute(&self, made: &mut Made, id: ValueId) -> Option<()> {
+        let def = &self.kernel.values[id.index()].def;
+        let mut is_changing = def.operands().iter().any(|operand| made.changing.contains(operand));
+        for (access, _) in def.accesses() {
+            match self.array(access)? {
+                StepArray::Row => {
+                    made.sees_steps = true;
+                    is_changing = true;
+                }
+                StepArray::Counter | StepArray::Carried(_) if !matches!(def, Def::Load { .. }) => {
+                    return None;
+                }
+                StepArray::Counter | StepArray::Carried(_) | StepArray::Fixed => {}
+            }
+        }
+        match is_changing {
+            true => {
+                made.changing.insert(id);
+                made.inside.push(Stmt::Let(id));
+            }
+            false => made.first.push(Stmt::Let(id)),
+        }
+        Some(())
+    }
+}
+
+/// The statements of all steps, as far as they are made.
+#[derive(Default)]
+struct Made {
+    /// What is the same in all steps.
+    first: Vec<Stmt>,
+    /// What is done in each step.
+    inside: Vec<Stmt>,
+    /// What is carried, with its place.
+    carried: Vec<((AccessId, i64), Carried)>,
+    /// The values that change from step to step.
+    changing: HashSet<ValueId>,
+    /// Whether they change because of anything but what is carried.
+    sees_steps: bool,
+}
+
+impl Made {
+    /// Returns the value of an element after the last step.
+    fn last_of(&self, slot: &Slot) -> Option<ValueId> {
+        let found = self.carried.iter().find(|(place, _)| *place == slot.place);
+        found.map(|(_, carried)| carried.last)
     }
 }

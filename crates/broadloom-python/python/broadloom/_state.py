@@ -57,6 +57,7 @@ _MAX_NESTING, _MAX_ITEMS = 16, 10_000
 _NO_VALUE = object()
 # Instructions between the name of a function and its call.
 _BETWEEN = frozenset({"PUSH_NULL", "PRECALL", "CACHE", "KW_NAMES"})
+_WRITES = frozenset({"STORE_SUBSCR", "STORE_SLICE"})
 # What an instruction has just imported, which the next one gives a name.
 _LAST = "<imported>"
 
@@ -338,12 +339,17 @@ class Reads:
     def _learn(self, code, function, imported=()):
         """Reads code of a function: which names it has, and which globals it reads."""
         self._names.update(code.co_names)
-        instructions = list(dis.get_instructions(code))
-        self._writes = self._writes or any(map(_is_write, instructions))
-        calls = [item for item in instructions if item.opname.startswith("CALL")]
-        self._passes_many = self._passes_many or any(item.opname == "CALL_FUNCTION_EX" or (item.arg or 0) > 2 for item in calls)
         local = dict(imported)
-        self._learn_paths(code, instructions, function, local)
+        ops = {dis.opname[op] for op in set(code.co_code[::2])}
+        self._writes = self._writes or not _WRITES.isdisjoint(ops)
+        is_alone = not (code.co_names or code.co_freevars or local or any(op.startswith("CALL") for op in ops))
+        # Reading all instructions takes as long as tracing them, and code that names and calls nothing has nothing else to tell.
+        if not (is_alone and self._writes):
+            instructions = list(dis.get_instructions(code))
+            self._writes = self._writes or any(map(_is_write, instructions))
+            calls = [item for item in instructions if item.opname.startswith("CALL")]
+            self._passes_many = self._passes_many or any(item.opname == "CALL_FUNCTION_EX" or (item.arg or 0) > 2 for item in calls)
+            self._learn_paths(code, instructions, function, local)
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
                 self._learn(constant, function, local)
@@ -503,8 +509,7 @@ def _is_iterator(kind):
 
 def _is_write(instruction):
     """Whether an instruction writes to what may be an array."""
-    is_in_place = instruction.opname == "BINARY_OP" and instruction.argrepr.endswith("=")
-    return is_in_place or instruction.opname in ("STORE_SUBSCR", "STORE_SLICE")
+    return instruction.opname in _WRITES or instruction.opname == "BINARY_OP" and instruction.argrepr.endswith("=")
 
 
 def has_hidden_state(value):
