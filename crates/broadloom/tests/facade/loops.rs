@@ -405,7 +405,9 @@ fn rows_and_counters_go_on_from_call_to_call() {
                 before = if is_rising { row } else { halved };
                 times = if is_rising && before > 1.0 { times.wrapping_add(1) } else { times };
             }
-            (last.push(before), rising.push(is_rising), rises.push(times));
+            last.push(before);
+            rising.push(is_rising);
+            rises.push(times);
         }
         let what = format!("{count} steps of {series}");
         assert_eq!(results.get("all").unwrap().to_vec::<f32>().unwrap(), all, "{what}");
