@@ -49,6 +49,11 @@ impl Class {
         }
     }
 
+    /// Whether an exception is one of this class.
+    pub fn is(self, py: Python<'_>, error: &PyErr) -> PyResult<bool> {
+        Ok(error.is_instance(py, &exception(py, self.name())?))
+    }
+
     /// Whether an exception is one of this package's.
     pub fn is_any(py: Python<'_>, error: &PyErr) -> PyResult<bool> {
         Ok(error.is_instance(py, &exception(py, "Error")?))
@@ -57,9 +62,7 @@ impl Class {
     /// The error of an argument, which names the part of it that is wrong if it says nothing but what is wrong with a dtype or a class.
     pub fn named(error: PyErr, name: &str, argument: &Bound<'_, PyAny>) -> PyErr {
         let py = argument.py();
-        let is_it =
-            exception(py, Class::DType.name()).is_ok_and(|class| error.matches(py, class).unwrap_or(false));
-        if !is_it {
+        if !Class::DType.is(py, &error).unwrap_or(false) {
             return error;
         }
         let text = py.import("broadloom._unsupported").and_then(|module| {

@@ -372,12 +372,12 @@ impl Function {
             match made {
                 Ok(kernel) if !needs_sizes => return Ok((kernel, known)),
                 Err(error) if !needs_sizes && !Class::is_any(py, &error)? => return Err(error),
-                // An integer may have to divide a size, as in `x.reshape(k, -1)`, though the function asks for neither.
-                Err(_)
+                // An integer may have to be equal to a size or divide it, as in `x.reshape(k, -1)`, though the function asks for neither.
+                Err(error)
                     if !needs_sizes
-                        && (needs.integers || known.sizes)
                         && !known.integers
-                        && call.has_integers() =>
+                        && call.has_integers()
+                        && (needs.integers || known.sizes && Class::Shape.is(py, &error)?) =>
                 {
                     known.integers = true
                 }

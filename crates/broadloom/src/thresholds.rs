@@ -7,6 +7,11 @@ use broadloom_ir::reduce::{BLOCK, SEQUENTIAL_LIMIT};
 use broadloom_loops::{MAX_TRANSPOSED_ROW, MAX_UNROLLED_REDUCTION};
 use std::ops::RangeInclusive;
 
+// Loops.
+
+/// The fewest steps for which a kernel is compiled that takes many, in a millisecond: fewer are calls of the kernel for one.
+pub(crate) const MIN_STEPS_IN_REGISTERS: i64 = 8;
+
 // Variants: code for short sizes. Lengths are in elements.
 
 /// Sums of these lengths add in index order, and may be contractions.

@@ -11,6 +11,7 @@ use crate::array::{AxisLayout, Geometry};
 use crate::compiled::Inner;
 use crate::limits::Work;
 use crate::staged::{CompiledLoop, CompiledPart, CompiledStage, CompiledTimes, Staged};
+use crate::thresholds::MIN_STEPS_IN_REGISTERS;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::StepValue;
 use broadloom_ir::shape::Shape;
@@ -432,8 +433,14 @@ impl Binder<'_, '_> {
         let stacked = stacked.collect();
         let counter = self.arena.add(1, DType::I64)?;
         let condition = self.arena.add(1, DType::Bool)?;
-        let in_place = of.step.as_ref().zip(step.as_ref()).filter(|_| of.is_in_place);
-        let strips = in_place.map(|(of, step)| strips(of, step, self.division)).transpose()?.flatten();
+        let (is_counted, has_many) = match steps {
+            BoundTimes::Fixed(steps) => (true, steps >= MIN_STEPS_IN_REGISTERS),
+            BoundTimes::Count(_) => (true, true),
+            BoundTimes::While(_) => (false, false),
+        };
+        let in_place = of.step.as_ref().zip(step.as_ref()).filter(|_| of.is_in_place && is_counted);
+        let strips = in_place.map(|(of, step)| strips(of, step, has_many, self.division));
+        let strips = strips.transpose()?.flatten();
         let (kinds, is_in_place, call) = (kinds.len(), of.is_in_place, of.call.clone());
         Ok(BoundLoop {
             steps,
@@ -460,10 +467,15 @@ fn bound_rows(geometry: &Geometry, base: Base, first: i64) -> BoundRows {
     BoundRows { base, offset: bytes(first), distance: bytes(stride) }
 }
 
-/// Returns how the steps of a loop are cut into strips of elements, if one kernel makes a step and changes what the loop carries
-/// in place: whatever a step of its parallel axis reads and changes belongs to no other step of that axis, or does not change, or
-/// threads could not share the kernel.
-fn strips(of: &CompiledPart, step: &BoundPart, division: Division) -> Result<Option<Strips>, BindError> {
+/// Returns how the steps of a loop, which may have many, are cut into strips of elements, if one kernel makes a step and changes what
+/// the loop carries in place: whatever a step of its parallel axis reads and changes belongs to no other step of that axis, or does
+/// not change, or threads could not share the kernel.
+fn strips(
+    of: &CompiledPart,
+    step: &BoundPart,
+    has_many: bool,
+    division: Division,
+) -> Result<Option<Strips>, BindError> {
     let BoundCode::Kernels(kernels) = &step.binding.code else { return Ok(None) };
     let [launch] = &kernels.launches[..] else { return Ok(None) };
     let [call] = &launch.calls[..] else { return Ok(None) };
@@ -488,7 +500,7 @@ fn strips(of: &CompiledPart, step: &BoundPart, division: Division) -> Result<Opt
     // Arrays that are contiguous along a strip are read in order, row by row: that takes less time than a few elements of each row.
     let reads_in_order = lines == 0 && launch.extent.unsigned_abs() >= LEAST_STRIP && of.has_rows();
     let has_steps = || of.has_steps(&kernels.variant).map_err(|error| BindError::Compile(Arc::new(error)));
-    let in_registers = !reads_in_order && has_steps()?;
+    let in_registers = has_many && !reads_in_order && has_steps()?;
     Ok(Some(Strips {
         length: i64::try_from(length).unwrap_or(i64::MAX),
         in_registers,

@@ -273,7 +273,7 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn code_bytes(&self) -> usize {
-        self.parts.iter().map(|part| part.variant.module.code_bytes()).sum()
+        self.parts.iter().map(Explained::code_bytes).sum()
     }
 
     /// Returns the graph of kernels and the arrays between them, in the DOT language.

@@ -42,6 +42,12 @@ impl Explained {
         self.steps().map_or(&self.variant.module, |steps| &steps.module)
     }
 
+    /// Returns the bytes of all code.
+    pub(super) fn code_bytes(&self) -> usize {
+        let steps = self.variant.steps().map_or(0, |steps| steps.module.code_bytes());
+        self.variant.module.code_bytes() + steps
+    }
+
     /// Returns the bytes that are stored between the kernels.
     pub(super) fn stored(&self) -> Dim {
         let schedule = self.schedule();

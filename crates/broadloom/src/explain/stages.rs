@@ -5,6 +5,7 @@ use crate::bind::{BoundCode, BoundPart, BoundStage, BoundTimes, SymbolNames, typ
 use crate::compiled::{Code, Inner};
 use crate::phased::Phased;
 use crate::staged::{CompiledLoop, CompiledPart, CompiledStage, CompiledTimes};
+use crate::thresholds::MIN_STEPS_IN_REGISTERS;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::SymbolKind;
@@ -110,7 +111,14 @@ fn add(
                     Code::Kernels(kernels) => step.has_steps(&kernels.variants.general).unwrap_or(false),
                     Code::Stages(_) | Code::Phases(_) => false,
                 };
-                let may_be = of.step.as_ref().filter(|_| of.is_in_place && bound.is_none());
+                let is_counted = match &of.steps {
+                    CompiledTimes::Size(length) => {
+                        length.as_constant().is_none_or(|steps| steps >= MIN_STEPS_IN_REGISTERS)
+                    }
+                    CompiledTimes::Count(_) => true,
+                    CompiledTimes::While(_) => false,
+                };
+                let may_be = of.step.as_ref().filter(|_| of.is_in_place && is_counted && bound.is_none());
                 let may_be = may_be.filter(|step| general(step));
                 let in_registers = match bound {
                     Some(bound) => bound.strips.is_some_and(|strips| strips.in_registers),
