@@ -445,7 +445,9 @@ impl<'g> Cutter<'g> {
         let graph = self.graph;
         let mut permutation: Permutation = (0..graph.shape(output).rank()).collect();
         let mut reversed: SmallVec<[bool; 4]> = SmallVec::from_elem(false, permutation.len());
-        let (mut expr, mut reader) = (output, output);
+        // The output, the results, and the views between them.
+        let mut own: BTreeSet<ExprId> = results.iter().copied().collect();
+        let mut expr = output;
         while !results.contains(&expr) {
             let Node::View { view, operand } = graph.node(expr) else { return None };
             match view {
@@ -457,13 +459,16 @@ impl<'g> Cutter<'g> {
                 }
                 _ => return None,
             }
-            (reader, expr) = (expr, *operand);
+            own.insert(expr);
+            expr = *operand;
         }
-        let is_other = |expr: ExprId| {
-            expr != reader && graph.operands(expr).iter().any(|operand| results.contains(operand))
+        let is_reader = |expr: ExprId| {
+            !own.contains(&expr) && graph.operands(expr).iter().any(|operand| own.contains(operand))
         };
-        let is_read_elsewhere =
-            || graph.outputs().iter().any(|of| results.contains(&of.expr)) || graph.exprs().any(is_other);
+        let is_read_elsewhere = || {
+            let outputs = graph.outputs().iter().filter(|output| own.contains(&output.expr));
+            outputs.count() > 1 || graph.exprs().any(is_reader)
+        };
         let is_own = !reversed.contains(&true) || !is_read_elsewhere();
         is_own.then_some(Arrangement { permutation, reversed })
     }

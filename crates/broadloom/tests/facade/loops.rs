@@ -500,6 +500,8 @@ fn stacked_rows_are_written_in_the_order_of_the_output() {
     assert!(!backwards.explain().to_string().contains("after the loops"), "{}", backwards.explain());
     // Where something else reads the rows, they are in their order.
     let read = g.compile([("back", back), ("total", all.sum(0))]).unwrap();
+    let seen = g.compile([("back", back), ("sums", all.flip(0).sum(0))]).unwrap();
+    let again = g.compile([("back", back), ("twice", back * 2)]).unwrap();
     for (t, n, m) in [(0usize, 3usize, 2usize), (1, 1, 1), (9, 4, 3), (70, 300, 2), (5, 2, 0)] {
         let x: Vec<f64> = (0..n * t * m).map(|i| (i % 11) as f64 * 0.25).collect();
         let view = ArrayView::new(&x, &[n, t, m]).unwrap();
@@ -530,8 +532,14 @@ fn stacked_rows_are_written_in_the_order_of_the_output() {
             .collect();
         let got: Vec<f64> = backwards.run(view.clone()).unwrap().try_into().unwrap();
         assert_eq!(got, back, "{t} {n} {m}");
-        let got = read.run(view.clone()).unwrap().get("back").unwrap().to_vec::<f64>().unwrap();
-        assert_eq!(got, back, "{t} {n} {m}");
+        for kernel in [&read, &seen, &again] {
+            let got = kernel.run(view.clone()).unwrap().get("back").unwrap().to_vec::<f64>().unwrap();
+            assert_eq!(got, back, "{t} {n} {m}");
+        }
+        let twice = again.run(view.clone()).unwrap().get("twice").unwrap().to_vec::<f64>().unwrap();
+        assert!(twice.iter().zip(&back).all(|(twice, once)| *twice == 2.0 * once), "{t} {n} {m}");
+        let got = seen.run(view.clone()).unwrap().get("sums").unwrap().to_vec::<f64>().unwrap();
+        assert!(got.iter().zip(&sums).all(|(got, want)| (got - want).abs() < 1e-9), "{t} {n} {m}");
         let results = both.run(view).unwrap();
         assert_eq!(results.get("turned").unwrap().to_vec::<f64>().unwrap(), want);
         for name in ["total", "sums"] {
