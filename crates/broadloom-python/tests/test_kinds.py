@@ -226,6 +226,13 @@ def test_numbers_of_numpys_in_the_place_of_pythons(dtype):
         same(lambda x, bounds=bounds: np.histogram(x, np.int64(3), bounds)[0], x)
         same(lambda x, bounds=bounds: np.histogram(x, 3, range=bounds)[1], x)
     same(lambda x: np.percentile(x, np.int64(25)), x)
+    whole = np.array([[3, 1, 2], [9, 2**62 + 1, 8]])
+    for q in (0, 1, np.int64(1), True, [0, 1], (1,), np.array([[0, 1], [1, 1]])):
+        for function in (np.quantile, np.nanquantile):
+            for dtype in (np.int64, np.int32, np.uint8):
+                same(lambda x, q=q, function=function: function(x, q, axis=1), whole.astype(dtype))
+                same(lambda x, q=q, function=function: function(x, q, keepdims=True), whole.astype(dtype))
+    same(lambda x: np.quantile(x, 0.5), whole[:1])
     if np.dtype(dtype).kind == "f":
         same(lambda x: np.gradient(x, np.float64(2), axis=0), x)
         same(lambda x: np.gradient(x, np.float64(2), np.float32(0.5))[1], x)

@@ -2,6 +2,7 @@
 
 use super::Generator;
 use crate::emit::Val;
+use crate::notes::Note;
 use broadloom_ir::dtype::DType;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -34,6 +35,9 @@ impl Generator<'_, '_, '_> {
     ) -> Vec<Val> {
         let (_, after) = self.repeat(start, end, 1, before, |generator, position, before| {
             generator.at(repeat.axis, position, 1, |generator| {
+                if let Some((axis, lanes)) = generator.vector {
+                    generator.emit.note(Note::Step(axis, lanes));
+                }
                 for (entry, value) in repeat.carried.iter().zip(before) {
                     let value = generator.received(entry.before, value);
                     generator.env.insert(entry.before, value);

@@ -377,6 +377,12 @@ def _with_scalars(operand, *numbers):
 
 def _quantiles(function):
     def made(a, q, *args, **kwargs):
+        if isinstance(a, Value) and a.dtype.kind in "iu" and not isinstance(q, Value) and function in (np.quantile, np.nanquantile):
+            # NumPy's quantiles of integers at integers are extremes, in their dtype.
+            ends = np.asarray(q)
+            if ends.size and ends.dtype.kind in "iub" and {*ends.flat} <= {0, 1} and len(args) < 2 and kwargs.keys() <= {"axis", "keepdims"}:
+                found = [(np.max if end else np.min)(a, *args, **kwargs) for end in ends.flat]
+                return np.stack(found).reshape(ends.shape + found[0].shape) if ends.ndim else found[0]
         if isinstance(q, np.ndarray) and q.ndim in (1, 2) and isinstance(a, Value):
             found = function(a, q.ravel().tolist(), *args, **kwargs)
             found = found.astype(np.result_type(a.dtype, q.dtype if q.dtype.kind == "f" else np.float64))

@@ -378,6 +378,14 @@ fn the_explanation_says_what_stays_in_registers() {
     for part in ["1000 steps, carried values stay in registers", "repeat steps until it settles {"] {
         assert!(text.contains(part), "{part}: {text}");
     }
+    // The first loop over steps, in the vector loop over elements.
+    let (_, first) = text.split_once("loop steps: ").unwrap();
+    assert!(
+        first
+            .split_once(" lanes")
+            .is_some_and(|(lanes, _)| lanes.parse::<usize>().is_ok_and(|lanes| lanes >= 4)),
+        "{text}"
+    );
 }
 
 /// Truth values, halves, swapped values, the counter, rows and stacked rows, over several calls of the kernel.
